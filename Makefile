@@ -1,0 +1,44 @@
+# Two commands do everything: `make demo` and `make test`. Both make their own environment first.
+# CI gives its own: make test VENV=/somewhere/venv PYTHON=python3.12
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format integration packaging clean
+
+help: ## list these targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Installed again only when what is to be installed changed.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## train and test PLANT on made-up discharge summaries (about 3 minutes on 2 cores)
+	$(BIN)/libmultilabel --config plant_demo.yml
+
+test: $(STAMP) ## the unit tests (about 2 minutes on 2 cores)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(STAMP) ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP) ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+integration: $(STAMP) ## whole configurations, baselines beside LibMultiLabel's own code (long)
+	$(BIN)/python -m pytest -m integration
+
+packaging: $(STAMP) ## build the wheel, install it elsewhere, use it there
+	$(BIN)/python -m pytest -m packaging
+
+clean: ## remove the environment, builds and tool caches; runs/ stays
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
