@@ -1,0 +1,29 @@
+"""PLANT for LibMultiLabel: label attention that is trained to rank tokens before the classifier is trained.
+
+Shape key, used in every comment and docstring of the package: B documents in a batch, T token positions, L labels,
+V token types (vocabulary), H hidden size, A attention heads, K rank cut, N training documents.
+
+Importing the package imports neither torch nor LibMultiLabel, so that the commands start at once.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__", "register"]
+
+
+def register() -> tuple[str, ...]:
+    """Make this package's networks known to LibMultiLabel, so that ``model_name: PLANT`` works in your own clone.
+
+    Calling it again changes nothing.
+
+    Returns:
+        The names that ``libmultilabel.nn.networks`` now knows.
+
+    Raises:
+        PlantError: LibMultiLabel has something else under one of these names.
+    """
+    from plant_plugin.host import register_networks
+
+    return register_networks()

@@ -1,0 +1,171 @@
+"""LibMultiLabel's word-level encoders with one calling convention, and its loader of GloVe vectors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from libmultilabel.nn import data_utils
+from libmultilabel.nn.networks.modules import CNNEncoder, GRUEncoder, LSTMEncoder
+from torch import Tensor, nn
+
+from plant_plugin.errors import ConfigError, PlantError
+
+RECURRENT = {"bigru": GRUEncoder, "bilstm": LSTMEncoder}
+
+
+class SameLengthCNN(nn.Module):
+    """LibMultiLabel's convolution with one output per token: what was shorter by ``filter - 1`` is padded before.
+
+    The input is padded with ``floor((filter - 1) / 2)`` zeros on the left and ``ceil`` of it on the right, and what
+    stands behind a document's length is set to zero first, so that the output on real tokens does not depend on how
+    far the batch was padded.
+
+    Args:
+        input_size: Size of one embedded token.
+        filter_sizes: Widths in tokens; their outputs are joined along the last axis.
+        num_filters: Output channels for each width.
+        activation: Name of a function of ``torch`` or ``torch.nn.functional``.
+        dropout: Probability of dropping an output element, in [0, 1).
+    """
+
+    def __init__(
+        self, input_size: int, filter_sizes: Sequence[int], num_filters: int, activation: str, dropout: float
+    ) -> None:
+        super().__init__()
+        # One encoder for each width: LibMultiLabel's own joins widths only when their output lengths agree.
+        self.encoders = nn.ModuleList(
+            CNNEncoder(input_size, [size], num_filters, activation, dropout, channel_last=True)
+            for size in filter_sizes
+        )
+        self.filter_sizes = list(filter_sizes)
+
+    def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
+        """Encode ``embedded`` (B, T, input_size), of which the first ``length`` (B,) positions are real, to (B, T, H)."""
+        positions = torch.arange(embedded.shape[1], device=embedded.device)
+        real = positions < length.to(embedded.device).unsqueeze(1)  # (B, T)
+        embedded = embedded.masked_fill(~real.unsqueeze(2), 0.0)
+        outputs = []
+        for size, encoder in zip(self.filter_sizes, self.encoders, strict=True):
+            left = (size - 1) // 2
+            outputs.append(encoder(nn.functional.pad(embedded, (0, 0, left, size - 1 - left))))  # (B, T, filters)
+        return torch.cat(outputs, dim=2)  # (B, T, H)
+
+
+class SameLengthRNN(nn.Module):
+    """LibMultiLabel's recurrent encoder, padded back to T when every document of the batch is shorter than that."""
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
+        """Encode ``embedded`` (B, T, input_size), of which the first ``length`` (B,) positions are real, to (B, T, H)."""
+        encoded = self.encoder(embedded, length)  # (B, longest document, H)
+        return nn.functional.pad(encoded, (0, 0, 0, embedded.shape[1] - encoded.shape[1]))  # (B, T, H)
+
+
+def word_encoder(
+    kind: str,
+    input_size: int,
+    *,
+    hidden_size: int = 512,
+    num_layers: int = 1,
+    filter_sizes: Sequence[int] = (10,),
+    activation: str = "tanh",
+    encoder_dropout: float = 0.0,
+    post_encoder_dropout: float = 0.0,
+) -> tuple[nn.Module, int]:
+    """Build one of LibMultiLabel's encoders of embedded words; every kind is called and answers alike.
+
+    The module is called with ``embedded`` (B, T, input_size) and ``length`` (B,) and returns (B, T, hidden_size).
+
+    Args:
+        kind: ``cnn``, ``bigru`` or ``bilstm``.
+        input_size: Size of one embedded token.
+        hidden_size: Output size H: both directions together (as LibMultiLabel's ``rnn_dim``), or all filters together.
+        num_layers: Recurrent layers; ``cnn`` has one and ignores it.
+        filter_sizes: Widths of the ``cnn``, in tokens; the others ignore it.
+        activation: Function after the ``cnn``; the others ignore it.
+        encoder_dropout: Dropout between recurrent layers, in [0, 1); without effect when there is one.
+        post_encoder_dropout: Dropout of the output, in [0, 1).
+
+    Returns:
+        The module and its output size.
+
+    Raises:
+        ConfigError: An unknown kind, or a hidden size that cannot be shared out.
+    """
+    if kind in RECURRENT:
+        if hidden_size % 2:
+            raise _unfit(f"hidden_size {hidden_size} is odd, but it is shared by two directions", "hidden_size")
+        encoder = RECURRENT[kind](input_size, hidden_size // 2, num_layers, encoder_dropout, post_encoder_dropout)
+        return SameLengthRNN(encoder), hidden_size
+    if kind != "cnn":
+        raise ConfigError(
+            f"no encoder is called {kind!r}", where="network_config: encoder", fix="use cnn, bigru or bilstm"
+        )
+    if not filter_sizes or hidden_size % len(filter_sizes):
+        raise _unfit(f"hidden_size {hidden_size} cannot be shared out to {len(filter_sizes)} widths", "filter_sizes")
+    num_filters = hidden_size // len(filter_sizes)
+    return SameLengthCNN(input_size, filter_sizes, num_filters, activation, post_encoder_dropout), hidden_size
+
+
+def _unfit(what: str, key: str) -> ConfigError:
+    return ConfigError(what, where=f"network_config: {key}", fix="choose a hidden_size that divides evenly")
+
+
+def glove_vectors(name: str, word_dict: dict[str, int], cache_dir: str | Path | None = None) -> Tensor:
+    """Vectors of a named GloVe release for a vocabulary, downloaded and cached by LibMultiLabel's loader.
+
+    The row of ``<unk>`` is random normal (torch's global generator), words without a vector get zeros.
+
+    Args:
+        name: One of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
+        word_dict: Word to row; holds ``<unk>``.
+        cache_dir: Folder of downloaded vectors; None is LibMultiLabel's ``.vector_cache``.
+
+    Returns:
+        float32 (V, dim).
+
+    Raises:
+        ConfigError: The name is not one of them.
+        PlantError: The download failed or was cut short.
+    """
+    if name not in data_utils.GLOVE_WORD_EMBEDDING:
+        known = ", ".join(sorted(data_utils.GLOVE_WORD_EMBEDDING))
+        raise ConfigError(f"{name!r} is no GloVe release", where="embed_file", fix=f"use one of {known}, or a file")
+    folder = Path(cache_dir or ".vector_cache")
+    ensure_glove(name, folder)
+    vectors: Tensor = data_utils.get_embedding_weights_from_file(word_dict, name, silent=True, cache_dir=str(folder))
+    return vectors
+
+
+def ensure_glove(name: str, folder: Path) -> None:
+    """Have LibMultiLabel download a GloVe release unless it is cached.
+
+    Raises:
+        PlantError: The download failed or was cut short; no broken archive is left behind.
+    """
+    if (folder / f"{name}.txt").is_file():
+        return
+    try:
+        data_utils._download_glove_embedding(name, cache_dir=str(folder))
+    except Exception as error:
+        # LibMultiLabel's clean-up names a variable that is not yet set when the download itself fails.
+        cause: BaseException = error.__context__ if isinstance(error, UnboundLocalError) and error.__context__ else error
+        for archive in folder.glob("*.zip"):
+            os.remove(archive)
+        raise PlantError(
+            f"the vectors {name} could not be downloaded ({type(cause).__name__}: {cause})",
+            where="embed_file",
+            fix=f"put {name}.txt into {folder}, or train vectors on your own text: plant embeddings TRAIN --out FILE",
+        ) from cause
+
+
+def is_glove_name(embed_file: Any) -> bool:
+    """Whether ``embed_file`` names a GloVe release rather than a file."""
+    return embed_file in data_utils.GLOVE_WORD_EMBEDDING
