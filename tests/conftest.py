@@ -1,0 +1,19 @@
+"""Fixtures for every test. Nothing heavy here: this file is imported by each worker."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with real data and reference values: ``$PLANT_SHARED``, or ``shared`` beside the repository."""
+    folder = Path(os.environ.get("PLANT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+    if not folder.is_dir():
+        pytest.skip(
+            "needs the folder of reference values: set PLANT_SHARED or put it beside the repository as `shared`"
+        )
+    return folder
