@@ -1,0 +1,1 @@
+"""Reading documents and turning them into token arrays and batches."""

@@ -1,0 +1,111 @@
+"""Batches of documents of similar length, with a true mask and sparse labels.
+
+Shapes: B documents, T token positions, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+
+from plant_plugin.data.tokens import TokenArrays
+
+CHUNK_BATCHES = 50  # batches drawn together and sorted by length: wide enough to save padding, narrow enough to mix
+
+
+class Batches:
+    """An iterable over batches, usable as a data loader.
+
+    Each batch is a dictionary of tensors: ``text`` (B, T) int64; ``length`` (B,) int64; ``mask`` (B, T) bool, true on
+    real tokens; ``document`` (B,) int64, positions in the split; ``label_row`` and ``label_column`` (nnz,) int64, the
+    places of the ones in the (B, L) label matrix. T is the longest document of the batch.
+
+    A document without tokens gets one position that holds ``pad_id``, with length 1 and mask true, so that neither a
+    softmax nor a packed sequence is ever empty.
+
+    With ``shuffle`` the documents are mixed, cut into chunks of 50 batches, sorted by length within a chunk, and the
+    batches mixed again; ``seed`` and the epoch decide everything. Without it the longest documents come first, equal
+    lengths in file order, so that a lack of memory shows at once; ``document`` tells where each belongs.
+
+    Args:
+        arrays: Token ids of N documents.
+        labels: Labels, sparse (N, L).
+        batch_size: B; the last batch may be smaller.
+        pad_id: The id that fills up.
+        shuffle: Mix the documents anew each epoch.
+        seed: Seed of the mixing.
+
+    Raises:
+        ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` is below 1.
+    """
+
+    def __init__(
+        self, arrays: TokenArrays, labels: sp.csr_array, batch_size: int, pad_id: int, shuffle: bool, seed: int
+    ) -> None:
+        if len(arrays) != labels.shape[0]:
+            raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        self.arrays, self.labels = arrays, labels
+        self.batch_size, self.pad_id, self.shuffle, self.seed = batch_size, pad_id, shuffle, seed
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return -(-len(self.arrays) // self.batch_size)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of the next pass; the same epoch gives the same order."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
+        for documents in self._order():
+            yield self._batch(documents)
+
+    def _order(self) -> list[npt.NDArray[np.int64]]:
+        lengths, size = self.arrays.lengths, self.batch_size
+        if not self.shuffle:
+            return _cut(np.argsort(-lengths, kind="stable"), size)
+        random = np.random.default_rng([self.seed, self.epoch])
+        mixed = random.permutation(len(lengths))
+        batches = [
+            batch
+            for chunk in _cut(mixed, size * CHUNK_BATCHES)
+            for batch in _cut(chunk[np.argsort(lengths[chunk], kind="stable")], size)
+        ]
+        return [batches[place] for place in random.permutation(len(batches))]
+
+    def _batch(self, documents: npt.NDArray[np.int64]) -> dict[str, torch.Tensor]:
+        places, lengths = _gather(self.arrays.offsets, documents)
+        longest = max(int(lengths.max()), 1)
+        filled = np.arange(longest) < lengths[:, None]  # (B, T)
+        text = np.full((len(documents), longest), self.pad_id, dtype=np.int64)
+        text[filled] = self.arrays.ids[places]
+        filled[:, 0] = True  # the one position of a document without tokens
+        label_places, label_counts = _gather(self.labels.indptr, documents)
+        batch = {
+            "text": text,
+            "length": np.maximum(lengths, 1),
+            "mask": filled,
+            "document": documents.astype(np.int64),
+            "label_row": np.repeat(np.arange(len(documents)), label_counts),
+            "label_column": self.labels.indices[label_places].astype(np.int64),
+        }
+        return {name: torch.from_numpy(value) for name, value in batch.items()}
+
+
+def _cut(order: npt.NDArray[np.int64], size: int) -> list[npt.NDArray[np.int64]]:
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def _gather(
+    offsets: npt.NDArray[np.integer], rows: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Places of all entries of the chosen rows, row after row, and the number of entries of each row."""
+    counts = (offsets[rows + 1] - offsets[rows]).astype(np.int64)
+    ends = np.cumsum(counts)
+    starts = np.repeat(offsets[rows] - (ends - counts), counts)
+    return starts + np.arange(len(starts)), counts

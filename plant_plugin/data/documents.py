@@ -1,0 +1,246 @@
+"""Documents and label sets: which document is in which split, and which label is which column.
+
+The rules are LibMultiLabel's (``load_datasets`` and ``load_or_build_label``): the same documents, the same random
+validation split, the same label set in the same order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from plant_plugin.data.demo import demo_file
+from plant_plugin.data.libmultilabel_txt import Documents, ReadCounts, read_libmultilabel_text
+from plant_plugin.errors import DataError
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+
+SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
+DEMO_PREFIX = "demo:"
+
+
+@dataclass
+class Split:
+    """The documents of one split, as parallel lists.
+
+    Attributes:
+        name: ``train``, ``val`` or ``test``.
+        texts: The documents as they stand in the file.
+        labels: The labels of each document as they stand in the file, also those outside the label set.
+        ids: Document ids, or None when the file has none.
+        counts: Documents read, lines dropped, documents without labels.
+    """
+
+    name: str
+    texts: list[str] = field(repr=False)
+    labels: list[list[str]] = field(repr=False)
+    ids: list[str] | None = field(repr=False)
+    counts: ReadCounts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def hash(self) -> str:
+        """SHA-256 (hex) over texts and labels, in order."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> str:
+        digest = hashlib.sha256()
+        for text, labels in zip(self.texts, self.labels, strict=True):
+            for part in (text.encode(), " ".join(labels).encode()):
+                digest.update(len(part).to_bytes(8, "little"))  # so that two splits cannot run together alike
+                digest.update(part)
+        return digest.hexdigest()
+
+
+@dataclass
+class Corpus:
+    """All splits and the label set.
+
+    Attributes:
+        train: Training documents; without documents only when evaluating a checkpoint without a training file.
+        val: Validation documents, or None.
+        test: Test documents, or None.
+        label_names: The label set; position = column = label id.
+        counts: ``read``, ``dropped`` and ``without_labels`` over all splits; ``labels_unseen_in_training`` (distinct
+            test labels that no training document has); ``dropped_labels`` (label occurrences in test that are not in
+            the label set); ``dropped_training_labels`` (the same in training and validation, with ``label_file``).
+    """
+
+    train: Split
+    val: Split | None
+    test: Split | None
+    label_names: list[str] = field(repr=False)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.counts = _count(self)
+
+    @property
+    def splits(self) -> list[Split]:
+        """The splits that exist."""
+        return [split for split in (self.train, self.val, self.test) if split is not None]
+
+    def label_matrix(self, split: Split) -> sp.csr_array:
+        """Labels of a split as a sparse (n, L) float32 matrix of ones; labels outside the label set are left out."""
+        column_of = {name: column for column, name in enumerate(self.label_names)}
+        columns: list[int] = []
+        offsets = np.zeros(len(split) + 1, dtype=np.int64)
+        for row, labels in enumerate(split.labels):
+            columns.extend(sorted({column_of[label] for label in labels if label in column_of}))
+            offsets[row + 1] = len(columns)
+        data = np.ones(len(columns), dtype=np.float32)
+        shape = (len(split), len(self.label_names))
+        return sp.csr_array((data, np.array(columns, dtype=np.int64), offsets), shape=shape)
+
+    def label_hash(self) -> str:
+        """SHA-256 (hex) over the label set, in order."""
+        return hashlib.sha256("\n".join(self.label_names).encode()).hexdigest()
+
+    def with_labels(self, label_names: list[str]) -> Corpus:
+        """The same documents under another label set, e.g. that of a checkpoint."""
+        return Corpus(self.train, self.val, self.test, label_names)
+
+
+def load_corpus(config: Config) -> Corpus:
+    """Read the splits that a configuration names and build the label set.
+
+    Without a validation file, ``val_size`` of the training documents are drawn at random (seed 42); no validation
+    documents at all are allowed only with ``val_size: 0`` or ``merge_train_val``. The label set holds the labels of
+    training and validation, with ``include_test_labels`` also those of test, or exactly the lines of ``label_file``.
+
+    Raises:
+        DataError: A file cannot be read, no training document has a label, no validation document is left, or the
+            label set or the test split is empty.
+    """
+    test = _read_split("test", config.test_file, config) if config.test_file else None
+    if config.training_file:
+        train, val = _training_splits(config)
+    elif config.eval:  # only scoring: the label set comes from label_file or from the checkpoint
+        train, val = _split("train", Documents()), None
+    else:
+        raise DataError("no training file", where="training_file", fix="name one, or demo:train")
+    return Corpus(train, val, test, _label_names(config, train, val, test))
+
+
+def _training_splits(config: Config) -> tuple[Split, Split | None]:
+    train = _read_split("train", config.training_file, config)
+    val = _read_split("val", config.val_file, config) if config.val_file else None
+    if val is None and config.val_size > 0:
+        train, val = _split_validation(train, config.val_size)
+    if not any(train.labels):
+        raise DataError(
+            "no training document has a label",
+            where=str(config.training_file),
+            fix="each line must be 'labels TAB text' or 'id TAB labels TAB text'",
+        )
+    if val is not None and config.merge_train_val:
+        # LibMultiLabel numbers merged documents anew, as ids of two files may clash.
+        merged = Documents(train.texts + val.texts, train.labels + val.labels, None)
+        merged.counts.dropped = train.counts.dropped + val.counts.dropped
+        return _split("train", merged), None
+    return train, val
+
+
+def _read_split(name: str, source: str, config: Config) -> Split:
+    path = demo_file(source.removeprefix(DEMO_PREFIX), config.cache_dir) if is_demo(source) else Path(source)
+    documents = read_libmultilabel_text(path, allow_bad_lines=config.allow_bad_lines)
+    if config.remove_no_label_data and name != "test":
+        kept = [row for row, labels in enumerate(documents.labels) if labels]
+        documents = _select(documents, kept)
+    if not documents.texts:
+        raise DataError(
+            f"no {_FULL_NAMES[name]} documents left",
+            where=str(source),
+            fix="every line was dropped for its number of columns, or no document has a label",
+        )
+    return _split(name, documents)
+
+
+_FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
+
+
+def is_demo(source: str | None) -> bool:
+    """Whether a ``*_file`` key names the built-in data (``demo:train``) instead of a file."""
+    return source is not None and str(source).startswith(DEMO_PREFIX)
+
+
+def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
+    from sklearn.model_selection import train_test_split  # slow to import
+
+    # YAML and flags may give 100.0 for 100 documents; scikit-learn takes only whole numbers of type int.
+    size = int(val_size) if val_size >= 1 and float(val_size).is_integer() else val_size
+    documents = Documents(train.texts, train.labels, train.ids)
+    try:
+        kept, drawn = train_test_split(range(len(train)), test_size=size, random_state=SPLIT_SEED)
+    except ValueError as error:
+        raise DataError(
+            f"{len(train)} training documents cannot be split with val_size {val_size}: no training or validation "
+            "documents left",
+            where="val_size",
+            fix="a share below 1, or a number of documents below that of the training file; or give a val_file",
+        ) from error
+    rest, val = _split("train", _select(documents, kept)), _split("val", _select(documents, drawn))
+    rest.counts.dropped = train.counts.dropped
+    return rest, val
+
+
+def _select(documents: Documents, rows: Iterable[int]) -> Documents:
+    rows = list(rows)
+    ids = None if documents.ids is None else [documents.ids[row] for row in rows]
+    selected = Documents([documents.texts[row] for row in rows], [documents.labels[row] for row in rows], ids)
+    selected.counts.dropped = documents.counts.dropped
+    return selected
+
+
+def _split(name: str, documents: Documents) -> Split:
+    without_labels = sum(not labels for labels in documents.labels)
+    counts = ReadCounts(len(documents.texts), documents.counts.dropped, without_labels)
+    return Split(name, documents.texts, documents.labels, documents.ids, counts)
+
+
+def _label_names(config: Config, train: Split, val: Split | None, test: Split | None) -> list[str]:
+    if config.label_file:
+        names = _read_label_file(Path(config.label_file))
+    else:
+        if config.include_test_labels and test is None:
+            raise DataError("include_test_labels needs a test file", where="include_test_labels", fix="give test_file")
+        sources = [train, val, test if config.include_test_labels else None]
+        names = {label for split in sources if split is not None for labels in split.labels for label in labels}
+    if not names and not config.eval:
+        raise DataError("the label set is empty", where=str(config.label_file or config.training_file))
+    return sorted(names)
+
+
+def _read_label_file(path: Path) -> set[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the label file cannot be read ({type(error).__name__})", where=str(path)) from error
+    return {line.strip() for line in lines} - {""}
+
+
+def _count(corpus: Corpus) -> dict[str, int]:
+    known = set(corpus.label_names)
+    trained = {label for labels in corpus.train.labels for label in labels}
+    tested = [label for labels in corpus.test.labels for label in labels] if corpus.test else []
+    fitted = [split for split in (corpus.train, corpus.val) if split is not None]
+    counts: dict[str, Any] = {
+        name: sum(getattr(split.counts, name) for split in corpus.splits)
+        for name in ("read", "dropped", "without_labels")
+    }
+    counts["labels_unseen_in_training"] = len(set(tested) - trained)
+    counts["dropped_labels"] = sum(label not in known for label in tested)
+    counts["dropped_training_labels"] = sum(
+        label not in known for split in fitted for labels in split.labels for label in labels
+    )
+    return counts

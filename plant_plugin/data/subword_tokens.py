@@ -1,0 +1,126 @@
+"""The vocabulary of a Hugging Face tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from plant_plugin.data.token_arrays import TokenArrays
+from plant_plugin.data.word_tokens import write_vocabulary
+from plant_plugin.errors import ConfigError, PlantError
+
+TOKENIZER_FOLDER = "tokenizer"
+SUBWORD_BATCH = 1024  # documents handed to the tokenizer at once: bounds memory
+
+
+class SubwordTokens:
+    """A Hugging Face tokenizer, by name or folder.
+
+    A tokenizer without a padding token (Llama, Mistral) pads with its end-of-text token: batches carry a true mask,
+    so the id itself never matters.
+
+    Args:
+        lm_weight: Name or folder that ``AutoTokenizer`` can load.
+        add_special_tokens: Whether [CLS], [SEP], <s>, … are put around each text.
+        local_only: Never ask the network.
+
+    Raises:
+        ConfigError: Nothing of that name can be loaded, or it has neither a padding nor an end-of-text token.
+    """
+
+    def __init__(self, lm_weight: str | Path, *, add_special_tokens: bool = True, local_only: bool = False) -> None:
+        self.lm_weight = str(lm_weight)
+        self.add_special_tokens = add_special_tokens
+        self.tokenizer = _load_tokenizer(self.lm_weight, local_only)
+        if self.tokenizer.pad_token_id is None:
+            if self.tokenizer.eos_token_id is None:
+                raise ConfigError(
+                    "the tokenizer has neither a padding nor an end-of-text token",
+                    where=f"lm_weight: {self.lm_weight}",
+                    fix="set pad_token in its tokenizer_config.json",
+                )
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        self.tokenizer.padding_side = self.tokenizer.truncation_side = "right"
+        self._hash = _tokenizer_hash(self.tokenizer, add_special_tokens)  # before any call changes its state
+
+    @property
+    def size(self) -> int:
+        """V: the number of ids, added tokens included."""
+        return len(self.tokenizer)
+
+    @property
+    def pad_id(self) -> int:
+        """Id of the padding token."""
+        return int(self.tokenizer.pad_token_id)
+
+    @property
+    def special_ids(self) -> tuple[int, ...]:
+        """Ids of padding, unknown and the other special tokens, ascending."""
+        return tuple(sorted({self.pad_id, *map(int, self.tokenizer.all_special_ids)}))
+
+    def hash(self) -> str:
+        """SHA-256 (hex) over the tokenizer's definition and ``add_special_tokens``."""
+        return self._hash
+
+    def token(self, number: int) -> str:
+        """The sub-word with this id, as the tokenizer spells it."""
+        return str(self.tokenizer.convert_ids_to_tokens(int(number)))
+
+    def encode(self, texts: Iterable[str], max_length: int) -> TokenArrays:
+        """Ids of each text, cut to ``max_length`` sub-words, special tokens included."""
+        texts = list(texts)
+        ids, lengths = array("i"), []
+        for start in range(0, len(texts), SUBWORD_BATCH):
+            encoded = self.tokenizer(
+                texts[start : start + SUBWORD_BATCH],
+                add_special_tokens=self.add_special_tokens,
+                truncation=True,
+                max_length=max_length,
+                padding=False,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+            )["input_ids"]
+            for row in encoded:
+                ids.extend(row)
+                lengths.append(len(row))
+        return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids))
+
+    def save(self, folder: str | Path) -> None:
+        """Write the tokenizer's files into ``folder/tokenizer``, then ``vocabulary.json`` with their hash."""
+        folder = Path(folder)
+        try:
+            self.tokenizer.save_pretrained(str(folder / TOKENIZER_FOLDER))
+        except OSError as error:
+            raise PlantError(f"the tokenizer cannot be written ({error.strerror})", where=str(folder)) from error
+        content = {"kind": "subword", "hash": self.hash(), "add_special_tokens": self.add_special_tokens}
+        write_vocabulary(folder, content)
+
+
+def _load_tokenizer(lm_weight: str, local_only: bool) -> Any:
+    from transformers import AutoTokenizer  # slow to import
+
+    try:
+        return AutoTokenizer.from_pretrained(lm_weight, use_fast=True, local_files_only=local_only)
+    except Exception as error:  # transformers and the hub raise errors of a dozen kinds here
+        raise ConfigError(
+            f"no tokenizer could be loaded from it ({type(error).__name__})",
+            where=f"lm_weight: {lm_weight}",
+            fix="give the folder of a saved Hugging Face model, or a model name that this machine can download",
+        ) from error
+
+
+def _tokenizer_hash(tokenizer: Any, add_special_tokens: bool) -> str:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        definition: Any = tokenizer.get_vocab()
+    else:
+        definition = json.loads(backend.to_str())
+        for state in ("truncation", "padding"):  # left over from the last call
+            definition.pop(state, None)
+    special = {name: str(value) for name, value in tokenizer.special_tokens_map.items()}
+    content = json.dumps([definition, special, add_special_tokens], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()

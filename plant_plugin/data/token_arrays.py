@@ -1,0 +1,104 @@
+"""Token ids of a whole split as plain arrays: made once, kept on disk, loaded without pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import zipfile
+import zlib
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from plant_plugin.data.cache import cache_folder
+from plant_plugin.data.documents import Split
+from plant_plugin.errors import PlantError
+from plant_plugin.files import atomic_write
+
+logger = logging.getLogger(__name__)
+
+CACHE_VERSION = 1  # counts up when encoding or the file's layout changes
+
+
+@dataclass
+class TokenArrays:
+    """All documents of a split as one run of token ids.
+
+    Attributes:
+        ids: int32, every document's ids one after the other.
+        offsets: int64 (N+1,); document i is ``ids[offsets[i]:offsets[i + 1]]``.
+        unknown_only: How many documents have no known token: all unknown, or no token at all. They are kept.
+    """
+
+    ids: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    unknown_only: int = 0
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Tokens of each document, (N,) int64; may be 0."""
+        return np.diff(self.offsets)
+
+    @classmethod
+    def from_flat(cls, ids: array[int], lengths: Sequence[int], known_from: frozenset[int]) -> TokenArrays:
+        """Pack ids and lengths; ``known_from`` holds the special ids, which do not make a document known."""
+        flat = np.array(ids, dtype=np.int32)
+        offsets = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))]).astype(np.int64)
+        known = np.concatenate([[0], np.cumsum(~np.isin(flat, list(known_from)))])
+        return cls(flat, offsets, int(np.count_nonzero(known[offsets[1:]] == known[offsets[:-1]])))
+
+
+class Encoder(Protocol):
+    """What the cache needs of a vocabulary."""
+
+    def hash(self) -> str:
+        """Names the vocabulary."""
+
+    def encode(self, texts: Iterable[str], max_length: int) -> TokenArrays:
+        """Makes the arrays."""
+
+
+def encode_cached(tokens: Encoder, split: Split, max_length: int, cache_dir: str | Path | None = None) -> TokenArrays:
+    """Encode a split, or read the arrays that an earlier run made from the same texts, vocabulary and length.
+
+    The file is named by the hash of what made it and holds plain arrays. A torn file is made again; a cache folder
+    that cannot be written only costs a warning.
+
+    Args:
+        tokens: The vocabulary.
+        split: The documents.
+        max_length: Tokens kept of each document.
+        cache_dir: The configuration's ``cache_dir``; None for the user's cache folder.
+    """
+    key = "\n".join([str(CACHE_VERSION), tokens.hash(), split.hash(), str(max_length)])
+    path = cache_folder(cache_dir) / "tokens" / f"{hashlib.sha256(key.encode()).hexdigest()}.npz"
+    arrays = _read_cache(path, len(split))
+    if arrays is None:
+        arrays = tokens.encode(split.texts, max_length)
+        try:
+            with atomic_write(path) as temporary, open(temporary, "wb") as stream:
+                np.savez(stream, ids=arrays.ids, offsets=arrays.offsets, unknown_only=np.int64(arrays.unknown_only))
+        except PlantError as error:
+            logger.warning("The token cache is not kept: %s", error)
+    return arrays
+
+
+def _read_cache(path: Path, documents: int) -> TokenArrays | None:
+    if not path.is_file():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            arrays = TokenArrays(content["ids"], content["offsets"], int(content["unknown_only"]))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        logger.warning("The token cache %s is damaged and made again.", path.name)
+        return None
+    complete = len(arrays) == documents and int(arrays.offsets[-1]) == len(arrays.ids)
+    return arrays if complete else None

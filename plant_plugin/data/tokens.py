@@ -1,0 +1,73 @@
+"""From text to token ids: everything the rest of the package needs, under one name.
+
+Shapes: N documents, V token types. Both vocabularies have ``size`` (V), ``pad_id``, ``special_ids``, ``hash()``,
+``token(id)``, ``encode(texts, max_length)`` and ``save(folder)``; :func:`load_tokens` reads either back.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER, SubwordTokens
+from plant_plugin.data.token_arrays import TokenArrays, encode_cached
+from plant_plugin.data.word_tokens import VOCABULARY_FILE, WordTokens, words_of
+from plant_plugin.data.word_vectors import embedding_matrix
+from plant_plugin.errors import CheckpointError, ConfigError
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+
+__all__ = [
+    "SubwordTokens",
+    "TokenArrays",
+    "Tokens",
+    "WordTokens",
+    "build_tokens",
+    "embedding_matrix",
+    "encode_cached",
+    "load_tokens",
+    "words_of",
+]
+
+Tokens = WordTokens | SubwordTokens
+
+
+def build_tokens(config: Config, training_texts: list[str]) -> Tokens:
+    """The vocabulary that a configuration asks for.
+
+    ``network_config: {lm_weight: …}`` names a tokenizer; otherwise the words come from ``vocab_file``, or from the
+    training texts (never from other splits) with ``min_vocab_freq``.
+    """
+    lm_weight = config.network_config.get("lm_weight")
+    if lm_weight:
+        return SubwordTokens(lm_weight, add_special_tokens=config.add_special_tokens)
+    if config.vocab_file:
+        return WordTokens.from_file(config.vocab_file)
+    return WordTokens.build(training_texts, config.min_vocab_freq)
+
+
+def load_tokens(folder: str | Path) -> Tokens:
+    """Read what ``save`` wrote, without network and without pickle.
+
+    Raises:
+        CheckpointError: ``vocabulary.json`` or the tokenizer's files are missing, torn or of another vocabulary.
+    """
+    path = Path(folder) / VOCABULARY_FILE
+    fix = "use the checkpoint folder of a finished run"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        kind, expected = content["kind"], content["hash"]
+        if kind == "word":
+            tokens: Tokens = WordTokens(content["words"])
+        else:
+            tokenizer = path.parent / TOKENIZER_FOLDER
+            tokens = SubwordTokens(tokenizer, add_special_tokens=content["add_special_tokens"], local_only=True)
+    except (OSError, ValueError, KeyError, TypeError, ConfigError) as error:
+        what = f"the vocabulary cannot be read ({type(error).__name__})"
+        raise CheckpointError(what, where=str(path), fix=fix) from error
+    if tokens.hash() != expected:
+        what = f"the vocabulary file was saved for {expected[:12]}, its content is {tokens.hash()[:12]}"
+        raise CheckpointError(what, where=str(path), fix=fix)
+    return tokens

@@ -1,0 +1,96 @@
+"""Word vectors for a vocabulary, from a text file, a GloVe name, or at random."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from plant_plugin.data.word_tokens import WordTokens
+from plant_plugin.errors import DataError
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+
+RANDOM_SIZE = 100  # CAML's dimension, for vectors that start at random
+NORM_EPSILON = 1e-6  # LibMultiLabel's, from CAML: keeps the zero vector
+
+
+def embedding_matrix(tokens: WordTokens, config: Config, dim: int | None = None) -> torch.Tensor:
+    """The first embedding layer: a row for each word of the vocabulary.
+
+    From ``embed_file`` by LibMultiLabel's rule: a word without a vector starts at zero, ``<unk>`` at standard normal
+    values (here drawn from the configuration's seed). Without ``embed_file`` every row but ``<pad>`` is drawn from
+    N(0, 0.1²). With ``normalize_embed`` each row is divided by its norm.
+
+    Args:
+        tokens: The vocabulary, V words.
+        config: ``embed_file``, ``embed_cache_dir``, ``normalize_embed`` and ``seed`` are read.
+        dim: Size of random vectors (default 100); not used with ``embed_file``.
+
+    Returns:
+        float32 (V, dim), on the CPU.
+
+    Raises:
+        DataError: The file cannot be read or a line has another number of values.
+    """
+    generator = torch.Generator().manual_seed(config.seed or 0)
+    if not config.embed_file:
+        weights = torch.randn(tokens.size, dim or RANDOM_SIZE, generator=generator) * 0.1
+        weights[tokens.pad_id] = 0.0
+    else:
+        weights = _file_vectors(tokens, config)
+        weights[tokens.unknown_id] = torch.randn(weights.shape[1], generator=generator)
+    if config.normalize_embed:
+        exact = weights.double()
+        weights = (exact / (torch.linalg.norm(exact, dim=1, keepdim=True) + NORM_EPSILON)).float()
+    return weights
+
+
+def _file_vectors(tokens: WordTokens, config: Config) -> torch.Tensor:
+    path = Path(str(config.embed_file))
+    if path.is_file():
+        return torch.from_numpy(_read_vectors(path, tokens))
+    from plant_plugin.host.encoders import glove_vectors, is_glove_name  # imports libmultilabel, seconds
+
+    if not is_glove_name(config.embed_file):
+        raise DataError(
+            "no such file, and not a name of GloVe vectors",
+            where=f"embed_file: {config.embed_file}",
+            fix="make one with: plant embeddings TRAIN --out FILE",
+        )
+    return glove_vectors(str(config.embed_file), tokens.id_of, config.embed_cache_dir)
+
+
+def _read_vectors(path: Path, tokens: WordTokens) -> npt.NDArray[np.float32]:
+    weights: npt.NDArray[np.float32] | None = None
+    try:
+        with path.open(encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                word, *values = line.rstrip().split(" ")
+                if number == 1 and len(values) == 1:
+                    continue  # word2vec's header: number of words and dimension
+                if weights is None:
+                    weights = np.zeros((tokens.size, len(values)), dtype=np.float32)
+                row = tokens.id_of.get(word)
+                if row is not None:
+                    weights[row] = _vector(values, weights.shape[1], path, number)
+    except (OSError, UnicodeDecodeError) as error:
+        what = f"the embedding file cannot be read ({type(error).__name__})"
+        raise DataError(what, where=str(path)) from error
+    if weights is None or not weights.shape[1]:
+        raise DataError("the embedding file holds no vectors", where=str(path), fix="one 'word v1 v2 …' a line")
+    return weights
+
+
+def _vector(values: list[str], dim: int, path: Path, number: int) -> npt.NDArray[np.float32]:
+    try:
+        vector = np.array(values, dtype=np.float32)
+    except ValueError as error:
+        raise DataError("a value is not a number", where=f"{path}, line {number}") from error
+    if len(vector) != dim:
+        raise DataError(f"{len(vector)} values where the first line has {dim}", where=f"{path}, line {number}")
+    return vector
