@@ -1,0 +1,1 @@
+"""Configurations found by name."""

@@ -1,0 +1,55 @@
+"""One family of errors: each says what is wrong, where, and how to mend it.
+
+The command line prints them as one short paragraph without a traceback; in Python they are ordinary exceptions.
+Never put note text, patient or admission ids into a message: file names, line numbers and keys are enough.
+"""
+
+from __future__ import annotations
+
+import click
+
+
+class PlantError(click.ClickException):
+    """Base of every error that a user can mend.
+
+    Args:
+        what: What is wrong, one sentence.
+        where: File, line or configuration key, e.g. ``train.txt, line 3``.
+        fix: What to do about it.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:
+        self.what, self.where, self.fix = what, where, fix
+        parts = [f"{where}: {what}" if where else what]
+        if fix:
+            parts.append(f"How to fix it: {fix}")
+        super().__init__("\n  ".join(parts))
+
+
+class ConfigError(PlantError):
+    """A configuration that cannot run. ``problems`` holds every single one found."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        fix: str | None = None,
+        problems: list[ConfigError] | None = None,
+    ) -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.problems: list[ConfigError] = problems or [self]
+
+
+class DataError(PlantError):
+    """A data file that is missing, empty or not of the promised format."""
+
+
+class CheckpointError(PlantError):
+    """A checkpoint that is torn, foreign, or made for other labels, vocabulary or configuration."""
+
+
+class MissingExtraError(PlantError):
+    """Something optional is not installed; ``fix`` holds the command that installs it."""

@@ -1,0 +1,1 @@
+"""Fast computations, each beside a plain reference."""

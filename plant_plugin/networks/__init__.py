@@ -1,0 +1,1 @@
+"""Networks: an encoder of tokens and a label attention head."""

@@ -1,0 +1,64 @@
+"""The four configuration blocks that PLANT adds, each a dataclass whose signature holds the defaults.
+
+A value of ``None`` in a stage means: LibMultiLabel's own top-level key (``learning_rate``, ``epochs``, …) applies.
+Allowed values stand beside the field, so that the configuration check and the code read the same list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def choice(default: str, *allowed: str) -> Any:
+    """A string field that takes one of ``allowed``."""
+    return field(default=default, metadata={"choices": (default, *allowed)})
+
+
+@dataclass(frozen=True)
+class RelevanceOptions:
+    """How relevant each token type is for each label, from the training split only (method §1)."""
+
+    measure: str = choice("mig", "term_frequency")
+    association: str = choice("positive", "any")  # any: the paper to the letter, blind to the sign
+    normalize: str = choice("max", "entropy", "jaccard")
+    top: int = 4000  # token types kept per label
+
+
+@dataclass(frozen=True)
+class StageOptions:
+    """What both stages share: how long, how fast, when to stop."""
+
+    epochs: int | None = None  # None: the top-level `epochs`
+    patience: int | None = None  # None: the top-level `patience`
+    batch_size: int | None = None  # None: the top-level `batch_size`; per step, before accumulation
+    accumulate: int = 1  # batches added up before one optimiser step
+    learning_rate: float | None = None  # None: the top-level `learning_rate`
+    encoder_learning_rate: float | None = None  # None: this stage's learning rate
+    attention_learning_rate: float | None = None  # None: this stage's learning rate; the planted part
+    schedule: str = choice("cosine", "constant")  # cosine decays to zero, no restarts
+    warmup: float = 0.0  # share of the steps that climb linearly from zero
+    clip_norm: float | None = 1.0  # gradient norm; null: no clipping
+
+
+@dataclass(frozen=True)
+class Stage1Options(StageOptions):
+    """Attention as a learning-to-rank module (method §3)."""
+
+    loss: str = choice("lambda_rank", "mse")
+    k: int = 1000  # tokens of a document that form pairs, per label
+    sigma: float = 1.0  # steepness of the pairwise sigmoid
+    score: str = choice("logit", "probability")
+    pairs: str = choice("within", "top_vs_all")
+    labels: int | str = 256  # a number, `positive` or `all`
+
+
+@dataclass(frozen=True)
+class Stage2Options(StageOptions):
+    """End to end (method §4)."""
+
+    loss: str = choice("focal", "bce")
+    gamma: float = 2.0
+    label_smoothing: float = 0.1
+    hard_negatives: int | None = 1000  # per document; null: all labels
+    reduction: str = choice("selected", "labels")

@@ -1,0 +1,115 @@
+"""One run of ``libmultilabel``: its folder, its clock, and who does the work."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import resource
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plant_plugin import registry
+from plant_plugin.errors import PlantError
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+
+logger = logging.getLogger(__name__)
+
+SAMPLE_SECONDS = 0.2  # how often the resident memory is read while a phase runs
+
+
+class Run:
+    """The folder of a run and what each phase cost.
+
+    Args:
+        folder: Where everything is written; made here.
+        silent: Print nothing but errors.
+
+    Raises:
+        PlantError: The folder cannot be made or written to.
+    """
+
+    def __init__(self, folder: Path, *, silent: bool = False) -> None:
+        self.folder = folder
+        self.silent = silent
+        self.time_s: dict[str, float] = {}
+        self.peak_memory_mb: dict[str, float] = {}
+        self._started = time.perf_counter()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = folder / ".writable"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise PlantError(
+                f"the result folder cannot be written ({error.strerror})",
+                where=str(folder),
+                fix="choose another with --result_dir, or change its permissions",
+            ) from error
+
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the wall seconds of the block to ``time_s[name]`` and keep its peak memory (MB)."""
+        start = time.perf_counter()
+        with _peak_memory() as peak:
+            try:
+                yield
+            finally:
+                self.time_s[name] = self.time_s.get(name, 0.0) + time.perf_counter() - start
+        self.peak_memory_mb[name] = max(self.peak_memory_mb.get(name, 0.0), peak[0])
+
+    def totals(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Seconds and peak megabytes of every phase so far, with their ``total``."""
+        seconds = {**self.time_s, "total": time.perf_counter() - self._started}
+        unit = 1024**2 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, KiB elsewhere
+        whole = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+        rounded = {name: round(value, 1) for name, value in {**self.peak_memory_mb, "total": whole}.items()}
+        return {name: round(value, 3) for name, value in seconds.items()}, rounded
+
+    def log(self, text: str) -> None:
+        """Print one line, unless the run is silent."""
+        if not self.silent:
+            print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _peak_memory() -> Iterator[list[float]]:
+    """Sample this process's resident memory (MB) in a thread; element 0 of the list is the highest seen."""
+    import psutil
+
+    process, peak, stop = psutil.Process(), [0.0], threading.Event()
+
+    def sample() -> None:
+        while True:
+            peak[0] = max(peak[0], process.memory_info().rss / 1024**2)
+            if stop.wait(SAMPLE_SECONDS):
+                return
+
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        stop.set()
+        thread.join()
+
+
+def run(config: Config) -> dict[str, Any]:
+    """Train and test what the configuration names.
+
+    Returns:
+        The content of ``result.json``, or an empty dictionary when there was nothing to test.
+    """
+    record = Run(Path(config.checkpoint_dir), silent=config.silent)
+    if config.linear or not registry.get("networks", config.model_name).ours:
+        from plant_plugin.host import run_baseline
+
+        return run_baseline(config, record)
+    strategy = registry.get("strategies", config.strategy).load()
+    result: dict[str, Any] = strategy(config, record)
+    return result

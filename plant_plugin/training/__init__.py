@@ -1,0 +1,1 @@
+"""The two stages and the strategies made of them."""
