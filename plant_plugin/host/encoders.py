@@ -38,8 +38,7 @@ class SameLengthCNN(nn.Module):
         super().__init__()
         # One encoder for each width: LibMultiLabel's own joins widths only when their output lengths agree.
         self.encoders = nn.ModuleList(
-            CNNEncoder(input_size, [size], num_filters, activation, dropout, channel_last=True)
-            for size in filter_sizes
+            CNNEncoder(input_size, [size], num_filters, activation, dropout, channel_last=True) for size in filter_sizes
         )
         self.filter_sizes = list(filter_sizes)
 
@@ -156,7 +155,9 @@ def ensure_glove(name: str, folder: Path) -> None:
         data_utils._download_glove_embedding(name, cache_dir=str(folder))
     except Exception as error:
         # LibMultiLabel's clean-up names a variable that is not yet set when the download itself fails.
-        cause: BaseException = error.__context__ if isinstance(error, UnboundLocalError) and error.__context__ else error
+        cause: BaseException = (
+            error.__context__ if isinstance(error, UnboundLocalError) and error.__context__ else error
+        )
         for archive in folder.glob("*.zip"):
             os.remove(archive)
         raise PlantError(

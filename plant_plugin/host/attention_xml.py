@@ -1,0 +1,123 @@
+"""LibMultiLabel's AttentionXML: a network over clusters of labels, then one over the labels of the best clusters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from libmultilabel.common_utils import dump_log
+from libmultilabel.nn.attentionxml import PlainDataset, PLTDataset, PLTModel, PLTTrainer
+from libmultilabel.nn.model import Model
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.host.checks import check_labels, explained, load_checkpoint
+from plant_plugin.host.neural import NetworkBaseline, limited
+from plant_plugin.host.scores import logits_of, sparse_truth
+
+
+class AttentionXMLBaseline(NetworkBaseline):
+    """AttentionXML through LibMultiLabel's ``PLTTrainer``.
+
+    Two differences from LibMultiLabel 0.10.0 that change no number: ``eval`` works (there it stops, as it forgets the
+    label set of a checkpoint), and sizes that cannot work are named before training. As there, the test metrics are
+    printed but not written to ``logs.json``; ``result.json`` has them.
+    """
+
+    def build(self) -> None:
+        """Make LibMultiLabel's trainer of two levels; ``checkpoint_path`` names the second level's checkpoint."""
+        settings = self.settings
+        if settings.checkpoint_path is None:
+            if "val" not in self.datasets:
+                what = "AttentionXML chooses its best epoch on validation documents, and there are none"
+                raise ConfigError(what, where="val_size", fix="give a val_file or a val_size above 0, do not merge")
+            self.read_vocabulary(self.datasets["train"] + self.datasets["val"])
+            self.labels = self.read_labels()
+            self._check_clusters(len(self.labels))
+        elif not settings.eval:
+            what = "AttentionXML cannot go on training from a checkpoint"
+            raise ConfigError(what, where="checkpoint_path", fix="leave it out, or add --eval to test it")
+        else:
+            self.labels = self._checkpoint_labels(Path(settings.checkpoint_path))
+        self.trainer = PLTTrainer(settings, classes=self.labels, embed_vecs=self.embed_vecs, word_dict=self.word_dict)
+        if settings.checkpoint_path is not None:
+            self.trainer.checkpoint_dir = Path(settings.checkpoint_path).parent
+
+    def _checkpoint_labels(self, path: Path) -> list[str]:
+        for name in ("model_0.ckpt", "model_1.ckpt", "label_clusters.npy", "word_dict.pickle"):
+            if not (path.parent / name).is_file():
+                raise CheckpointError(
+                    f"{name} of AttentionXML is missing",
+                    where=str(path.parent),
+                    fix="checkpoint_path names model_1.ckpt in the folder of a finished AttentionXML run",
+                )
+        labels = list(load_checkpoint(PLTModel, path.parent / "model_1.ckpt").classes)
+        check_labels(self.corpus, labels, str(path), training=False)
+        return labels
+
+    def _check_clusters(self, num_labels: int) -> None:
+        """Labels are halved until a cluster holds at most ``cluster_size``; say now what would fail later."""
+        size, beam = self.settings.cluster_size, self.settings.beam_width
+        clusters = 2 ** max(0, math.ceil(math.log2(num_labels / size)))
+        if num_labels % clusters == 0:
+            what = f"{num_labels} labels fall into {clusters} clusters of one size, which LibMultiLabel cannot index"
+            raise ConfigError(what, where="cluster_size", fix="choose one that does not divide evenly, or add a label")
+        ranks = [int(name.rpartition("@")[2]) for name in self.settings["monitor_metrics"] if "@" in name]
+        needed = max([beam, *(rank + 1 for rank in ranks)])
+        if needed > clusters:
+            raise ConfigError(
+                f"{num_labels} labels make {clusters} clusters, but beam_width and monitor_metrics need {needed}",
+                where="cluster_size",
+                fix="lower cluster_size or beam_width, or monitor smaller ranks",
+            )
+
+    def train(self) -> None:
+        """Both levels, one after the other."""
+        with explained("AttentionXML"):
+            self.fit(self.datasets)
+        dump_log(self.settings.log_path, config=self.settings)
+
+    def test(self) -> None:
+        """LibMultiLabel's own test of both levels."""
+        self.trainer.test(self.datasets["test"])
+
+    @torch.no_grad()
+    def scores(self, split: str) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]:
+        """Logits (B, L) of the candidates' probabilities and truth; labels outside the beam get -inf."""
+        trainer, device = self.trainer, self.device
+        documents = self.datasets[split]
+        level_0 = load_checkpoint(Model, trainer.get_best_model_path(level=0)).to(device).eval()
+        level_1 = load_checkpoint(PLTModel, trainer.get_best_model_path(level=1)).to(device).eval()
+        texts = trainer.reformat_text(documents)
+        truth = MultiLabelBinarizer(classes=level_1.classes, sparse_output=True).fit(None)
+        # scikit-learn warns about labels outside the set; they are counted in result.json.
+        columns = truth.transform([document["label"] for document in documents])
+        clusters = np.load(trainer.get_cluster_path(), allow_pickle=True)
+        chosen, probabilities = [], []
+        for batch in trainer.eval_dataloader(PlainDataset(texts)):
+            best = level_0(_on(batch, device)).sigmoid().topk(trainer.beam_width)
+            chosen.append(best.indices.cpu().numpy())
+            probabilities.append(best.values.cpu().numpy())
+        candidates, priors = PLTTrainer.cluster2label(clusters, np.vstack(chosen), np.vstack(probabilities))
+        dataset = PLTDataset(
+            texts,
+            columns,
+            num_classes=len(level_1.classes),
+            num_labels_selected=trainer.beam_width * max(len(cluster) for cluster in clusters),
+            labels_selected=candidates,
+            label_scores=priors,
+        )
+        for batch in limited(trainer.eval_dataloader(dataset), self.settings, split):
+            moved = _on(batch, device)
+            products = level_1.scatter_logits(level_1(moved), moved["labels_selected"], moved["label_scores"])
+            yield logits_of(products.cpu().numpy()), sparse_truth(batch["label"].numpy())
+
+
+def _on(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:
+    return {key: value.to(device) for key, value in batch.items()}

@@ -1,0 +1,44 @@
+"""LibMultiLabel's own models, trained and tested by LibMultiLabel's own functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plant_plugin.host.scores import report
+from plant_plugin.host.settings import library_log, library_settings
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.run import Run
+
+
+def run_baseline(config: Config, run: Run) -> dict[str, Any]:
+    """Train and test one of LibMultiLabel's models as its ``main.py`` would, then write ``result.json``.
+
+    For the same configuration and seed the random numbers are drawn in the same order, so ``logs.json``,
+    ``predictions.txt`` and the checkpoints hold what LibMultiLabel writes. Checkpoints of LibMultiLabel are pickles:
+    evaluate only those that you trust.
+
+    Args:
+        config: ``model_name`` is one of LibMultiLabel's networks or ``AttentionXML``, or ``linear`` is set.
+        run: Its folder and clock.
+
+    Returns:
+        The content of ``result.json``, or an empty dictionary when there is no test file.
+
+    Raises:
+        ConfigError: A value that LibMultiLabel cannot run with.
+        DataError: A data file is missing or malformed.
+        CheckpointError: A checkpoint that cannot be read or is for other labels.
+    """
+    settings = library_settings(config, run)
+    with library_log(settings.silent):
+        if settings.linear:
+            from plant_plugin.host.linear import run_linear
+
+            scored = run_linear(settings, run)
+        else:
+            from plant_plugin.host.neural import run_network
+
+            scored = run_network(settings, run)
+        return report(config, run, scored)

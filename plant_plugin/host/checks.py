@@ -1,0 +1,152 @@
+"""Checks around LibMultiLabel's calls: nothing is dropped silently, and its hidden errors are said aloud."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from libmultilabel.common_utils import AttributeDict
+
+from plant_plugin.data.documents import Corpus, load_corpus
+from plant_plugin.errors import CheckpointError, ConfigError
+
+
+def read_checked(settings: AttributeDict, **changes: Any) -> Corpus:
+    """Read all splits with this package's reader, which counts what LibMultiLabel's reader drops.
+
+    The settings are read without marking them as used.
+
+    Args:
+        settings: From `library_settings`.
+        changes: Keys to read differently, e.g. ``val_size=0`` where nothing is split off.
+
+    Raises:
+        DataError: A file is missing, empty or malformed, or a split is empty.
+    """
+    return load_corpus(SimpleNamespace(**{**settings, **changes}))  # type: ignore[arg-type]
+
+
+def sizes_and_hashes(corpus: Corpus, labels: list[str]) -> tuple[dict[str, int], dict[str, str]]:
+    """What reading dropped under the model's label set, and the hashes of labels and splits."""
+    corpus = corpus.with_labels(labels)
+    hashes = {split.name: split.hash() for split in corpus.splits if len(split)}
+    return dict(corpus.counts), {"labels": corpus.label_hash(), **hashes}
+
+
+def check_ranks(settings: AttributeDict, num_labels: int) -> None:
+    """Refuse ``@k`` metrics and predictions that need more labels than there are.
+
+    LibMultiLabel's networks need one label more than k, its linear models need k labels.
+
+    Raises:
+        ConfigError: Naming every such metric.
+    """
+    most = num_labels if settings["linear"] else num_labels - 1
+    ranks = {name: int(found[1]) for name in settings["monitor_metrics"] if (found := re.search(r"@(\d+)$", name))}
+    ranks["save_k_predictions"] = settings["save_k_predictions"]
+    allowed = {name: num_labels if name == "save_k_predictions" else most for name in ranks}
+    problems = [
+        ConfigError(
+            f"asks for the {rank} best of {num_labels} labels",
+            where=name if name == "save_k_predictions" else f"monitor_metrics: {name}",
+            fix=f"use at most {allowed[name]} with this data",
+        )
+        for name, rank in ranks.items()
+        if rank > allowed[name]
+    ]
+    if problems:
+        raise ConfigError("; ".join(problem.message for problem in problems), problems=problems)
+
+
+def check_labels(corpus: Corpus, labels: list[str], checkpoint_path: str, *, training: bool) -> None:
+    """Refuse a checkpoint whose label set is not that of the data.
+
+    Further training needs a column for every training label; a test needs at least one label in common (LibMultiLabel
+    leaves the others out of the truth, and ``result.json`` counts them).
+
+    Raises:
+        CheckpointError: Naming both sides by their numbers.
+    """
+    known = set(labels)
+    if training:
+        missing = set(corpus.label_names) - known
+        if missing:
+            raise CheckpointError(
+                f"the checkpoint has {len(known)} labels and lacks {len(missing)} of the {len(corpus.label_names)} "
+                "labels of the data",
+                where=checkpoint_path,
+                fix="train from scratch, or give the data that the checkpoint was made with",
+            )
+    elif corpus.test is not None:
+        tested = {label for names in corpus.test.labels for label in names}
+        if tested and not tested & known:
+            raise CheckpointError(
+                f"none of the {len(tested)} labels of the test file is among the {len(known)} of the checkpoint",
+                where=checkpoint_path,
+                fix="give the test file that belongs to the checkpoint",
+            )
+
+
+@contextlib.contextmanager
+def explained(model_name: str) -> Iterator[None]:
+    """Turn LibMultiLabel's ``Failed to initialize`` into an error with the cause that it hides.
+
+    Raises:
+        ConfigError: With the cause's own words.
+    """
+    try:
+        yield
+    except AttributeError as error:
+        if "Failed to initialize" not in str(error):
+            raise
+        cause = error.__cause__ or error.__context__ or error
+        raise ConfigError(
+            f"{model_name} cannot be built ({type(cause).__name__}: {cause})",
+            where="network_config",
+            fix="compare network_config with the network's own arguments: plant list",
+        ) from cause
+
+
+def load_checkpoint(kind: Any, path: str | Path, **options: Any) -> Any:
+    """Load a Lightning checkpoint of LibMultiLabel; it is a pickle, so it must be one that the user trusts.
+
+    Raises:
+        CheckpointError: The file cannot be read as one.
+    """
+    try:
+        return kind.load_from_checkpoint(path, weights_only=False, **options)
+    except Exception as error:
+        raise CheckpointError(
+            f"not a checkpoint of LibMultiLabel that can be loaded ({type(error).__name__}: {error})",
+            where=str(path),
+            fix="give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel",
+        ) from error
+
+
+def load_tokenizer(lm_weight: str) -> Any:
+    """The tokenizer of a language model.
+
+    Raises:
+        ConfigError: There is no such model, or its tokenizer has no padding token.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(lm_weight, use_fast=True)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"no tokenizer could be loaded ({type(error).__name__})",
+            where=f"network_config: lm_weight: {lm_weight}",
+            fix="give a folder with the model's files, or the name of a model that can be downloaded from here",
+        ) from error
+    if tokenizer.pad_token is None:
+        raise ConfigError(
+            "its tokenizer has no padding token, which LibMultiLabel's batches need",
+            where=f"network_config: lm_weight: {lm_weight}",
+            fix="use model_name PLANT, which pads such models itself, or another language model",
+        )
+    return tokenizer

@@ -1,0 +1,220 @@
+"""LibMultiLabel's linear models: read, train, test in the order of its ``main.py``, then hand over scores."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import pickle
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import libmultilabel.linear as linear
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from libmultilabel.common_utils import AttributeDict, dump_log, is_multiclass_dataset
+from libmultilabel.linear.tree import EnsembleTreeModel, TreeModel, train_ensemble_tree
+from libmultilabel.linear.utils import LINEAR_TECHNIQUES, linear_test
+
+from plant_plugin.data.documents import Corpus
+from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.host.checks import check_labels, check_ranks, read_checked, sizes_and_hashes
+from plant_plugin.host.scores import Scored, logits_of, sparse_truth
+from plant_plugin.host.svm import check_svm, svm_hashes
+
+if TYPE_CHECKING:
+    from plant_plugin.run import Run
+
+logger = logging.getLogger(__name__)
+
+
+def run_linear(settings: AttributeDict, run: Run) -> Scored:
+    """Train (unless ``eval``) and test the linear technique that the settings name."""
+    with quiet(settings.silent):
+        baseline = LinearBaseline(settings)
+        with run.phase("read"):
+            baseline.read()
+        if not settings.eval:
+            with run.phase("train"):
+                baseline.train()
+        if settings.test_file is not None:
+            with run.phase("test"):
+                metrics = baseline.test()
+            run.log(linear.tabulate_metrics(metrics, "test"))
+    return baseline.scored()
+
+
+class LinearBaseline:
+    """One linear technique from the files to the scores.
+
+    LibMultiLabel's linear models train on the whole training file and never look at a validation file, so a
+    ``val_file`` serves here to tune thresholds.
+
+    Args:
+        settings: From `library_settings`.
+    """
+
+    model: Any
+    datasets: dict[str, Any]
+    corpus: Corpus | None
+
+    def __init__(self, settings: AttributeDict) -> None:
+        self.settings = settings
+
+    def read(self) -> None:
+        """Seed, read and turn texts into tf-idf (``svm`` files hold features already)."""
+        settings = self.settings
+        if settings.data_format == "svm":
+            self.corpus = None
+            check_svm(settings)
+        else:
+            # Nothing is split off or merged in for a linear model.
+            self.corpus = read_checked(settings, val_size=0, merge_train_val=False)
+        if settings.seed is not None:
+            np.random.seed(settings.seed)  # from here on the order of random draws is LibMultiLabel's
+        if settings.eval:
+            self.preprocessor, self.model = _load(settings.checkpoint_path)
+            # The training file is read as LibMultiLabel does, for its label counts.
+            raw = linear.load_dataset(settings.data_format, settings.training_file, settings.test_file)
+            self._check_features()
+            self.datasets = self.preprocessor.transform(raw)
+            if self.corpus is not None:
+                check_labels(self.corpus, self.labels, settings.checkpoint_path, training=False)
+        else:
+            self.preprocessor = linear.Preprocessor(settings.include_test_labels, settings.remove_no_label_data)
+            raw = linear.load_dataset(
+                settings.data_format, settings.training_file, settings.test_file, settings.label_file
+            )
+            self.datasets = self.preprocessor.fit_transform(raw)
+        check_ranks(settings, len(self.labels))
+
+    def _check_features(self) -> None:
+        made_with = self.preprocessor.data_format
+        if (made_with == "svm") != (self.settings.data_format == "svm"):
+            raise CheckpointError(
+                f"the model was trained on data_format {made_with}, the test file is {self.settings.data_format}",
+                where=self.settings.checkpoint_path,
+                fix="use the same data_format as in training",
+            )
+
+    @property
+    def labels(self) -> list[str]:
+        """The label set, in column order."""
+        return [str(name) for name in self.preprocessor.label_mapping]
+
+    def train(self) -> None:
+        """Fit the technique and keep it with its preprocessing in ``linear_pipeline.pickle``."""
+        settings = self.settings
+        split = self.datasets["train"]
+        multiclass = is_multiclass_dataset(split, "y")
+        options: dict[str, Any] = {"options": settings.liblinear_options}
+        train = LINEAR_TECHNIQUES[settings.linear_technique]
+        if settings.linear_technique == "tree":
+            if multiclass:
+                what = "every training document has exactly one label, and a tree is only for several"
+                raise ConfigError(what, where="linear_technique: tree", fix="use 1vsrest or binary_and_multiclass")
+            options |= {"K": settings.tree_degree, "dmax": settings.tree_max_depth}
+            if settings.tree_ensemble_models > 1:
+                train = train_ensemble_tree
+                options |= {"n_trees": settings.tree_ensemble_models, "seed": settings.seed}
+        else:
+            options["multiclass"] = multiclass
+        self.model = train(split["y"], split["x"], **options)
+        linear.save_pipeline(settings.checkpoint_dir, self.preprocessor, self.model)
+
+    def test(self) -> dict[str, float]:
+        """LibMultiLabel's own test: its metrics into ``logs.json``, the asked for labels into ``predict_out_path``."""
+        settings = self.settings
+        test = self.datasets["test"]
+        _, metrics, labels, scores = linear_test(
+            test["y"],
+            test["x"],
+            self.model,
+            eval_batch_size=settings.eval_batch_size,
+            monitor_metrics=settings.monitor_metrics,
+            beam_width=settings.beam_width,
+            label_mapping=self.preprocessor.label_mapping,
+            save_k_predictions=settings.save_k_predictions,
+            save_positive_predictions=settings.save_positive_predictions,
+        )
+        dump_log(config=settings, metrics=metrics, split="test", log_path=settings.log_path)
+        if settings.save_k_predictions > 0:
+            self._save_predictions(zip(labels, scores, strict=True))
+        elif settings.save_positive_predictions:
+            batches = zip(labels, scores, strict=True)
+            self._save_predictions(row for names, values in batches for row in zip(names, values, strict=True))
+        found: dict[str, float] = metrics
+        return found
+
+    def _save_predictions(self, rows: Iterator[tuple[Any, Any]]) -> None:
+        with open(self.settings.predict_out_path, "w") as stream:
+            for names, values in rows:
+                pairs = zip(names, values, strict=True)
+                stream.write(" ".join(f"{name}:{value:.4}" for name, value in pairs) + "\n")
+        logger.info("Predictions are in %s", self.settings.predict_out_path)
+
+    def scores(self, split: dict[str, Any]) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]:
+        """Decision values (B, L) and truth, batch by batch.
+
+        A tree answers with probabilities, 0 for labels outside its beam; they become logits, so that for every
+        technique 0.0 is the undecided score. (LibMultiLabel's own F1 of a tree counts every label in the beam.)
+        """
+        is_tree = isinstance(self.model, (TreeModel, EnsembleTreeModel))
+        options = {"beam_width": self.settings.beam_width} if is_tree else {}
+        size = self.settings.eval_batch_size
+        for start in range(0, split["x"].shape[0], size):
+            values = self.model.predict_values(split["x"][start : start + size], **options)
+            scores = logits_of(values) if is_tree else values.astype(np.float32)
+            yield scores, sparse_truth(split["y"][start : start + size])
+
+    def _validation(self) -> dict[str, Any]:
+        raw = linear.load_dataset(self.settings.data_format, None, self.settings.val_file)
+        split: dict[str, Any] = self.preprocessor.transform(raw)["test"]
+        return split
+
+    def scored(self) -> Scored:
+        """What the evaluation needs."""
+        train, test = self.datasets.get("train"), self.datasets.get("test")
+        if self.corpus is None:
+            counts, hashes = svm_hashes(self.settings, self.labels)
+        else:
+            counts, hashes = sizes_and_hashes(self.corpus, self.labels)
+        return Scored(
+            model=f"linear-{self.settings.linear_technique}",
+            device="cpu",
+            labels=self.labels,
+            train_counts=None if train is None else np.asarray(train["y"].sum(axis=0)).ravel().astype(np.int64),
+            num_train=None if train is None else int(train["y"].shape[0]),
+            validation=(lambda: self.scores(self._validation())) if self.settings.val_file else None,
+            test=None if test is None else (lambda: self.scores(test)),
+            hashes=hashes,
+            counts=counts,
+        )
+
+
+def _load(checkpoint_path: str) -> tuple[Any, Any]:
+    """Preprocessing and model of ``linear_pipeline.pickle``; load only files that you trust.
+
+    Raises:
+        CheckpointError: The file is no such pickle.
+    """
+    try:
+        preprocessor, model = linear.load_pipeline(checkpoint_path)
+    except (OSError, pickle.UnpicklingError, EOFError, KeyError, TypeError, AttributeError, ImportError) as error:
+        raise CheckpointError(
+            f"not a linear model of LibMultiLabel ({type(error).__name__})",
+            where=checkpoint_path,
+            fix="give the linear_pipeline.pickle of a run's folder",
+        ) from error
+    return preprocessor, model
+
+
+@contextlib.contextmanager
+def quiet(silent: bool) -> Iterator[None]:
+    """Hide what LibMultiLabel's linear code prints whatever ``silent`` says."""
+    if not silent:
+        yield
+        return
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield

@@ -1,0 +1,301 @@
+"""LibMultiLabel's networks: read, build, train and test in the order of its ``main.py``, then hand over scores."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from libmultilabel.common_utils import AttributeDict, dump_log, is_multiclass_dataset
+from libmultilabel.nn import data_utils
+from libmultilabel.nn.model import Model
+from libmultilabel.nn.nn_utils import init_device, init_model, init_trainer, set_seed
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+from plant_plugin.data.documents import Corpus
+from plant_plugin.errors import ConfigError
+from plant_plugin.host.checks import (
+    check_labels,
+    check_ranks,
+    explained,
+    load_checkpoint,
+    load_tokenizer,
+    read_checked,
+    sizes_and_hashes,
+)
+from plant_plugin.host.encoders import ensure_glove, is_glove_name
+from plant_plugin.host.scores import Scored, label_counts, sparse_truth
+
+if TYPE_CHECKING:
+    from plant_plugin.run import Run
+
+logger = logging.getLogger(__name__)
+
+WORD_DICT = "word_dict.pickle"  # LibMultiLabel's name, beside its checkpoints
+
+
+def run_network(settings: AttributeDict, run: Run) -> Scored:
+    """Train (unless ``eval``) and test the network that the settings name."""
+    if settings.model_name.lower() == "attentionxml":
+        from plant_plugin.host.attention_xml import AttentionXMLBaseline
+
+        baseline: NetworkBaseline = AttentionXMLBaseline(settings, run)
+    else:
+        baseline = NetworkBaseline(settings, run)
+    with run.phase("read"):
+        baseline.read()
+    baseline.build()
+    if not settings.eval:
+        with run.phase("train"):
+            baseline.train()
+    if "test" in baseline.datasets:
+        with run.phase("test"):
+            baseline.test()
+    return baseline.scored()
+
+
+class NetworkBaseline:
+    """One network of LibMultiLabel from the files to the scores.
+
+    Args:
+        settings: From `library_settings`.
+        run: Folder and clock.
+    """
+
+    corpus: Corpus
+    model: Any
+    trainer: Any
+
+    def __init__(self, settings: AttributeDict, run: Run) -> None:
+        self.settings, self.run = settings, run
+        self.datasets: dict[str, list[dict[str, Any]]] = {}
+        self.labels: list[str] | None = None
+        self.word_dict: dict[str, int] | None = None
+        self.embed_vecs: torch.Tensor | None = None
+        self.tokenizer: Any = None
+
+    # reading
+
+    def read(self) -> None:
+        """Seed, pick the device, read all splits."""
+        settings = self.settings
+        self.corpus = read_checked(settings)
+        set_seed(seed=settings.seed)  # from here on the order of random draws is LibMultiLabel's
+        self.device = init_device(use_cpu=settings.cpu)
+        reads_words = "lm_weight" not in settings.network_config
+        if not reads_words:
+            self.tokenizer = load_tokenizer(settings.network_config["lm_weight"])
+        self.datasets = data_utils.load_datasets(
+            training_data=settings.training_file,
+            test_data=settings.test_file,
+            val_data=settings.val_file,
+            # LibMultiLabel would try to split a training file that is not there.
+            val_size=settings.val_size if settings.training_file else 0,
+            merge_train_val=settings.merge_train_val,
+            tokenize_text=reads_words,
+            remove_no_label_data=settings.remove_no_label_data,
+        )
+        seen = self.datasets.get("train", []) + self.datasets.get("val", [])
+        settings.multiclass = is_multiclass_dataset(seen) if seen else False
+
+    # building
+
+    def build(self) -> None:
+        """Make the model and its trainer."""
+        settings = self.settings
+        if settings.checkpoint_path is None:
+            self._new_model()
+        else:
+            self._load_model(settings.checkpoint_path)
+        self.trainer = init_trainer(
+            checkpoint_dir=settings.checkpoint_dir,
+            epochs=settings.epochs,
+            patience=settings.patience,
+            early_stopping_metric=settings.early_stopping_metric,
+            val_metric=settings.val_metric,
+            silent=settings.silent,
+            use_cpu=settings.cpu,
+            limit_train_batches=settings.limit_train_batches,
+            limit_val_batches=settings.limit_val_batches,
+            limit_test_batches=settings.limit_test_batches,
+            save_checkpoints=True,
+        )
+
+    def read_vocabulary(self, documents: list[dict[str, Any]]) -> None:
+        """Words and their vectors, when there is an ``embed_file``; the words are kept beside the checkpoints."""
+        settings = self.settings
+        if settings.embed_file is None:
+            return
+        if is_glove_name(settings.embed_file):
+            ensure_glove(settings.embed_file, Path(settings.embed_cache_dir or ".vector_cache"))
+        elif not Path(settings.embed_file).is_file():
+            raise ConfigError("no such file", where=f"embed_file: {settings.embed_file}", fix="check the path")
+        self.word_dict, self.embed_vecs = data_utils.load_or_build_text_dict(
+            dataset=documents,
+            vocab_file=settings.vocab_file,
+            min_vocab_freq=settings.min_vocab_freq,
+            embed_file=settings.embed_file,
+            silent=settings.silent,
+            normalize_embed=settings.normalize_embed,
+            embed_cache_dir=settings.embed_cache_dir,
+        )
+        with open(os.path.join(settings.checkpoint_dir, WORD_DICT), "wb") as stream:
+            pickle.dump(self.word_dict, stream)
+
+    def read_labels(self) -> list[str]:
+        """The label set, and both selecting metrics among the monitored ones."""
+        settings = self.settings
+        labels: list[str] = data_utils.load_or_build_label(
+            self.datasets, settings.label_file, settings.include_test_labels
+        )
+        for key in ("early_stopping_metric", "val_metric"):
+            if settings[key] not in settings.monitor_metrics:
+                logger.warning("%s is not among monitor_metrics and is added to them", settings[key])
+                settings.monitor_metrics = [*settings.monitor_metrics, settings[key]]
+        check_ranks(settings, len(labels))
+        return labels
+
+    def _new_model(self) -> None:
+        settings = self.settings
+        self.read_vocabulary(self.datasets["train"])
+        self.labels = self.read_labels()
+        with explained(settings.model_name):
+            self.model = init_model(
+                model_name=settings.model_name,
+                network_config=dict(settings.network_config),
+                classes=self.labels,
+                embed_vecs=self.embed_vecs,
+                init_weight=settings.init_weight,
+                log_path=settings.log_path,
+                learning_rate=settings.learning_rate,
+                optimizer=settings.optimizer,
+                momentum=settings.momentum,
+                weight_decay=settings.weight_decay,
+                lr_scheduler=settings.lr_scheduler,
+                scheduler_config=settings.scheduler_config,
+                val_metric=settings.val_metric,
+                metric_threshold=settings.metric_threshold,
+                monitor_metrics=settings.monitor_metrics,
+                multiclass=settings.multiclass,
+                loss_function=settings.loss_function,
+                silent=settings.silent,
+                save_k_predictions=settings.save_k_predictions,
+            )
+
+    def _load_model(self, checkpoint_path: str) -> None:
+        """Take model and vocabulary from a checkpoint of LibMultiLabel, with the hyper-parameters saved in it."""
+        logger.info("Loading the model of %s", checkpoint_path)
+        self.model = load_checkpoint(Model, checkpoint_path, log_path=self.settings.log_path)
+        # The checkpoint remembers the k of the run that made it; this run's own is meant.
+        self.model.save_k_predictions = self.settings.save_k_predictions
+        beside = Path(checkpoint_path).parent / WORD_DICT
+        if beside.is_file():
+            with open(beside, "rb") as stream:
+                self.word_dict = pickle.load(stream)
+        self.labels = list(self.model.classes)
+        check_labels(self.corpus, self.labels, checkpoint_path, training=not self.settings.eval)
+
+    # training
+
+    def train(self) -> None:
+        """Fit, then go on with the best model (or the last, without validation documents)."""
+        settings = self.settings
+        loaders = [self.loader("train", shuffle=settings.shuffle)]
+        if "val" in self.datasets:
+            loaders.append(self.loader("val"))
+        self.fit(self.model, *loaders)
+        callback = next(call for call in self.trainer.callbacks if isinstance(call, ModelCheckpoint))
+        best = callback.best_model_path or callback.last_model_path
+        if best:
+            self._load_model(best)
+        dump_log(settings.log_path, config=settings)
+
+    def fit(self, *arguments: Any) -> None:
+        """``trainer.fit``, which says on Ctrl-C where the last checkpoint is."""
+        try:
+            self.trainer.fit(*arguments)
+        except (KeyboardInterrupt, SystemExit):  # Lightning turns the former into the latter
+            last = Path(self.settings.checkpoint_dir) / "last.ckpt"
+            if last.is_file():
+                self.run.log(f"Stopped. Go on from the last finished epoch with --checkpoint_path {last}")
+            raise
+
+    def loader(self, split: str, shuffle: bool = False) -> Any:
+        """LibMultiLabel's batches of a split."""
+        settings = self.settings
+        return data_utils.get_dataset_loader(
+            data=self.datasets[split],
+            classes=self.model.classes,
+            device=self.device,
+            max_seq_length=settings.max_seq_length,
+            batch_size=settings.batch_size if split == "train" else settings.eval_batch_size,
+            shuffle=shuffle,
+            data_workers=settings.data_workers,
+            word_dict=self.word_dict,
+            tokenizer=self.tokenizer,
+            add_special_tokens=settings.add_special_tokens,
+        )
+
+    # testing
+
+    def test(self) -> None:
+        """LibMultiLabel's own test: its metrics into ``logs.json``, the best k labels into ``predict_out_path``."""
+        settings = self.settings
+        loader = self.loader("test")
+        self.trainer.test(self.model, dataloaders=loader, verbose=False)
+        if settings.save_k_predictions > 0:
+            self._save_predictions(self.trainer.predict(self.model, dataloaders=loader))
+        dump_log(settings.log_path, config=settings)
+
+    def _save_predictions(self, batches: list[dict[str, npt.NDArray[Any]]]) -> None:
+        names = self.model.classes
+        with open(self.settings.predict_out_path, "w") as stream:
+            for batch in batches:
+                for labels, scores in zip(batch["top_k_pred"], batch["top_k_pred_scores"], strict=True):
+                    pairs = zip(labels, scores, strict=True)
+                    stream.write(" ".join(f"{names[label]}:{score:.4}" for label, score in pairs) + "\n")
+        logger.info("Predictions are in %s", self.settings.predict_out_path)
+
+    @torch.no_grad()
+    def scores(self, split: str) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]:
+        """Logits (B, L) and truth of a split, batch by batch."""
+        device = self.device
+        model = self.model.to(device).eval()
+        for batch in limited(self.loader(split), self.settings, split):
+            moved = {key: value.to(device) for key, value in batch.items()}
+            yield model(moved).float().cpu().numpy(), sparse_truth(batch["label"].numpy())
+
+    def scored(self) -> Scored:
+        """What the evaluation needs."""
+        labels = list(self.labels or [])
+        train = self.datasets.get("train")
+        counts, hashes = sizes_and_hashes(self.corpus, labels)
+        return Scored(
+            model=self.settings.model_name,
+            device=device_name(self.device),
+            labels=labels,
+            train_counts=label_counts((document["label"] for document in train), labels) if train else None,
+            num_train=len(train) if train else None,
+            validation=(lambda: self.scores("val")) if "val" in self.datasets else None,
+            test=(lambda: self.scores("test")) if "test" in self.datasets else None,
+            hashes=hashes,
+            counts=counts,
+        )
+
+
+def limited(loader: Any, settings: AttributeDict, split: str) -> Iterator[Any]:
+    """The share of a loader's batches that ``limit_val_batches`` or ``limit_test_batches`` leaves."""
+    return itertools.islice(loader, int(len(loader) * settings[f"limit_{split}_batches"]))
+
+
+def device_name(device: torch.device) -> str:
+    """``cpu``, or the name of the accelerator."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device.type)

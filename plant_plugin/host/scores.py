@@ -1,0 +1,117 @@
+"""What every baseline hands over after LibMultiLabel's own test, and its ``result.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.evaluation.thresholds import tune_thresholds
+from plant_plugin.report.result import write_result
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.run import Run
+
+ScoreBatches = Callable[[], Iterable[tuple[npt.NDArray[np.float32], Any]]]
+STRATEGY = "libmultilabel"  # neither of ours: trained as LibMultiLabel trains
+
+
+@dataclass
+class Scored:
+    """A trained baseline as the evaluation sees it.
+
+    Attributes:
+        model: Name in ``result.json``, e.g. ``KimCNN`` or ``linear-tree``.
+        device: Where it ran.
+        labels: The label set, in column order.
+        train_counts: int64 (L,), documents of the split trained on that have each label; None when nothing was read.
+        num_train: Documents of that split.
+        validation: Starts a pass over scores (B, L) and truth (B, L, sparse) of the validation split; None without one.
+        test: The same for the test split.
+        hashes: SHA-256 of ``labels`` and of each split read.
+        counts: What reading dropped.
+    """
+
+    model: str
+    device: str
+    labels: list[str]
+    train_counts: npt.NDArray[np.int64] | None
+    num_train: int | None
+    validation: ScoreBatches | None
+    test: ScoreBatches | None
+    hashes: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def label_counts(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
+    """Documents that have each label, int64 (L,); a label named twice by a document counts once."""
+    column_of = {name: column for column, name in enumerate(labels)}
+    counts = np.zeros(len(labels), dtype=np.int64)
+    for names in label_lists:
+        for name in set(names):
+            if name in column_of:
+                counts[column_of[name]] += 1
+    return counts
+
+
+def logits_of(probabilities: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
+    """Logits of probabilities in [0, 1]; 0 becomes -inf and 1 the largest finite float32."""
+    exact = probabilities.astype(np.float64)
+    with np.errstate(divide="ignore"):
+        logits = np.log(exact) - np.log1p(-exact)
+    return np.minimum(logits, np.finfo(np.float32).max).astype(np.float32)
+
+
+def report(config: Config, run: Run, scored: Scored) -> dict[str, Any]:
+    """Score validation and test with this package's metrics and write ``result.json``.
+
+    Thresholds are tuned on the validation split only; without one there is only threshold 0.0 (probability 0.5).
+
+    Returns:
+        The content of ``result.json``, or an empty dictionary without a test split.
+    """
+    if scored.test is None:
+        return {}
+    thresholds = {"0.5": 0.0}
+    with run.phase("score"):
+        if scored.validation is not None:
+            thresholds.update(tune_thresholds(scored.validation()))
+        evaluator = Evaluator(
+            len(scored.labels),
+            train_label_counts=scored.train_counts,
+            num_train=scored.num_train,
+            thresholds=thresholds,
+            propensity=(config.propensity_a, config.propensity_b),
+            spill_folder=run.folder,
+        )
+        for scores, truth in scored.test():
+            evaluator.update(scores, truth)
+        metrics = evaluator.compute()
+    time_s, peak_memory_mb = run.totals()
+    return write_result(
+        Path(run.folder) / "result.json",
+        config=config,
+        model=scored.model,
+        strategy=STRATEGY,
+        split="test",
+        metrics=metrics,
+        counts={**scored.counts, **evaluator.counts},
+        thresholds=thresholds,
+        time_s=time_s,
+        peak_memory_mb=peak_memory_mb,
+        hashes=scored.hashes,
+        backend=evaluator.backend,
+        device=scored.device,
+    )
+
+
+def sparse_truth(dense: npt.NDArray[Any]) -> sp.csr_matrix:
+    """A dense 0/1 matrix (B, L) as the sparse matrix that the metrics take."""
+    return sp.csr_matrix(dense, dtype=np.float32)

@@ -1,0 +1,172 @@
+"""From our configuration to what LibMultiLabel's functions take, and what they need to be true beforehand."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import logging
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from libmultilabel.common_utils import AttributeDict
+
+from plant_plugin.data.documents import DEMO_PREFIX, is_demo
+from plant_plugin.errors import ConfigError
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.run import Run
+
+FILE_KEYS = ("training_file", "val_file", "test_file")
+SIDE_FILE_KEYS = ("label_file", "vocab_file", "checkpoint_path")
+# LibMultiLabel's main.py looks at these before it hands the configuration on, and logs.json lists what was looked at.
+SEEN_BY_MAIN = ("config", "data_name", "model_name", "eval", "result_dir", "run_name", "silent", "linear")
+
+
+def library_settings(config: Config, run: Run) -> AttributeDict:
+    """The configuration as LibMultiLabel's ``AttributeDict``, which remembers for ``logs.json`` what was read.
+
+    Built-in data are written to files, a run folder to resume becomes its last checkpoint, and where there is no CUDA
+    device the run is moved to the CPU (LibMultiLabel's own ``main.py`` stops there).
+
+    Raises:
+        ConfigError: The combination of values cannot run.
+        DataError: A demo split does not exist.
+    """
+    values = {key: _plain(value) for key, value in config.as_dict().items()}
+    for key in ("run_name", "checkpoint_dir", "log_path", "predict_out_path"):
+        values[key] = str(getattr(config, key))
+    values["config"] = None if config.config_path is None else str(config.config_path)
+    values["network_config"] = dict(values.get("network_config") or {})
+    values["monitor_metrics"] = [_spelled(name, config.linear) for name in values["monitor_metrics"]]
+    for key in ("val_metric", "early_stopping_metric"):
+        values[key] = _spelled(values[key] or values["val_metric"], config.linear)
+    for key in FILE_KEYS:
+        values[key] = _resolved(values.get(key), values.get("cache_dir"))
+    if values.get("resume") and not values.get("checkpoint_path"):
+        values["checkpoint_path"] = str(Path(values["resume"]) / _last_checkpoint(values))
+    _check(values)
+    if not config.linear and not values["cpu"] and not _cuda():
+        run.log("No CUDA device: running on the CPU (say cpu: true to hide this line).")
+        values["cpu"] = True
+    settings = AttributeDict(values)
+    for key in SEEN_BY_MAIN:
+        getattr(settings, key)
+    if settings.eval or settings.model_name == "XMLCNN":
+        settings.test_file, settings.seed  # noqa: B018
+    return settings
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else copy.deepcopy(value)
+
+
+def _spelled(metric: str, linear: bool) -> str:
+    """LibMultiLabel writes nDCG for networks and NDCG for linear models; accept either for both."""
+    return re.sub(r"^n?NDCG@|^nDCG@", "NDCG@" if linear else "nDCG@", metric)
+
+
+def _resolved(source: Any, cache_dir: Any) -> str | None:
+    if not source:
+        return None
+    if not is_demo(source):
+        return str(source)
+    from plant_plugin.data.demo import demo_file
+
+    return str(demo_file(str(source).removeprefix(DEMO_PREFIX), cache_dir))
+
+
+def _last_checkpoint(values: dict[str, Any]) -> str:
+    return "linear_pipeline.pickle" if values["linear"] else "last.ckpt"
+
+
+def _cuda() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _check(values: dict[str, Any]) -> None:
+    """Refuse what LibMultiLabel would stumble over after reading all data, or silently get wrong.
+
+    Raises:
+        ConfigError: With every problem found.
+    """
+    problems = [
+        ConfigError("no such file", where=f"{key}: {values[key]}", fix="check the path")
+        for key in SIDE_FILE_KEYS
+        if values.get(key) and not Path(values[key]).is_file()
+    ]
+    if values["eval"] and not values["test_file"]:
+        problems.append(ConfigError("there is nothing to evaluate", where="eval", fix="give a test_file"))
+    if values["eval"] and not values["checkpoint_path"]:
+        problems.append(ConfigError("there is no model to evaluate", where="eval", fix="give a checkpoint_path"))
+    if not values["eval"] and not values["training_file"]:
+        problems.append(ConfigError("there is nothing to train on", where="training_file", fix="name a file"))
+    problems += _linear_problems(values) if values["linear"] else _network_problems(values)
+    if problems:
+        if len(problems) == 1:
+            raise problems[0]
+        raise ConfigError("; ".join(problem.message for problem in problems), problems=problems)
+
+
+def _linear_problems(values: dict[str, Any]) -> list[ConfigError]:
+    problems = []
+    if values["save_positive_predictions"] and values["save_k_predictions"] > 0:
+        fix = "keep one: the k best labels, or all labels with a positive decision value"
+        problems.append(ConfigError("excludes save_k_predictions", where="save_positive_predictions", fix=fix))
+    if values["data_format"] not in ("txt", "svm"):
+        fix = "use txt or svm"
+        problems.append(ConfigError(f"no format is called {values['data_format']!r}", where="data_format", fix=fix))
+    return problems
+
+
+def _network_problems(values: dict[str, Any]) -> list[ConfigError]:
+    problems = []
+    if values["model_name"] == "XMLCNN" and values["seed"] is not None:
+        what = "XMLCNN's pooling has no deterministic form, so a seed would promise too much"
+        problems.append(ConfigError(what, where="seed", fix="leave the seed out"))
+    if values["data_format"] != "txt":
+        problems.append(ConfigError("networks read text", where="data_format", fix="use txt, or --linear"))
+    reads_words = "lm_weight" not in values["network_config"]
+    if reads_words and not values["embed_file"] and not values["checkpoint_path"]:
+        fix = "give a file of word vectors (plant embeddings TRAIN --out FILE makes one) or a GloVe name"
+        problems.append(ConfigError(f"{values['model_name']} needs word vectors", where="embed_file", fix=fix))
+    return problems
+
+
+@contextlib.contextmanager
+def library_log(silent: bool) -> Iterator[None]:
+    """Show LibMultiLabel's log lines on stderr, and repeat at the end those that it marks as worth repeating."""
+    root, repeated = logging.getLogger(), _Repeated()
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING if silent else logging.INFO)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+    level = root.level
+    root.setLevel(logging.INFO)
+    root.addHandler(handler)
+    root.addHandler(repeated)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.removeHandler(repeated)
+        root.setLevel(level)
+        if repeated.lines and not silent:
+            print("Worth knowing:", *repeated.lines, sep="\n  ", file=sys.stderr)
+
+
+class _Repeated(logging.Handler):
+    """Keeps the messages that LibMultiLabel logs with ``extra={"collect": True}``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a marked message."""
+        if getattr(record, "collect", False):
+            self.lines.append(record.getMessage())
