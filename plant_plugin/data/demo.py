@@ -1,7 +1,7 @@
 """The built-in data: made-up discharge summaries, generated once into the cache folder.
 
-The files are in LibMultiLabel's text format. Their names carry a hash of the generator's settings and version, so a
-change of either makes new files and never touches old ones.
+The files are in LibMultiLabel's text format. Their names carry a hash of the generator's settings and versions, so
+a change makes new files and never touches old ones.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from plant_plugin.data.cache import cache_folder
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.files import atomic_write
 
 GENERATOR_VERSION = 1  # counts up whenever data/demo_notes.py writes other notes
@@ -27,12 +28,20 @@ class DemoOptions:
     valid: int = 300
     test: int = 500
     labels: int = 300  # codes that can be drawn
-    groups: int = 30  # sets of codes that tend to come together (comorbidity)
-    exponent: float = 0.8  # Zipf's: how steeply frequencies of codes fall
+    exponent: float = 1.2  # Zipf's: how steeply frequencies of codes fall
 
     def hash(self) -> str:
-        """Twelve hex digits over these options and the generator's version."""
-        content = json.dumps([GENERATOR_VERSION, asdict(self)], sort_keys=True)
+        """Twelve hex digits over these options and the versions of the generator and of the ICD-10-CM package.
+
+        Raises:
+            MissingExtraError: The package with the ICD-10-CM texts is not installed.
+        """
+        try:
+            texts = version("simple-icd-10-cm")
+        except PackageNotFoundError as error:
+            what = "the built-in data needs the texts of ICD-10-CM"
+            raise MissingExtraError(what, fix="pip install simple-icd-10-cm") from error
+        content = json.dumps([GENERATOR_VERSION, texts, asdict(self)], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 

@@ -152,8 +152,7 @@ def _training_splits(config: Config) -> tuple[Split, Split | None]:
 
 
 def _read_split(name: str, source: str, config: Config) -> Split:
-    path = demo_file(source.removeprefix(DEMO_PREFIX), config.cache_dir) if is_demo(source) else Path(source)
-    documents = read_libmultilabel_text(path, allow_bad_lines=config.allow_bad_lines)
+    documents = read_source(source, allow_bad_lines=config.allow_bad_lines, cache_dir=config.cache_dir)
     if config.remove_no_label_data and name != "test":
         kept = [row for row, labels in enumerate(documents.labels) if labels]
         documents = _select(documents, kept)
@@ -169,9 +168,16 @@ def _read_split(name: str, source: str, config: Config) -> Split:
 _FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
 
 
-def is_demo(source: str | None) -> bool:
-    """Whether a ``*_file`` key names the built-in data (``demo:train``) instead of a file."""
-    return source is not None and str(source).startswith(DEMO_PREFIX)
+def source_path(source: str, cache_dir: str | Path | None = None) -> Path:
+    """The file behind a ``*_file`` key: the path itself, or the built-in data that ``demo:train`` names."""
+    if source.startswith(DEMO_PREFIX):
+        return demo_file(source.removeprefix(DEMO_PREFIX), cache_dir)
+    return Path(source)
+
+
+def read_source(source: str, *, allow_bad_lines: bool = False, cache_dir: str | Path | None = None) -> Documents:
+    """Read the file behind a ``*_file`` key (see :func:`read_libmultilabel_text`)."""
+    return read_libmultilabel_text(source_path(source, cache_dir), allow_bad_lines=allow_bad_lines)
 
 
 def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:

@@ -1,0 +1,80 @@
+"""Word vectors trained on one's own text, in the files that LibMultiLabel's baselines read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from plant_plugin.data.documents import read_source
+from plant_plugin.data.word_tokens import WordTokens, words_of
+from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.files import atomic_write
+
+LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many words
+
+
+class _Sentences:
+    """The words of each document, anew for every pass; a long document is several sentences."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for text in self.texts:
+            words = words_of(text)
+            for start in range(0, len(words), LONGEST_SENTENCE):
+                yield words[start : start + LONGEST_SENTENCE]
+
+
+def train_embeddings(
+    train: str | Path,
+    out: str | Path,
+    dim: int = 100,
+    min_count: int = 3,
+    epochs: int = 5,
+    seed: int = 1,
+    workers: int = 1,
+    *,
+    allow_bad_lines: bool = False,
+    cache_dir: str | Path | None = None,
+) -> tuple[Path, Path]:
+    """Train word2vec (CBOW, as CAML did) on a training file and write LibMultiLabel's embedding and vocabulary files.
+
+    Args:
+        train: The training file, or ``demo:train``; give no validation or test file here.
+        out: The embedding file, ``word v1 v2 …`` a line without a header (``embed_file``); the words alone, one a
+            line, go to the same name with ``.vocab`` added (``vocab_file``).
+        dim: Size of the vectors.
+        min_count: Words that fewer documents hold are left out of both files (3 in CAML).
+        epochs: Passes over the text.
+        seed: Seed of the training.
+        workers: Threads; with 1 the same input gives the same files.
+        allow_bad_lines: Drop malformed lines instead of stopping.
+        cache_dir: Where the built-in data lies.
+
+    Returns:
+        The two paths written.
+
+    Raises:
+        MissingExtraError: gensim is not installed.
+        DataError: The file cannot be read, or no word is in ``min_count`` documents.
+    """
+    try:
+        from gensim.models import Word2Vec
+    except ImportError as error:
+        raise MissingExtraError("training word vectors needs gensim", fix="pip install gensim") from error
+    texts = read_source(str(train), allow_bad_lines=allow_bad_lines, cache_dir=cache_dir).texts
+    words = sorted(WordTokens.build(texts, min_count).words[2:])  # without <pad> and <unk>
+    if not words:
+        raise DataError(f"no word is in {min_count} documents", where=str(train), fix="choose a lower min_count")
+    model = Word2Vec(
+        _Sentences(texts), vector_size=dim, min_count=min_count, epochs=epochs, seed=seed, workers=workers, sg=0
+    )
+    out = Path(out)
+    vocabulary = out.with_name(out.name + ".vocab")
+    with atomic_write(out) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        for word in words:
+            stream.write(f"{word} {' '.join(f'{value:.6f}' for value in model.wv[word])}\n")
+    with atomic_write(vocabulary) as temporary:
+        temporary.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    return out, vocabulary
