@@ -43,7 +43,7 @@ class SameLengthCNN(nn.Module):
         self.filter_sizes = list(filter_sizes)
 
     def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
-        """Encode ``embedded`` (B, T, input_size), of which the first ``length`` (B,) positions are real, to (B, T, H)."""
+        """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
         positions = torch.arange(embedded.shape[1], device=embedded.device)
         real = positions < length.to(embedded.device).unsqueeze(1)  # (B, T)
         embedded = embedded.masked_fill(~real.unsqueeze(2), 0.0)
@@ -62,7 +62,7 @@ class SameLengthRNN(nn.Module):
         self.encoder = encoder
 
     def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
-        """Encode ``embedded`` (B, T, input_size), of which the first ``length`` (B,) positions are real, to (B, T, H)."""
+        """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
         encoded = self.encoder(embedded, length)  # (B, longest document, H)
         return nn.functional.pad(encoded, (0, 0, 0, embedded.shape[1] - encoded.shape[1]))  # (B, T, H)
 

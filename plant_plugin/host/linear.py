@@ -103,6 +103,10 @@ class LinearBaseline:
         """The label set, in column order."""
         return [str(name) for name in self.preprocessor.label_mapping]
 
+    @property
+    def _is_tree(self) -> bool:
+        return isinstance(self.model, TreeModel | EnsembleTreeModel)
+
     def train(self) -> None:
         """Fit the technique and keep it with its preprocessing in ``linear_pipeline.pickle``."""
         settings = self.settings
@@ -120,7 +124,11 @@ class LinearBaseline:
                 options |= {"n_trees": settings.tree_ensemble_models, "seed": settings.seed}
         else:
             options["multiclass"] = multiclass
-        self.model = train(split["y"], split["x"], **options)
+        if settings.linear_technique == "binary_and_multiclass" and (split["y"].getnnz(axis=1) != 1).any():
+            what = "some training documents do not have exactly one label"
+            raise ConfigError(what, where="linear_technique: binary_and_multiclass", fix="use 1vsrest")
+        truth = CountableTruth(split["y"]) if settings.linear_technique == "thresholding" else split["y"]
+        self.model = train(truth, split["x"], **options)
         linear.save_pipeline(settings.checkpoint_dir, self.preprocessor, self.model)
 
     def test(self) -> dict[str, float]:
@@ -133,7 +141,7 @@ class LinearBaseline:
             self.model,
             eval_batch_size=settings.eval_batch_size,
             monitor_metrics=settings.monitor_metrics,
-            beam_width=settings.beam_width,
+            beam_width=settings.beam_width if self._is_tree else None,
             label_mapping=self.preprocessor.label_mapping,
             save_k_predictions=settings.save_k_predictions,
             save_positive_predictions=settings.save_positive_predictions,
@@ -160,12 +168,11 @@ class LinearBaseline:
         A tree answers with probabilities, 0 for labels outside its beam; they become logits, so that for every
         technique 0.0 is the undecided score. (LibMultiLabel's own F1 of a tree counts every label in the beam.)
         """
-        is_tree = isinstance(self.model, (TreeModel, EnsembleTreeModel))
-        options = {"beam_width": self.settings.beam_width} if is_tree else {}
+        options = {"beam_width": self.settings.beam_width} if self._is_tree else {}
         size = self.settings.eval_batch_size
         for start in range(0, split["x"].shape[0], size):
             values = self.model.predict_values(split["x"][start : start + size], **options)
-            scores = logits_of(values) if is_tree else values.astype(np.float32)
+            scores = logits_of(values) if self._is_tree else values.astype(np.float32)
             yield scores, sparse_truth(split["y"][start : start + size])
 
     def _validation(self) -> dict[str, Any]:
@@ -191,6 +198,23 @@ class LinearBaseline:
             hashes=hashes,
             counts=counts,
         )
+
+
+class CountableTruth(sp.csr_matrix):
+    """A label matrix whose column form counts its columns when asked to sum over "axis 2".
+
+    LibMultiLabel 0.10.0 sorts labels for ``thresholding`` by ``np.sum(y, 2)``. SciPy once let that pass for column
+    matrices as the sum of each column; by 1.17 it refuses, and ``main.py`` stops there.
+    """
+
+    def tocsc(self, copy: bool = False) -> _CountableColumns:
+        """The column form."""
+        return _CountableColumns(super().tocsc(copy=copy))
+
+
+class _CountableColumns(sp.csc_matrix):
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return super().sum(axis=0 if axis == 2 else axis, dtype=dtype, out=out)
 
 
 def _load(checkpoint_path: str) -> tuple[Any, Any]:

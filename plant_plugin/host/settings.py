@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from libmultilabel.common_utils import AttributeDict
 
-from plant_plugin.data.documents import DEMO_PREFIX, is_demo
+from plant_plugin.data.documents import source_path
 from plant_plugin.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     for key in ("val_metric", "early_stopping_metric"):
         values[key] = _spelled(values[key] or values["val_metric"], config.linear)
     for key in FILE_KEYS:
-        values[key] = _resolved(values.get(key), values.get("cache_dir"))
+        source = values.get(key)
+        values[key] = str(source_path(str(source), values.get("cache_dir"))) if source else None
     if values.get("resume") and not values.get("checkpoint_path"):
         values["checkpoint_path"] = str(Path(values["resume"]) / _last_checkpoint(values))
     _check(values)
@@ -67,16 +68,6 @@ def _plain(value: Any) -> Any:
 def _spelled(metric: str, linear: bool) -> str:
     """LibMultiLabel writes nDCG for networks and NDCG for linear models; accept either for both."""
     return re.sub(r"^n?NDCG@|^nDCG@", "NDCG@" if linear else "nDCG@", metric)
-
-
-def _resolved(source: Any, cache_dir: Any) -> str | None:
-    if not source:
-        return None
-    if not is_demo(source):
-        return str(source)
-    from plant_plugin.data.demo import demo_file
-
-    return str(demo_file(str(source).removeprefix(DEMO_PREFIX), cache_dir))
 
 
 def _last_checkpoint(values: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ def check_svm(settings: AttributeDict) -> None:
         lines = 0
         try:
             with open(path, encoding="utf-8") as stream:
-                for lines, line in enumerate(stream, 1):  # noqa: B007
+                for lines, line in enumerate(stream, 1):
                     _check_line(line, path, lines)
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not plain UTF-8 text"
