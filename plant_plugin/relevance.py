@@ -78,19 +78,15 @@ class Relevance:
             shape = (int(stored["shape"][0]), int(stored["shape"][1]))
             matrix = sp.csr_array((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
         except (OSError, ValueError, KeyError, EOFError, IndexError, zipfile.BadZipFile, zlib.error) as error:
-            raise CheckpointError(
-                f"the relevance file cannot be read ({type(error).__name__})",
-                where=str(path),
-                fix="remove it and run again: it is made anew",
-            ) from error
+            what = f"the relevance file cannot be read ({type(error).__name__})"
+            fix = "remove it and run again: it is made anew"
+            raise CheckpointError(what, where=str(path), fix=fix) from error
         hashes = {name.removeprefix("hash_"): str(value) for name, value in stored.items() if name.startswith("hash_")}
         for name, wanted in (expect or {}).items():
             if hashes.get(name) != wanted:
-                raise CheckpointError(
-                    f"made for {name} {str(hashes.get(name))[:12]}, but {name} here is {wanted[:12]}",
-                    where=str(path),
-                    fix="use the run folder of the same data and configuration, or remove the file",
-                )
+                what = f"made for {name} {str(hashes.get(name))[:12]}, but {name} here is {wanted[:12]}"
+                fix = "use the run folder of the same data and configuration, or remove the file"
+                raise CheckpointError(what, where=str(path), fix=fix)
         return cls(matrix, hashes)
 
 
@@ -248,7 +244,8 @@ def _keep_top(
         if stop > start and options.normalize == "max":
             value[start:stop] /= value[start:stop].max()
         if stop - start > options.top:
-            order = np.argsort(-value[start:stop], kind="stable")
+            # As stored, in float32: equal relevance from different tables may differ in the last float64 digit.
+            order = np.argsort(-value[start:stop].astype(np.float32), kind="stable")
             kept[start + order[options.top :]] = False
     kept &= value > 0
     lengths = np.concatenate([[0], np.cumsum(kept)])[offsets]

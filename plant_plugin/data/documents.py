@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 DEMO_PREFIX = "demo:"
+FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
 
 
 @dataclass
@@ -157,15 +158,10 @@ def _read_split(name: str, source: str, config: Config) -> Split:
         kept = [row for row, labels in enumerate(documents.labels) if labels]
         documents = _select(documents, kept)
     if not documents.texts:
-        raise DataError(
-            f"no {_FULL_NAMES[name]} documents left",
-            where=str(source),
-            fix="every line was dropped for its number of columns, or no document has a label",
-        )
+        what = f"no {FULL_NAMES[name]} documents left"
+        fix = "give a file whose documents have labels, or leave out remove_no_label_data"
+        raise DataError(what, where=str(source), fix=fix)
     return _split(name, documents)
-
-
-_FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
 
 
 def source_path(source: str, cache_dir: str | Path | None = None) -> Path:

@@ -64,8 +64,8 @@ def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False) 
     columns = 0
     with _reading_errors(path), _open(path) as stream:
         for number, line in enumerate(stream, 1):
-            line = line.rstrip("\n").lstrip(" ")
-            if not line:
+            line = line.rstrip("\n")
+            if not line.strip(" "):
                 continue
             if not line.isascii():
                 _check_utf8(line, path, number)

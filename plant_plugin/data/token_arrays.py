@@ -9,6 +9,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +24,7 @@ from plant_plugin.files import atomic_write
 logger = logging.getLogger(__name__)
 
 CACHE_VERSION = 1  # counts up when encoding or the file's layout changes
+RULE_PACKAGES = ("nltk", "tokenizers")  # another version may cut text otherwise
 
 
 @dataclass
@@ -78,7 +80,8 @@ def encode_cached(tokens: Encoder, split: Split, max_length: int, cache_dir: str
         max_length: Tokens kept of each document.
         cache_dir: The configuration's ``cache_dir``; None for the user's cache folder.
     """
-    key = "\n".join([str(CACHE_VERSION), tokens.hash(), split.hash(), str(max_length)])
+    rules = [version(package) for package in RULE_PACKAGES]
+    key = "\n".join([str(CACHE_VERSION), *rules, tokens.hash(), split.hash(), str(max_length)])
     path = cache_folder(cache_dir) / "tokens" / f"{hashlib.sha256(key.encode()).hexdigest()}.npz"
     arrays = _read_cache(path, len(split))
     if arrays is None:

@@ -7,7 +7,8 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,26 @@ from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # LibMultiLabel's names, at ids 0 and 1
-WORD = re.compile(r"\w+")
+ASCII_WORD = re.compile(r"\w+")
 VOCABULARY_FILE = "vocabulary.json"
 
 
 def words_of(text: str) -> list[str]:
-    """A text's words by LibMultiLabel's rule."""
-    return [word.lower() for word in WORD.findall(text) if not word.isnumeric()]
+    r"""A text's words by LibMultiLabel's rule: runs of ``\w``, lower-cased, without pure numbers."""
+    return [word.lower() for word in _runs(text) if not word.isnumeric()]
+
+
+def _runs(text: str) -> list[str]:
+    # What ``\w`` means beyond ASCII (², combining marks) depends on nltk's version: nltk decides, as in LibMultiLabel.
+    return ASCII_WORD.findall(text) if text.isascii() else _nltk_runs()(text)
+
+
+@cache
+def _nltk_runs() -> Callable[[str], list[str]]:
+    from nltk.tokenize import RegexpTokenizer  # type: ignore[import-untyped]  # slow to import
+
+    tokenize: Callable[[str], list[str]] = RegexpTokenizer(r"\w+").tokenize
+    return tokenize
 
 
 class _KnownWords(dict[str, int]):
@@ -103,7 +117,7 @@ class WordTokens:
         look_up = _KnownWords(self.id_of).__getitem__
         ids, lengths = array("i"), []
         for text in texts:
-            found = [number for number in map(look_up, WORD.findall(text)) if number >= 0][:max_length]
+            found = [number for number in map(look_up, _runs(text)) if number >= 0][:max_length]
             ids.extend(found)
             lengths.append(len(found))
         return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids))
