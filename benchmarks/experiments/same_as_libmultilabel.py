@@ -28,7 +28,7 @@ TABLE = Path(__file__).parents[1] / "tables" / "same_as_libmultilabel.md"
 SCRIPTS = ("main.py", "torch_trainer.py", "linear_trainer.py")
 OURS = "from plant_plugin.cli import libmultilabel; libmultilabel()"
 LABELS, WORDS, DIMENSIONS = 50, 300, 16
-# Both sides start with this. One thread: LibMultiLabel trains linear models in as many threads as there are cores, which
+# Both sides start with this. One thread: LibMultiLabel trains linear models in as many threads as there are cores; they
 # share the C library's random numbers, so that main.py does not repeat its own decision values beyond three digits.
 # Axis 2: main.py's `thresholding` stops with recent SciPy, which once took it for axis 0 of a column matrix.
 START = """

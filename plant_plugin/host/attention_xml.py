@@ -20,6 +20,7 @@ from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, explained, load_checkpoint
 from plant_plugin.host.neural import NetworkBaseline, limited
 from plant_plugin.host.scores import logits_of, sparse_truth
+from plant_plugin.host.vocabulary import read_labels, read_word_vectors
 
 
 class AttentionXMLBaseline(NetworkBaseline):
@@ -37,8 +38,9 @@ class AttentionXMLBaseline(NetworkBaseline):
             if "val" not in self.datasets:
                 what = "AttentionXML chooses its best epoch on validation documents, and there are none"
                 raise ConfigError(what, where="val_size", fix="give a val_file or a val_size above 0, do not merge")
-            self.read_vocabulary(self.datasets["train"] + self.datasets["val"])
-            self.labels = self.read_labels()
+            documents = self.datasets["train"] + self.datasets["val"]
+            self.word_dict, self.embed_vecs = read_word_vectors(settings, documents)
+            self.labels = read_labels(settings, self.datasets)
             self._check_clusters(len(self.labels))
         elif not settings.eval:
             what = "AttentionXML cannot go on training from a checkpoint"

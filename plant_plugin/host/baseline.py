@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from plant_plugin.errors import PlantError
 from plant_plugin.host.scores import report
 from plant_plugin.host.settings import library_log, library_settings
 
@@ -30,9 +34,10 @@ def run_baseline(config: Config, run: Run) -> dict[str, Any]:
         ConfigError: A value that LibMultiLabel cannot run with.
         DataError: A data file is missing or malformed.
         CheckpointError: A checkpoint that cannot be read or is for other labels.
+        PlantError: The disk is full.
     """
     settings = library_settings(config, run)
-    with library_log(settings.silent):
+    with library_log(settings.silent), _full_disk(run):
         if settings.linear:
             from plant_plugin.host.linear import run_linear
 
@@ -42,3 +47,16 @@ def run_baseline(config: Config, run: Run) -> dict[str, Any]:
 
             scored = run_network(settings, run)
         return report(config, run, scored)
+
+
+@contextlib.contextmanager
+def _full_disk(run: Run) -> Iterator[None]:
+    """Say plainly that the disk is full when LibMultiLabel or Lightning stumbles over it."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        # torch reports it in its own words, without an error number.
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "PytorchStreamWriter" in str(error):
+            fix = "free some space, or choose another folder with --result_dir"
+            raise PlantError("the disk is full", where=str(run.folder), fix=fix) from error
+        raise

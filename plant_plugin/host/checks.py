@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+
+logger = logging.getLogger(__name__)
 
 
 def read_checked(settings: AttributeDict, **changes: Any) -> Corpus:
@@ -27,7 +33,19 @@ def read_checked(settings: AttributeDict, **changes: Any) -> Corpus:
     Raises:
         DataError: A file is missing, empty or malformed, or a split is empty.
     """
-    return load_corpus(SimpleNamespace(**{**settings, **changes}))  # type: ignore[arg-type]
+    return load_corpus(cast("Config", SimpleNamespace(**{**settings, **changes})))
+
+
+def warn_changed_labels(corpus: Corpus, as_read: Iterable[Iterable[str]]) -> None:
+    """Say so when LibMultiLabel's reader renamed training labels: pandas takes ``038.9`` alone for a number, 38.9."""
+    written = {label for split in (corpus.train, corpus.val) if split for names in split.labels for label in names}
+    changed = {label for names in as_read for label in names} - written
+    if changed:
+        logger.warning(
+            "%d training labels read as numbers or missing values by LibMultiLabel have other names than in the file; "
+            "put a letter in front of every label to keep them apart",
+            len(changed),
+        )
 
 
 def sizes_and_hashes(corpus: Corpus, labels: list[str]) -> tuple[dict[str, int], dict[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 import pickle
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,14 +18,12 @@ from libmultilabel.linear.utils import LINEAR_TECHNIQUES, linear_test
 
 from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.host.checks import check_labels, check_ranks, read_checked, sizes_and_hashes
-from plant_plugin.host.scores import Scored, logits_of, sparse_truth
+from plant_plugin.host.checks import check_labels, check_ranks, read_checked, sizes_and_hashes, warn_changed_labels
+from plant_plugin.host.scores import Scored, logits_of, sparse_truth, write_predictions
 from plant_plugin.host.svm import check_svm, svm_hashes
 
 if TYPE_CHECKING:
     from plant_plugin.run import Run
-
-logger = logging.getLogger(__name__)
 
 
 def run_linear(settings: AttributeDict, run: Run) -> Scored:
@@ -87,6 +84,8 @@ class LinearBaseline:
                 settings.data_format, settings.training_file, settings.test_file, settings.label_file
             )
             self.datasets = self.preprocessor.fit_transform(raw)
+        if self.corpus is not None and "train" in raw:
+            warn_changed_labels(self.corpus, raw["train"]["y"])
         check_ranks(settings, len(self.labels))
 
     def _check_features(self) -> None:
@@ -148,19 +147,13 @@ class LinearBaseline:
         )
         dump_log(config=settings, metrics=metrics, split="test", log_path=settings.log_path)
         if settings.save_k_predictions > 0:
-            self._save_predictions(zip(labels, scores, strict=True))
+            write_predictions(settings.predict_out_path, zip(labels, scores, strict=True))
         elif settings.save_positive_predictions:
             batches = zip(labels, scores, strict=True)
-            self._save_predictions(row for names, values in batches for row in zip(names, values, strict=True))
+            rows = (row for names, values in batches for row in zip(names, values, strict=True))
+            write_predictions(settings.predict_out_path, rows)
         found: dict[str, float] = metrics
         return found
-
-    def _save_predictions(self, rows: Iterator[tuple[Any, Any]]) -> None:
-        with open(self.settings.predict_out_path, "w") as stream:
-            for names, values in rows:
-                pairs = zip(names, values, strict=True)
-                stream.write(" ".join(f"{name}:{value:.4}" for name, value in pairs) + "\n")
-        logger.info("Predictions are in %s", self.settings.predict_out_path)
 
     def scores(self, split: dict[str, Any]) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]:
         """Decision values (B, L) and truth, batch by batch.

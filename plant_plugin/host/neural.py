@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,25 +20,22 @@ from libmultilabel.nn.nn_utils import init_device, init_model, init_trainer, set
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from plant_plugin.data.documents import Corpus
-from plant_plugin.errors import ConfigError
 from plant_plugin.host.checks import (
     check_labels,
-    check_ranks,
     explained,
     load_checkpoint,
     load_tokenizer,
     read_checked,
     sizes_and_hashes,
+    warn_changed_labels,
 )
-from plant_plugin.host.encoders import ensure_glove, is_glove_name
-from plant_plugin.host.scores import Scored, label_counts, sparse_truth
+from plant_plugin.host.scores import Scored, label_counts, sparse_truth, write_predictions
+from plant_plugin.host.vocabulary import WORD_DICT, read_labels, read_word_vectors
 
 if TYPE_CHECKING:
     from plant_plugin.run import Run
 
 logger = logging.getLogger(__name__)
-
-WORD_DICT = "word_dict.pickle"  # LibMultiLabel's name, beside its checkpoints
 
 
 def run_network(settings: AttributeDict, run: Run) -> Scored:
@@ -104,6 +100,7 @@ class NetworkBaseline:
             remove_no_label_data=settings.remove_no_label_data,
         )
         seen = self.datasets.get("train", []) + self.datasets.get("val", [])
+        warn_changed_labels(self.corpus, (document["label"] for document in seen))
         settings.multiclass = is_multiclass_dataset(seen) if seen else False
 
     # building
@@ -129,44 +126,10 @@ class NetworkBaseline:
             save_checkpoints=True,
         )
 
-    def read_vocabulary(self, documents: list[dict[str, Any]]) -> None:
-        """Words and their vectors, when there is an ``embed_file``; the words are kept beside the checkpoints."""
-        settings = self.settings
-        if settings.embed_file is None:
-            return
-        if is_glove_name(settings.embed_file):
-            ensure_glove(settings.embed_file, Path(settings.embed_cache_dir or ".vector_cache"))
-        elif not Path(settings.embed_file).is_file():
-            raise ConfigError("no such file", where=f"embed_file: {settings.embed_file}", fix="check the path")
-        self.word_dict, self.embed_vecs = data_utils.load_or_build_text_dict(
-            dataset=documents,
-            vocab_file=settings.vocab_file,
-            min_vocab_freq=settings.min_vocab_freq,
-            embed_file=settings.embed_file,
-            silent=settings.silent,
-            normalize_embed=settings.normalize_embed,
-            embed_cache_dir=settings.embed_cache_dir,
-        )
-        with open(os.path.join(settings.checkpoint_dir, WORD_DICT), "wb") as stream:
-            pickle.dump(self.word_dict, stream)
-
-    def read_labels(self) -> list[str]:
-        """The label set, and both selecting metrics among the monitored ones."""
-        settings = self.settings
-        labels: list[str] = data_utils.load_or_build_label(
-            self.datasets, settings.label_file, settings.include_test_labels
-        )
-        for key in ("early_stopping_metric", "val_metric"):
-            if settings[key] not in settings.monitor_metrics:
-                logger.warning("%s is not among monitor_metrics and is added to them", settings[key])
-                settings.monitor_metrics = [*settings.monitor_metrics, settings[key]]
-        check_ranks(settings, len(labels))
-        return labels
-
     def _new_model(self) -> None:
         settings = self.settings
-        self.read_vocabulary(self.datasets["train"])
-        self.labels = self.read_labels()
+        self.word_dict, self.embed_vecs = read_word_vectors(settings, self.datasets["train"])
+        self.labels = read_labels(settings, self.datasets)
         with explained(settings.model_name):
             self.model = init_model(
                 model_name=settings.model_name,
@@ -252,17 +215,16 @@ class NetworkBaseline:
         loader = self.loader("test")
         self.trainer.test(self.model, dataloaders=loader, verbose=False)
         if settings.save_k_predictions > 0:
-            self._save_predictions(self.trainer.predict(self.model, dataloaders=loader))
+            names = self.model.classes
+            write_predictions(
+                settings.predict_out_path,
+                (
+                    ([names[label] for label in labels], scores)
+                    for batch in self.trainer.predict(self.model, dataloaders=loader)
+                    for labels, scores in zip(batch["top_k_pred"], batch["top_k_pred_scores"], strict=True)
+                ),
+            )
         dump_log(settings.log_path, config=settings)
-
-    def _save_predictions(self, batches: list[dict[str, npt.NDArray[Any]]]) -> None:
-        names = self.model.classes
-        with open(self.settings.predict_out_path, "w") as stream:
-            for batch in batches:
-                for labels, scores in zip(batch["top_k_pred"], batch["top_k_pred_scores"], strict=True):
-                    pairs = zip(labels, scores, strict=True)
-                    stream.write(" ".join(f"{names[label]}:{score:.4}" for label, score in pairs) + "\n")
-        logger.info("Predictions are in %s", self.settings.predict_out_path)
 
     @torch.no_grad()
     def scores(self, split: str) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +14,14 @@ import scipy.sparse as sp
 
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.thresholds import tune_thresholds
+from plant_plugin.files import atomic_write
 from plant_plugin.report.result import write_result
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.run import Run
+
+logger = logging.getLogger(__name__)
 
 ScoreBatches = Callable[[], Iterable[tuple[npt.NDArray[np.float32], Any]]]
 STRATEGY = "libmultilabel"  # neither of ours: trained as LibMultiLabel trains
@@ -115,3 +119,15 @@ def report(config: Config, run: Run, scored: Scored) -> dict[str, Any]:
 def sparse_truth(dense: npt.NDArray[Any]) -> sp.csr_matrix:
     """A dense 0/1 matrix (B, L) as the sparse matrix that the metrics take."""
     return sp.csr_matrix(dense, dtype=np.float32)
+
+
+def write_predictions(path: str, rows: Iterable[tuple[Iterable[str], Iterable[float]]]) -> None:
+    """LibMultiLabel's file of predictions: a line for each document, ``label:score`` with four digits, best first.
+
+    Raises:
+        PlantError: The file cannot be written.
+    """
+    with atomic_write(path) as temporary, open(temporary, "w") as stream:
+        for names, scores in rows:
+            stream.write(" ".join(f"{name}:{score:.4}" for name, score in zip(names, scores, strict=True)) + "\n")
+    logger.info("Predictions are in %s", path)
