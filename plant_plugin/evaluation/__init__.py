@@ -1,0 +1,1 @@
+"""Metrics, propensities and thresholds."""

@@ -1,0 +1,171 @@
+"""Metrics as small named values: the printed form is what a user types, who computes it is another matter.
+
+A name is ``family[@k or @threshold][:bin]``, e.g. ``P@5``, ``Macro-F1@micro``, ``Macro-F1-present@0.5:1-5``. This
+module is on the way of ``plant validate`` and imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from plant_plugin.errors import ConfigError
+
+RANKS = (1, 3, 5, 8, 10, 15)  # the k reported when no metric is asked for by name
+DEFAULT_THRESHOLD = "0.5"  # what a name without a threshold means, as in LibMultiLabel
+
+RANKED = {
+    "P": "hits in the top k divided by k",
+    "R": "hits in the top k divided by the number of true labels",
+    "RP": "hits in the top k divided by the smaller of k and the number of true labels",
+    "nDCG": "discounted hits in the top k divided by the best possible",
+    "PSP": "propensity-scored precision, ratio of sums over documents",
+    "PSnDCG": "propensity-scored nDCG, ratio of sums over documents",
+    "PSR": "propensity-scored recall, ratio of sums over documents",
+}
+CLASSIFIED = {
+    "Micro-P": "precision over all pairs of document and label",
+    "Micro-R": "recall over all pairs of document and label",
+    "Micro-F1": "F1 over all pairs of document and label",
+    "Macro-P": "precision, mean over all labels, 0/0 = 0",
+    "Macro-R": "recall, mean over all labels, 0/0 = 0",
+    "Macro-F1": "F1, mean over all labels, 0/0 = 0",
+    "Macro-F1-present": "F1, mean over the labels that occur in the split",
+    "Macro-F1-caml": "harmonic mean of macro-precision and macro-recall",
+}
+WHOLE = {
+    "MAP": "mean average precision over the full ranking, documents with labels",
+    "AUC-macro": "area under the ROC curve, mean over labels with both classes in the split",
+    "AUC-micro": "area under the ROC curve over all pairs of document and label",
+    "Loss": "mean training loss; measured by the trainer, not from scores",
+}
+FAMILIES = {**RANKED, **CLASSIFIED, **WHOLE}
+
+# LibMultiLabel's own words for the same things (its neural and its linear half differ).
+ALIASES = {
+    "NDCG": "nDCG",
+    "Micro-Precision": "Micro-P",
+    "Micro-Recall": "Micro-R",
+    "Macro-Precision": "Macro-P",
+    "Macro-Recall": "Macro-R",
+    "Another-Macro-F1": "Macro-F1-caml",
+}
+
+# Frequency bins of training counts, both ends included.
+BINS: dict[str, tuple[int, int | None]] = {
+    "0": (0, 0),
+    "1-5": (1, 5),
+    "6-10": (6, 10),
+    "11-50": (11, 50),
+    "51-100": (51, 100),
+    "101-500": (101, 500),
+    ">500": (501, None),
+}
+PER_LABEL = ("Macro-P", "Macro-R", "Macro-F1", "Macro-F1-present", "Macro-F1-caml", "AUC-macro")
+
+_NAME = re.compile(r"(?P<family>[A-Za-z][A-Za-z0-9-]*?)(?:@(?P<at>[^:@]+))?(?::(?P<bin>.+))?")
+_RANK = re.compile(r"[1-9][0-9]*")
+_THRESHOLD = re.compile(r"micro|macro|0?\.[0-9]+")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        name: As the user typed it; results carry it unchanged.
+        family: A key of ``FAMILIES``.
+        k: Rank cut-off, for the families of ``RANKED``.
+        threshold: ``0.5``, ``micro`` or ``macro`` (or another probability), for the families of ``CLASSIFIED``.
+        bin: A key of ``BINS``, or None for all labels.
+    """
+
+    name: str
+    family: str
+    k: int | None = None
+    threshold: str | None = None
+    bin: str | None = None
+
+    @property
+    def canonical(self) -> str:
+        """The name under which results are written, e.g. ``Macro-F1-caml@0.5`` for ``Another-Macro-F1``."""
+        at = f"@{self.k or self.threshold}" if self.k or self.threshold else ""
+        return f"{self.family}{at}" + (f":{self.bin}" if self.bin else "")
+
+    @property
+    def propensity_scored(self) -> bool:
+        """Whether label propensities weigh the hits."""
+        return self.family.startswith("PS")
+
+    @property
+    def needs_training_counts(self) -> bool:
+        """Whether it depends on how often each label occurs in the training split."""
+        return self.propensity_scored or self.bin is not None
+
+    @property
+    def needs_all_scores(self) -> bool:
+        """Whether every score has to be kept until the end (on disk)."""
+        return self.family.startswith("AUC")
+
+    @property
+    def higher_is_better(self) -> bool:
+        """False for the loss only."""
+        return self.family != "Loss"
+
+
+def parse_metric(name: str) -> Metric:
+    """Read a metric's name, LibMultiLabel's spellings included.
+
+    Args:
+        name: E.g. ``nDCG@5``, ``Micro-F1``, ``Macro-F1@macro:1-5``. The whole text has to match: ``P@1junk`` does not.
+
+    Returns:
+        The metric. A thresholded one without ``@`` gets ``0.5``.
+
+    Raises:
+        ConfigError: No such metric; the message suggests the nearest that exists.
+    """
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if match is None:
+        raise _unknown(name)
+    family, at, label_bin = match["family"], match["at"], match["bin"]
+    family = ALIASES.get(family, family)
+    if family not in FAMILIES:
+        raise _unknown(name)
+    if label_bin is not None and (label_bin not in BINS or family not in PER_LABEL):
+        raise _unknown(name)
+    if family in RANKED:
+        if at is None or not _RANK.fullmatch(at):
+            raise _unknown(name)
+        return Metric(name, family, k=int(at))
+    if family in CLASSIFIED:
+        at = DEFAULT_THRESHOLD if at is None else at
+        if not _THRESHOLD.fullmatch(at):
+            raise _unknown(name)
+        return Metric(name, family, threshold=at, bin=label_bin)
+    if at is not None:
+        raise _unknown(name)
+    return Metric(name, family, bin=label_bin)
+
+
+def examples() -> list[str]:
+    """Names to choose from, for suggestions and listings: every family with its usual cut-offs and thresholds."""
+    ranked = [f"{family}@{k}" for family in [*RANKED, "NDCG"] for k in RANKS]
+    thresholds = ("0.5", "micro", "macro")
+    classified = [f"{family}@{threshold}" for family in CLASSIFIED for threshold in thresholds]
+    bare = [*CLASSIFIED, *(alias for alias in ALIASES if alias != "NDCG")]
+    binned = [f"{family}@{threshold}:{b}" for family in PER_LABEL[:-1] for threshold in thresholds for b in BINS]
+    return [*bare, *ranked, *classified, *WHOLE, *binned, *(f"AUC-macro:{label_bin}" for label_bin in BINS)]
+
+
+def _unknown(name: object) -> ConfigError:
+    known = examples()
+    by_lower = {candidate.lower(): candidate for candidate in reversed(known)}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
+    suggestion = f"did you mean {by_lower[near[0]]}? " if near else ""
+    return ConfigError(
+        f"there is no metric {name!r}",
+        fix=f"{suggestion}Ranked: {', '.join(RANKED)} with @k, e.g. P@5; thresholded: {', '.join(CLASSIFIED)} "
+        f"with @0.5, @micro or @macro; whole ranking: {', '.join(WHOLE)}",
+    )

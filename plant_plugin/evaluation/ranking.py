@@ -1,0 +1,165 @@
+"""Rankings: the best K labels of each document, ties broken by lower label id, and what is counted from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Scores = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+BLOCK_ELEMENTS = 4_000_000  # temporary elements at a time: 16 MB of float32
+
+
+def top_labels(scores: Scores, cutoff: int) -> Integers:
+    """The best labels of each document, exactly, whatever the ties.
+
+    Args:
+        scores: float32 (B, L), no NaN; -inf means not scored.
+        cutoff: K, 1 to L.
+
+    Returns:
+        int64 (B, K), best first, equal scores by lower label id; L where nothing was scored.
+    """
+    num_labels = scores.shape[1]
+    chosen = np.argpartition(scores, num_labels - cutoff, axis=1)[:, num_labels - cutoff :]
+    values = np.take_along_axis(scores, chosen, axis=1)
+    last = values.min(axis=1, keepdims=True)
+    # Where the K-th score occurs more often than it was chosen, the partition picked any of the equals.
+    doubtful = np.flatnonzero((scores == last).sum(axis=1) > (values == last).sum(axis=1))
+    for row in doubtful:
+        better = np.flatnonzero(scores[row] > last[row])
+        equal = np.flatnonzero(scores[row] == last[row])[: cutoff - len(better)]
+        chosen[row] = np.concatenate([better, equal])
+    values = np.take_along_axis(scores, chosen, axis=1)
+    order = np.lexsort((chosen, -values), axis=1)
+    unscored = np.isneginf(np.take_along_axis(values, order, axis=1))
+    return np.where(unscored, num_labels, np.take_along_axis(chosen, order, axis=1)).astype(np.int64)
+
+
+def top_labels_sparse(scores: sp.csr_matrix, cutoff: int) -> Integers:
+    """The same for scores of which only the stored entries exist (B, L)."""
+    num_documents, num_labels = scores.shape
+    rows, columns, values = _by_rank(scores)
+    place = np.arange(len(rows)) - scores.indptr[:-1].astype(np.int64)[rows]
+    kept = (place < cutoff) & ~np.isneginf(values)
+    top = np.full((num_documents, cutoff), num_labels, dtype=np.int64)
+    top[rows[kept], place[kept]] = columns[kept]
+    return top
+
+
+def _by_rank(scores: sp.csr_matrix) -> tuple[Integers, Integers, Scores]:
+    """Rows, columns and values of the stored entries: document by document, best first, ties by lower column."""
+    rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+    order = np.lexsort((scores.indices, -scores.data, rows))
+    return rows[order], scores.indices[order].astype(np.int64), scores.data[order]
+
+
+def true_at(truth: sp.csr_matrix, labels: Integers) -> npt.NDArray[np.bool_]:
+    """Whether each of ``labels`` (B, K) is true in its document; ids of L (nothing scored) are not."""
+    num_documents, num_labels = truth.shape
+    rows = np.repeat(np.arange(num_documents), np.diff(truth.indptr))
+    keys = rows * (num_labels + 1) + truth.indices  # sorted: rows ascend, columns ascend within a row
+    wanted = np.arange(num_documents)[:, None] * (num_labels + 1) + labels
+    if not len(keys):
+        return np.zeros(labels.shape, dtype=bool)
+    found = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return np.asarray(keys[found] == wanted)
+
+
+def discounts(cutoff: int) -> Floats:
+    """1 / log2(1 + rank) for the ranks 1 to ``cutoff``."""
+    return 1.0 / np.log2(np.arange(cutoff) + 2.0)
+
+
+def ideal_gains(truth: sp.csr_matrix, weights: Floats, cutoff: int) -> Floats:
+    """The largest ``cutoff`` weights among each document's true labels, descending, 0 where it has fewer: (N, K)."""
+    gains = sp.csr_matrix((weights[truth.indices], truth.indices, truth.indptr), shape=truth.shape)
+    rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
+    order = np.lexsort((-gains.data, rows))
+    place = np.arange(len(rows)) - truth.indptr[:-1].astype(np.int64)[rows]
+    kept = place < cutoff
+    best = np.zeros((truth.shape[0], cutoff))
+    best[rows[kept], place[kept]] = gains.data[order][kept]
+    return best
+
+
+def hit_metrics(hits: npt.NDArray[np.bool_], num_true: Integers) -> dict[str, Floats]:
+    """R, RP and nDCG at every cut-off up to K, each a mean over all documents; unlabelled ones count 0.
+
+    Args:
+        hits: (N, K), N at least 1.
+        num_true: (N,) true labels of each document.
+
+    Returns:
+        ``R``, ``RP``, ``nDCG`` -> float64 (K,), element k-1 for cut-off k.
+    """
+    cutoff = hits.shape[1]
+    hit_sums = hits.cumsum(axis=1)
+    labels = num_true.clip(1)[:, None]  # an unlabelled document has no hits: any divisor will do
+    reachable = np.minimum(labels, np.arange(1, cutoff + 1))
+    discount = discounts(cutoff)
+    ideal = np.cumsum(discount)[reachable - 1]
+    gains = (hits * discount).cumsum(axis=1)
+    return {
+        "R": (hit_sums / labels).mean(axis=0),
+        "RP": (hit_sums / reachable).mean(axis=0),
+        "nDCG": (gains / ideal).mean(axis=0),
+    }
+
+
+def average_precisions(scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> Floats:
+    """Average precision of each labelled document over its full ranking.
+
+    Args:
+        scores: float32 (B, L), -inf for not scored; or sparse with only the stored entries scored.
+        truth: 0/1 (B, L), sorted indices.
+
+    Returns:
+        float64, one value in [0, 1] for each document with labels. A true label without a score adds nothing.
+    """
+    num_true = np.diff(truth.indptr)
+    rows = np.repeat(np.arange(truth.shape[0]), num_true)
+    if sp.issparse(scores):
+        ranked_rows, ranked_columns, _ = _by_rank(scores)
+        place = np.arange(len(ranked_rows)) - scores.indptr[:-1].astype(np.int64)[ranked_rows] + 1
+        width = np.int64(truth.shape[1])
+        keys = ranked_rows * width + ranked_columns
+        order = np.argsort(keys)
+        ranks = _look_up(keys[order], place[order], rows * width + truth.indices)
+    else:
+        ranks = _ranks(scores, rows, truth.indices)
+    # Within a document, the i-th best-placed true label has precision i / rank.
+    order = np.lexsort((ranks, rows))
+    nth = np.arange(len(rows)) - truth.indptr[:-1].astype(np.int64)[rows] + 1
+    sums = np.bincount(rows, weights=nth / ranks[order], minlength=truth.shape[0])
+    return np.asarray(sums[num_true > 0] / num_true[num_true > 0])
+
+
+def _look_up(keys: Integers, values: Integers, wanted: Integers) -> Floats:
+    """Values of the sorted ``keys`` for ``wanted``; inf where missing."""
+    if not len(keys):
+        return np.full(len(wanted), np.inf)
+    found = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return np.where(keys[found] == wanted, values[found], np.inf)
+
+
+def _ranks(scores: Scores, rows: Integers, columns: npt.NDArray[np.integer]) -> Floats:
+    """1-based rank of each (row, column), ties by lower column; inf where not scored."""
+    num_labels = scores.shape[1]
+    ranks = np.empty(len(rows))
+    step = max(1, BLOCK_ELEMENTS // max(1, num_labels))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        own = scores[rows[part], columns[part]][:, None]
+        all_scores = scores[rows[part]]  # (step, L)
+        equal = all_scores == own
+        ranks[part] = 1 + (all_scores > own).sum(axis=1)
+        tied = np.flatnonzero(equal.sum(axis=1) > 1)
+        if len(tied):
+            lower = np.arange(num_labels) < columns[part][tied][:, None]
+            ranks[part][tied] += (equal[tied] & lower).sum(axis=1)
+        ranks[part][np.isneginf(own[:, 0])] = np.inf
+    return ranks

@@ -1,0 +1,110 @@
+"""One threshold for all labels that makes F1 on the validation split as large as it can be.
+
+Any threshold between two neighbouring scores predicts the same, and lowering it past false pairs alone only adds
+mistakes. So the best threshold lies just below the score of some true pair, and only those have to be compared.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plant_plugin.errors import DataError
+from plant_plugin.evaluation.inputs import checked_scores, checked_truth, dense_blocks
+from plant_plugin.evaluation.score_store import ScoreStore, positives
+
+Floats = npt.NDArray[np.float64]
+
+
+def tune_thresholds(
+    batches: Iterable[tuple[Any, Any]], *, spill_folder: str | os.PathLike[str] | None = None
+) -> dict[str, float]:
+    """Find the thresholds of the largest micro-F1 and the largest macro-F1.
+
+    Args:
+        batches: Scores (B, L) float32 (logits or decision values; -inf: not scored; or sparse, stored entries only
+            scored) and 0/1 truth (B, L), of the *validation* split.
+        spill_folder: Where the scores are kept meanwhile (4 bytes each, on disk); None: the system's temporary folder.
+
+    Returns:
+        ``micro`` and ``macro``, in score space: a label is predicted when its score is *greater*. Each lies half-way
+        between two neighbouring distinct scores, or on the lower one where float32 has nothing in between. Of equally
+        good thresholds the highest is taken. Macro-F1 is the mean over all labels (0/0 = 0). 0.0 where no true pair
+        was scored: F1 is 0 whatever the threshold.
+
+    Raises:
+        DataError: No documents.
+        PlantError: NaN among the scores, or the disk is full.
+    """
+    store: ScoreStore | None = None
+    try:
+        for given_scores, given_truth in batches:
+            truth = checked_truth(given_truth)
+            scores = checked_scores(given_scores, truth)
+            if store is None:
+                store = ScoreStore(truth.shape[1], spill_folder)
+            for rows, block in dense_blocks(scores):
+                store.append(block, truth[rows])
+        if store is None or not store.num_documents:
+            raise DataError(
+                "there are no validation documents to tune thresholds on", fix="give val_file or a val_size above 0"
+            )
+        return _tune(store)
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _tune(store: ScoreStore) -> dict[str, float]:
+    truth = store.truth()
+    positive_scores = [found for start, block in store.blocks() for _, found in positives(truth, block, start)]
+    candidates, copies = np.unique(np.concatenate(positive_scores or [np.empty(0, np.float32)]), return_counts=True)
+    scored = ~np.isneginf(candidates)
+    candidates, copies = candidates[scored], copies[scored]  # ascending
+    if not len(candidates):
+        return {"micro": 0.0, "macro": 0.0}
+    predicted = np.zeros(len(candidates), dtype=np.int64)  # pairs that score at least the candidate
+    neighbour = np.full(len(candidates), -np.inf, dtype=np.float32)  # largest score below it
+    macro_change = np.zeros(len(candidates))  # of the sum of the labels' F1, when the candidate is let in
+    for start, block in store.blocks():
+        for place, own in positives(truth, block, start):
+            _add_label(macro_change, block[place], own, candidates)
+        ordered = np.sort(block, axis=None)
+        lower = np.searchsorted(ordered, candidates, side="left")
+        predicted += len(ordered) - lower
+        np.maximum(neighbour, np.where(lower > 0, ordered[lower - 1], -np.inf), out=neighbour)
+    true_positives = copies[::-1].cumsum()[::-1]
+    micro = 2.0 * true_positives / (predicted + truth.nnz)
+    macro = macro_change[::-1].cumsum()[::-1]
+    return {name: _below(candidates, neighbour, _best(values)) for name, values in (("micro", micro), ("macro", macro))}
+
+
+def _add_label(
+    change: Floats, scores: npt.NDArray[np.float32], own: npt.NDArray[np.float32], candidates: npt.NDArray[np.float32]
+) -> None:
+    """Add to ``change`` (candidates,) how one label's F1 moves, from its scores (N,) and those of its positives."""
+    kept = np.sort(scores[scores >= candidates[0]])[::-1]
+    # A score is predicted from the first candidate on that it reaches; all that share this candidate come in together.
+    entered = np.searchsorted(candidates, kept, side="right") - 1  # descending
+    last = np.flatnonzero(np.diff(entered, append=-1))  # the last score of each group
+    hit = len(own) - np.searchsorted(np.sort(own), candidates[entered[last]])
+    f1 = 2.0 * hit / (last + 1 + len(own))
+    change[entered[last]] += np.diff(f1, prepend=0.0)
+
+
+def _best(values: Floats) -> int:
+    """Index of the largest value, the highest candidate among equals (within rounding)."""
+    return int(np.flatnonzero(values >= values.max() - 1e-12)[-1])
+
+
+def _below(candidates: npt.NDArray[np.float32], neighbour: npt.NDArray[np.float32], index: int) -> float:
+    """A float32 number that candidate ``index`` exceeds and every lower score does not."""
+    above, below = candidates[index], neighbour[index]
+    if np.isneginf(below):
+        return float(np.nextafter(above, np.float32(-np.inf)))
+    middle = np.float32((np.float64(above) + np.float64(below)) / 2)
+    return float(middle if below <= middle < above else below)
