@@ -155,6 +155,7 @@ def test_hashes() -> None:
     assert first.hash() == split(["ab", "c"], [["l"], []]).hash()
     others = [split(["a", "bc"], [["l"], []]), split(["ab", "c"], [[], ["l"]]), split(["c", "ab"], [[], ["l"]])]
     assert len({first.hash(), *(other.hash() for other in others)}) == 4
+    assert split(["ab"], [["c"]]).hash() != split(["a"], [["bc"]]).hash()
     assert Corpus(first, None, None, ["a", "b"]).label_hash() != Corpus(first, None, None, ["b", "a"]).label_hash()
 
 
