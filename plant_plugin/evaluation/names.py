@@ -35,9 +35,9 @@ CLASSIFIED = {
     "Macro-F1-caml": "harmonic mean of macro-precision and macro-recall",
 }
 WHOLE = {
-    "MAP": "mean average precision over the full ranking, documents with labels",
-    "AUC-macro": "area under the ROC curve, mean over labels with both classes in the split",
-    "AUC-micro": "area under the ROC curve over all pairs of document and label",
+    "MAP": "mean average precision of the documents with labels",
+    "AUC-macro": "ROC area, mean over labels with both classes in the split",
+    "AUC-micro": "ROC area over all pairs of document and label",
     "Loss": "mean training loss; measured by the trainer, not from scores",
 }
 FAMILIES = {**RANKED, **CLASSIFIED, **WHOLE}

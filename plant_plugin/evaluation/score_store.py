@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -53,7 +54,8 @@ class ScoreStore:
 
     def close(self) -> None:
         """Give the disk space back."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # on a full disk, the last rows are still waiting to be written
+            self._file.close()
 
     def append(self, scores: Scores, truth: sp.csr_matrix) -> None:
         """Add a batch of scores (B, L) and its 0/1 truth (B, L)."""

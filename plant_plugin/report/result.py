@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plant_plugin import __version__
 from plant_plugin.files import atomic_write
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 # What can change a number. Read from package metadata: nothing is imported for it.
 PACKAGES = (
-    "plant-plugin",
     "libmultilabel",
     "torch",
     "lightning",
@@ -110,7 +110,7 @@ def dataset_name(config: Config) -> str:
 
 def versions() -> dict[str, str]:
     """Python and every installed package that can change a number."""
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "plant-plugin": __version__}
     for package in PACKAGES:
         try:
             found[package] = importlib.metadata.version(package)

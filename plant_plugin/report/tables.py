@@ -14,7 +14,12 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation import names
 
 Values = Mapping[str, float | None]
-MACRO_VARIANTS = tuple(family for family in names.CLASSIFIED if family.startswith("Macro-F1"))
+MACRO_VARIANTS = {
+    "Macro-F1": "all labels",
+    "Macro-F1-present": "labels in this split",
+    "Macro-F1-caml": "from mean P and R",
+}
+TUNED = "; `micro` and `macro` were tuned on validation, each for that F1"
 
 
 def print_results(result: Mapping[str, Any], *, console: Console | None = None) -> None:
@@ -93,15 +98,15 @@ def _thresholded(metrics: Values, thresholds: Values) -> tuple[Table, set[str]]:
     parsed = {name: _parsed(name) for name in metrics}
     found = {name: metric for name, metric in parsed.items() if metric and metric.threshold and not metric.bin}
     used = list(dict.fromkeys(str(metric.threshold) for metric in found.values()))
-    table = _table("Classification by threshold; `micro` and `macro` were tuned on validation for that F1")
+    table = _table("Classification by threshold" + (TUNED if {"micro", "macro"} & set(used) else ""))
     table.add_column("threshold")
     for name in used:
         score = thresholds.get(name)
         table.add_column(name + (f"\n(score > {score:.3g})" if score is not None else ""), justify="right")
-    for family, words in names.CLASSIFIED.items():
+    for family in names.CLASSIFIED:
         at = {str(metric.threshold): metrics[name] for name, metric in found.items() if metric.family == family}
         if at:
-            label = f"{family} ({words})" if family in MACRO_VARIANTS else family
+            label = f"{family} ({MACRO_VARIANTS[family]})" if family in MACRO_VARIANTS else family
             table.add_row(label, *(percent(at[name]) if name in at else "" for name in used))
     return table, set(found)
 
@@ -124,13 +129,14 @@ def _binned(metrics: Values, thresholds: Values) -> tuple[Table, set[str]]:
 
 def _rest(rest: list[tuple[str, float | None]], counts: Mapping[str, int]) -> Table:
     table = _table("Whole ranking")
-    table.add_column("")
-    table.add_column("", justify="right")
+    table.add_column()
+    table.add_column(justify="right")
+    table.show_header = False
     for name, value in rest:
         metric = _parsed(name)
         label = f"{name} ({names.FAMILIES[metric.family]})" if metric else name
         if name == "AUC-macro" and "auc_labels" in counts:
-            label += f": {counts['auc_labels']:,} labels"
+            label = f"AUC-macro (mean over the {counts['auc_labels']:,} labels with both classes in this split)"
         is_loss = metric is not None and metric.family == "Loss"
         table.add_row(label, f"{value:.4f}" if is_loss and value is not None else percent(value))
     return table
