@@ -19,7 +19,7 @@ MACRO_VARIANTS = {
     "Macro-F1-present": "labels in this split",
     "Macro-F1-caml": "from mean P and R",
 }
-TUNED = "; `micro` and `macro` were tuned on validation, each for that F1"
+TUNED = "; micro, macro: tuned on validation for that F1"
 
 
 def print_results(result: Mapping[str, Any], *, console: Console | None = None) -> None:
@@ -98,7 +98,7 @@ def _thresholded(metrics: Values, thresholds: Values) -> tuple[Table, set[str]]:
     parsed = {name: _parsed(name) for name in metrics}
     found = {name: metric for name, metric in parsed.items() if metric and metric.threshold and not metric.bin}
     used = list(dict.fromkeys(str(metric.threshold) for metric in found.values()))
-    table = _table("Classification by threshold" + (TUNED if {"micro", "macro"} & set(used) else ""))
+    table = _table("By threshold" + (TUNED if {"micro", "macro"} & set(used) else ""))
     table.add_column("threshold")
     for name in used:
         score = thresholds.get(name)

@@ -61,7 +61,7 @@ def test_whole_result_says_what_every_number_is() -> None:
         "without labels",
         "20 labels",
         "present in this split",
-        "1,234 true labels the label set",
+        "1,234 true labels outside the label set",
         "tuned on validation",
         "score > 0.25",
         "Macro-F1 (all labels)",
