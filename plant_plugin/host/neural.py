@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +27,8 @@ from plant_plugin.host.checks import (
     sizes_and_hashes,
     warn_changed_labels,
 )
-from plant_plugin.host.scores import Scored, label_counts, sparse_truth, write_predictions
-from plant_plugin.host.vocabulary import WORD_DICT, read_labels, read_word_vectors
+from plant_plugin.host.scores import Scored, device_name, label_counts, limited, sparse_truth, write_predictions
+from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
 
 if TYPE_CHECKING:
     from plant_plugin.run import Run
@@ -159,10 +157,9 @@ class NetworkBaseline:
         self.model = load_checkpoint(Model, checkpoint_path, log_path=self.settings.log_path)
         # The checkpoint remembers the k of the run that made it; this run's own is meant.
         self.model.save_k_predictions = self.settings.save_k_predictions
-        beside = Path(checkpoint_path).parent / WORD_DICT
-        if beside.is_file():
-            with open(beside, "rb") as stream:
-                self.word_dict = pickle.load(stream)
+        if self.tokenizer is None:
+            keep_in = None if self.settings.eval else Path(self.settings.checkpoint_dir)
+            self.word_dict = saved_words(Path(checkpoint_path).parent, keep_in)
         self.labels = list(self.model.classes)
         check_labels(self.corpus, self.labels, checkpoint_path, training=not self.settings.eval)
 
@@ -251,13 +248,3 @@ class NetworkBaseline:
             hashes=hashes,
             counts=counts,
         )
-
-
-def limited(loader: Any, settings: AttributeDict, split: str) -> Iterator[Any]:
-    """The share of a loader's batches that ``limit_val_batches`` or ``limit_test_batches`` leaves."""
-    return itertools.islice(loader, int(len(loader) * settings[f"limit_{split}_batches"]))
-
-
-def device_name(device: torch.device) -> str:
-    """``cpu``, or the name of the accelerator."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device.type)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from plant_plugin.files import atomic_write
 from plant_plugin.report.result import write_result
 
 if TYPE_CHECKING:
+    import torch
+
     from plant_plugin.config import Config
     from plant_plugin.run import Run
 
@@ -131,3 +134,15 @@ def write_predictions(path: str, rows: Iterable[tuple[Iterable[str], Iterable[fl
         for names, scores in rows:
             stream.write(" ".join(f"{name}:{score:.4}" for name, score in zip(names, scores, strict=True)) + "\n")
     logger.info("Predictions are in %s", path)
+
+
+def limited(loader: Any, settings: Mapping[str, Any], split: str) -> Iterator[Any]:
+    """The share of a loader's batches that ``limit_val_batches`` or ``limit_test_batches`` leaves."""
+    return itertools.islice(loader, int(len(loader) * settings[f"limit_{split}_batches"]))
+
+
+def device_name(device: torch.device) -> str:
+    """``cpu``, or the name of the accelerator."""
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device.type)

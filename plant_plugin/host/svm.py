@@ -10,7 +10,8 @@ from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.errors import DataError
 
-LINE = re.compile(r"([+\-]?\d+(,[+\-]?\d+)*)?(\s+|^)(\d+:\S+\s*)*")
+NUMBERS, FEATURE = r"[+\-]?\d+(?:,[+\-]?\d+)*", r"\d+:[^:\s]+"
+LINE = re.compile(rf"(?:{NUMBERS}|{FEATURE})?(?:\s+{FEATURE})*\s*")
 HEADER = re.compile(r"\d+ \d+ \d+\s*")
 SPLITS = {"train": "training_file", "val": "val_file", "test": "test_file"}
 
@@ -48,7 +49,7 @@ def _check_line(line: str, path: Path, number: int) -> None:
         )
     if re.search(r"\s0:", line):
         raise DataError("feature 0", where=where, fix="count features from 1: add one to every feature number")
-    if not LINE.fullmatch(line.rstrip("\n")):
+    if not line.rstrip("\n") or not LINE.fullmatch(line):
         raise DataError("not of the form 'label,label feature:value …'", where=where, fix="mend or remove the line")
 
 

@@ -12,7 +12,7 @@ import torch
 from libmultilabel.common_utils import AttributeDict
 from libmultilabel.nn import data_utils
 
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_ranks
 from plant_plugin.host.encoders import ensure_glove, is_glove_name
 
@@ -63,3 +63,24 @@ def read_labels(settings: AttributeDict, datasets: dict[str, list[dict[str, Any]
             settings.monitor_metrics = [*settings.monitor_metrics, settings[key]]
     check_ranks(settings, len(labels))
     return labels
+
+
+def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
+    """The vocabulary beside a checkpoint.
+
+    Args:
+        folder: The checkpoint's folder.
+        keep_in: Another run's folder that gets a copy, unless it has a vocabulary.
+
+    Raises:
+        CheckpointError: There is none.
+    """
+    path = folder / WORD_DICT
+    if not path.is_file():
+        fix = "keep the checkpoint in the folder of the run that made it"
+        raise CheckpointError(f"{WORD_DICT}, the vocabulary of the checkpoint, is missing", where=str(folder), fix=fix)
+    if keep_in is not None and not (keep_in / WORD_DICT).exists():
+        (keep_in / WORD_DICT).write_bytes(path.read_bytes())
+    with open(path, "rb") as stream:
+        words: dict[str, int] = pickle.load(stream)
+    return words

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from plant_plugin.errors import ConfigError, PlantError
+from plant_plugin.host import glove_vectors, word_encoder
+from plant_plugin.host.encoders import data_utils
+
+KINDS = [
+    ("cnn", {"filter_sizes": (1,)}),
+    ("cnn", {"filter_sizes": (4,)}),
+    ("cnn", {"filter_sizes": (3, 10)}),
+    ("bigru", {}),
+    ("bilstm", {"num_layers": 2}),
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), KINDS)
+def test_one_output_per_token_whatever_the_padding(kind: str, options: dict) -> None:
+    torch.manual_seed(0)
+    encoder, size = word_encoder(kind, 6, hidden_size=8, **options)
+    encoder.eval()
+    embedded, length = torch.randn(3, 12, 6), torch.tensor([5, 9, 1])
+    encoded = encoder(embedded, length)
+    assert size == 8
+    assert encoded.shape == (3, 12, 8)
+    other_padding = torch.cat([embedded[:, :9], torch.randn(3, 4, 6)], dim=1)
+    for document, tokens in enumerate(length.tolist()):
+        torch.testing.assert_close(
+            encoder(other_padding, length)[document, :tokens], encoded[document, :tokens], rtol=1e-5, atol=1e-6
+        )
+        alone = encoder(embedded[document : document + 1, :tokens], length[document : document + 1])
+        torch.testing.assert_close(alone[0], encoded[document, :tokens], rtol=1e-5, atol=1e-6)
+
+
+def test_convolution_sees_floor_left_and_ceil_right() -> None:
+    """A filter of width 4 that picks its first input sees one token to the left; one that picks its last, two right."""
+    encoder, _ = word_encoder("cnn", 1, hidden_size=2, filter_sizes=(4,), activation="relu")
+    convolution = encoder.encoders[0].convs[0]
+    with torch.no_grad():
+        convolution.weight.copy_(torch.tensor([[[1.0, 0, 0, 0]], [[0, 0, 0, 1.0]]]))
+        convolution.bias.zero_()
+    tokens = torch.tensor([[[1.0], [2], [3], [4], [5]]])
+    encoded = encoder.eval()(tokens, torch.tensor([5]))[0].T
+    assert encoded.tolist() == [[0, 1, 2, 3, 4], [3, 4, 5, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "key"),
+    [
+        ("lstm", {}, "encoder"),
+        ("bigru", {"hidden_size": 7}, "hidden_size"),
+        ("cnn", {"hidden_size": 8, "filter_sizes": (2, 3, 4)}, "filter_sizes"),
+        ("cnn", {"hidden_size": 8, "filter_sizes": ()}, "filter_sizes"),
+    ],
+)
+def test_what_does_not_fit_is_named(kind: str, options: dict, key: str) -> None:
+    with pytest.raises(ConfigError, match=f"network_config: {key}"):
+        word_encoder(kind, 6, **options)
+
+
+def test_gradients_reach_the_encoder() -> None:
+    for kind in ("cnn", "bigru", "bilstm"):
+        encoder, _ = word_encoder(kind, 4, hidden_size=6)
+        encoder(torch.randn(2, 5, 4), torch.tensor([5, 3])).sum().backward()
+        assert all(parameter.grad is not None for parameter in encoder.parameters())
+
+
+def test_glove_reads_cached_vectors(tmp_path: Path) -> None:
+    (tmp_path / "glove.6B.50d.txt").write_text("heart 1 2\nlung 3 4\n")
+    vectors = glove_vectors("glove.6B.50d", {"<pad>": 0, "<unk>": 1, "lung": 2, "spleen": 3}, tmp_path)
+    assert vectors[[0, 2, 3]].tolist() == [[0, 0], [3, 4], [0, 0]]
+    assert vectors[1].abs().sum() > 0
+
+
+def test_glove_that_is_unknown() -> None:
+    with pytest.raises(ConfigError, match=r"glove\.6B\.100d"):
+        glove_vectors("glove.7B.50d", {})
+
+
+@pytest.mark.parametrize("leaves_half_a_file", [False, True])
+def test_glove_that_cannot_be_downloaded(
+    leaves_half_a_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(url: str, filename: str) -> tuple[str, None]:
+        if leaves_half_a_file:
+            Path(filename).write_bytes(b"half a zip")
+            return filename, None
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(data_utils, "urlretrieve", fails)
+    reason = "BadZipFile" if leaves_half_a_file else "no route to host"
+    with pytest.raises(PlantError, match=rf"glove\.6B\.50d could not be downloaded .*{reason}") as caught:
+        glove_vectors("glove.6B.50d", {"<unk>": 0}, tmp_path)
+    assert "plant embeddings" in (caught.value.fix or "")
+    assert list(tmp_path.iterdir()) == []

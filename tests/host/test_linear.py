@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from made_up import LABELS, Outcome
+
+from plant_plugin.errors import CheckpointError, ConfigError, DataError
+from plant_plugin.host.linear import CountableTruth
+
+Baseline = Callable[..., Outcome]
+LINEAR = {"linear": True, "liblinear_options": "-s 1 -B 1 -e 0.0001 -q -m 1"}
+TREE = {**LINEAR, "linear_technique": "tree", "tree_degree": 3, "tree_max_depth": 2}
+
+
+SLOW = [
+    pytest.param(name, marks=pytest.mark.integration)
+    for name in ("thresholding", "cost_sensitive", "cost_sensitive_micro")
+]
+
+
+@pytest.mark.parametrize("technique", ["1vsrest", *SLOW])
+def test_flat_techniques(technique: str, baseline: Baseline) -> None:
+    outcome = baseline(**LINEAR, linear_technique=technique, save_k_predictions=3)
+    result, logged = outcome.result, outcome.logs["test"][0]
+    assert result["model"] == f"linear-{technique}"
+    assert result["metrics"]["P@1"] == pytest.approx(logged["P@1"])
+    assert result["metrics"]["Micro-F1@0.5"] == pytest.approx(logged["Micro-F1"])
+    assert result["thresholds"].keys() == {"0.5", "micro", "macro"}
+    assert (outcome.folder / "linear_pipeline.pickle").is_file()
+    assert {len(line.split()) for line in outcome.predictions.read_text().splitlines()} == {3}
+
+
+@pytest.mark.parametrize("models", [1, pytest.param(2, marks=pytest.mark.integration)])
+def test_trees_answer_in_logits(models: int, baseline: Baseline) -> None:
+    outcome = baseline(**TREE, tree_ensemble_models=models, beam_width=2, save_positive_predictions=True)
+    result, logged = outcome.result, outcome.logs["test"][0]
+    assert result["model"] == "linear-tree"
+    assert result["metrics"]["P@1"] == pytest.approx(logged["P@1"])
+    # LibMultiLabel counts each label inside the beam as predicted, this package those above probability one half.
+    assert result["metrics"]["Micro-P@0.5"] > logged["Micro-F1"]
+    assert outcome.predictions.read_text().count("\n") == 24
+
+
+def test_validation_only_tunes_thresholds(baseline: Baseline) -> None:
+    with_validation = baseline(**LINEAR)
+    without = baseline(**LINEAR, data_name="without", val_file=None)
+    assert without.result["thresholds"] == {"0.5": 0.0}
+    assert with_validation.logs["test"] == without.logs["test"]
+    assert with_validation.result["hashes"]["train"] == without.result["hashes"]["train"]
+    assert with_validation.result["metrics"]["P@1"] == without.result["metrics"]["P@1"]
+
+
+def test_a_saved_model_is_evaluated_alone(baseline: Baseline) -> None:
+    trained = baseline(**LINEAR)
+    pipeline = str(trained.folder / "linear_pipeline.pickle")
+    tested = baseline(
+        **LINEAR, data_name="again", eval=True, checkpoint_path=pipeline, training_file=None, val_file=None
+    )
+    assert tested.logs["test"] == trained.logs["test"]
+    assert tested.result["metrics"]["nDCG@5"] == trained.result["metrics"]["nDCG@5"]
+
+
+def test_libsvm_files(baseline: Baseline, data: Path) -> None:
+    files = {
+        key: str(data / f"{name}.svm")
+        for key, name in (("training_file", "train"), ("val_file", "valid"), ("test_file", "test"))
+    }
+    outcome = baseline(**LINEAR, **files, data_format="svm")
+    assert outcome.result["counts"]["labels"] == LABELS
+    assert outcome.result["thresholds"].keys() == {"0.5", "micro", "macro"}
+    with pytest.raises(CheckpointError, match="trained on data_format svm"):
+        baseline(**LINEAR, data_name="t", eval=True, checkpoint_path=str(outcome.folder / "linear_pipeline.pickle"))
+
+
+def test_one_label_each(baseline: Baseline, data: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="do not have exactly one label"):
+        baseline(**LINEAR, linear_technique="binary_and_multiclass")
+    single = {}
+    for key, name in (("training_file", "train"), ("test_file", "test")):
+        lines = (data / f"{name}.txt").read_text().splitlines()
+        single[key] = str(tmp_path / f"{name}.txt")
+        Path(single[key]).write_text("".join(f"{line.split()[0]}\t{line.split(chr(9))[1]}\n" for line in lines))
+    outcome = baseline(**LINEAR, **single, val_file=None, data_name="s", linear_technique="binary_and_multiclass")
+    assert outcome.result["model"] == "linear-binary_and_multiclass"
+    assert outcome.result["metrics"]["P@1"] == pytest.approx(outcome.logs["test"][0]["P@1"])
+    with pytest.raises(ConfigError, match="a tree is only for several"):
+        baseline(**TREE, **single, val_file=None, data_name="tree")
+
+
+def test_bad_files(baseline: Baseline, tmp_path: Path) -> None:
+    (tmp_path / "torn.pickle").write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="not a linear model"):
+        baseline(**LINEAR, eval=True, checkpoint_path=str(tmp_path / "torn.pickle"))
+    (tmp_path / "bad.txt").write_text("label1\ttext\nlabel1\ttext\tmore\n")
+    with pytest.raises(DataError, match="line 2"):
+        baseline(**LINEAR, training_file=str(tmp_path / "bad.txt"), data_name="bad")
+
+
+def test_silent_prints_nothing(baseline: Baseline, capfd: pytest.CaptureFixture[str]) -> None:
+    baseline(**LINEAR)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_column_counts_where_libmultilabel_asks_for_axis_2() -> None:
+    truth = CountableTruth(sp.csr_matrix(np.array([[1, 0, 1], [1, 0, 0]])))
+    assert np.sum(truth.tocsc(), 2).tolist() == [[2, 0, 1]]
+    assert truth.tocsc().sum(axis=1).tolist() == [[2], [1]]
