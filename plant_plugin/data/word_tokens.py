@@ -17,7 +17,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # LibMultiLabel's names, at ids 0 and 1
-ASCII_WORD = re.compile(r"\w+")
+STANDARD_WORD = re.compile(r"\w+")
 VOCABULARY_FILE = "vocabulary.json"
 
 
@@ -28,7 +28,22 @@ def words_of(text: str) -> list[str]:
 
 def _runs(text: str) -> list[str]:
     # What ``\w`` means beyond ASCII (², combining marks) depends on nltk's version: nltk decides, as in LibMultiLabel.
-    return ASCII_WORD.findall(text) if text.isascii() else _nltk_runs()(text)
+    # Whether a character belongs to a word does not depend on its neighbours, so where both agree on every character
+    # the standard library, several times faster, gives the same words.
+    if text.isascii() or all(map(_AGREED.__getitem__, set(text))):
+        return STANDARD_WORD.findall(text)
+    return _nltk_runs()(text)
+
+
+class _Agreed(dict[str, bool]):
+    """Character -> whether nltk and the standard library agree that it does, or does not, belong to a word."""
+
+    def __missing__(self, character: str) -> bool:
+        self[character] = STANDARD_WORD.findall(character) == _nltk_runs()(character)
+        return self[character]
+
+
+_AGREED = _Agreed()
 
 
 @cache
@@ -72,7 +87,7 @@ class WordTokens:
         """The words that at least ``min_vocab_freq`` documents hold, most frequent first, then by alphabet."""
         frequency: Counter[str] = Counter()
         for text in texts:
-            frequency.update(set(words_of(text)))
+            frequency.update({word.lower() for word in set(_runs(text)) if not word.isnumeric()})
         return cls._from_counts(frequency, min_vocab_freq)
 
     @classmethod

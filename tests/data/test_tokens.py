@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from plant_plugin.data.documents import Split
 from plant_plugin.data.libmultilabel_txt import ReadCounts
@@ -54,6 +56,15 @@ def make_tokenizer(folder: Path, **special: str) -> Path:
 def test_word_rule() -> None:
     assert words_of(TEXTS[0]) == ["the", "cat_1", "the", "cat", "cats", "i̇ç"]
     assert words_of("42 ½ 五 7up x_2-3 Γ") == ["7up", "x_2", "γ"]
+
+
+@given(st.text(st.sampled_from("aZ9_ -éß²½\u0301\u0903五İ\u200d、"), max_size=12))
+def test_fast_words_equal_nltk(text: str) -> None:
+    from nltk.tokenize import RegexpTokenizer
+
+    found = [word.lower() for word in RegexpTokenizer(r"\w+").tokenize(text) if not word.isnumeric()]
+    assert words_of(text) == found
+    assert sorted(WordTokens.build([text]).words[2:]) == sorted(set(found))
 
 
 def test_vocabulary_order_and_document_frequency() -> None:
