@@ -51,4 +51,4 @@ def test_neural() -> None:
 def test_macro_f1_has_three_values_here() -> None:
     found = ours(["Macro-F1", "Macro-F1-present", "Macro-F1-caml"])
     values = sorted(found.values())
-    assert values[0] + 0.02 < values[1] < values[2] - 0.02
+    assert values[0] + 0.01 < values[1] < values[2] - 0.01
