@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plant_plugin.errors import PlantError
 from plant_plugin.host.scores import report
-from plant_plugin.host.settings import library_log, library_settings
+from plant_plugin.host.settings import library_log, library_settings, quiet
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -37,7 +37,7 @@ def run_baseline(config: Config, run: Run) -> dict[str, Any]:
         PlantError: The disk is full.
     """
     settings = library_settings(config, run)
-    with library_log(settings.silent), _full_disk(run):
+    with library_log(settings.silent), quiet(settings.silent), _full_disk(run):
         if settings.linear:
             from plant_plugin.host.linear import run_linear
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import pickle
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -28,17 +26,16 @@ if TYPE_CHECKING:
 
 def run_linear(settings: AttributeDict, run: Run) -> Scored:
     """Train (unless ``eval``) and test the linear technique that the settings name."""
-    with quiet(settings.silent):
-        baseline = LinearBaseline(settings)
-        with run.phase("read"):
-            baseline.read()
-        if not settings.eval:
-            with run.phase("train"):
-                baseline.train()
-        if settings.test_file is not None:
-            with run.phase("test"):
-                metrics = baseline.test()
-            run.log(linear.tabulate_metrics(metrics, "test"))
+    baseline = LinearBaseline(settings)
+    with run.phase("read"):
+        baseline.read()
+    if not settings.eval:
+        with run.phase("train"):
+            baseline.train()
+    if settings.test_file is not None:
+        with run.phase("test"):
+            metrics = baseline.test()
+        run.log(linear.tabulate_metrics(metrics, "test"))
     return baseline.scored()
 
 
@@ -225,13 +222,3 @@ def _load(checkpoint_path: str) -> tuple[Any, Any]:
             fix="give the linear_pipeline.pickle of a run's folder",
         ) from error
     return preprocessor, model
-
-
-@contextlib.contextmanager
-def quiet(silent: bool) -> Iterator[None]:
-    """Hide what LibMultiLabel's linear code prints whatever ``silent`` says."""
-    if not silent:
-        yield
-        return
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        yield

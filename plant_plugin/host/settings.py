@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import io
 import logging
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 FILE_KEYS = ("training_file", "val_file", "test_file")
 SIDE_FILE_KEYS = ("label_file", "vocab_file", "checkpoint_path")
+LIGHTNING = ("lightning", "lightning.pytorch", "lightning.fabric", "lightning.fabric.utilities.seed")
 # LibMultiLabel's main.py looks at these before it hands the configuration on, and logs.json lists what was looked at.
 SEEN_BY_MAIN = ("config", "data_name", "model_name", "eval", "result_dir", "run_name", "silent", "linear")
 
@@ -136,16 +139,23 @@ def library_log(silent: bool) -> Iterator[None]:
     handler = logging.StreamHandler(sys.stderr)
     handler.setLevel(logging.WARNING if silent else logging.INFO)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
-    level = root.level
+    lightning = [logging.getLogger(name) for name in LIGHTNING]  # these print on their own
+    levels = [(log, log.level) for log in (root, *lightning)]
     root.setLevel(logging.INFO)
+    for log in lightning:
+        log.setLevel(logging.WARNING if silent else logging.INFO)
     root.addHandler(handler)
     root.addHandler(repeated)
     try:
-        yield
+        with warnings.catch_warnings():
+            if silent:
+                warnings.simplefilter("ignore")
+            yield
     finally:
         root.removeHandler(handler)
         root.removeHandler(repeated)
-        root.setLevel(level)
+        for log, level in levels:
+            log.setLevel(level)
         if repeated.lines and not silent:
             print("Worth knowing:", *repeated.lines, sep="\n  ", file=sys.stderr)
 
@@ -161,3 +171,13 @@ class _Repeated(logging.Handler):
         """Keep a marked message."""
         if getattr(record, "collect", False):
             self.lines.append(record.getMessage())
+
+
+@contextlib.contextmanager
+def quiet(silent: bool) -> Iterator[None]:
+    """Hide what LibMultiLabel and Lightning print whatever ``silent`` says."""
+    if not silent:
+        yield
+        return
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield

@@ -17,12 +17,13 @@ ATTENTION_XML = {
 }
 
 
-def test_both_levels_train_test_and_are_evaluated_again(baseline: Baseline) -> None:
+def test_both_levels_train_test_and_are_evaluated_again(baseline: Baseline, capfd: pytest.CaptureFixture[str]) -> None:
     trained = baseline(**ATTENTION_XML, save_k_predictions=3)
     names = {path.name for path in trained.folder.iterdir()}
     assert {"model_0.ckpt", "model_1.ckpt", "label_clusters.npy", "word_dict.pickle", "result.json"} <= names
     assert len(trained.logs["val"]) == 2
     assert trained.predictions.read_text().count("\n") == 24
+    assert capfd.readouterr() == ("", "")
     best = [line.split()[0].partition(":")[0] for line in trained.predictions.read_text().splitlines()]
     metrics = trained.result["metrics"]
     assert 0 < metrics["P@1"] <= 1

@@ -192,3 +192,8 @@ def test_a_full_disk_is_said_plainly(baseline: Baseline, monkeypatch: pytest.Mon
     monkeypatch.setattr(neural, "dump_log", full)
     with pytest.raises(PlantError, match="disk is full"):
         baseline(**KIM_CNN)
+
+
+def test_silent_prints_nothing(baseline: Baseline, capfd: pytest.CaptureFixture[str]) -> None:
+    baseline(**KIM_CNN, cpu=False)
+    assert capfd.readouterr() == ("", "")
