@@ -67,6 +67,7 @@ LINEAR: dict[str, Any] = {
 }
 RNN = {"embed_dropout": 0.2, "post_encoder_dropout": 0.2, "rnn_dim": 32, "rnn_layers": 1}
 CNN = {"embed_dropout": 0.2, "post_encoder_dropout": 0.2, "filter_sizes": [4], "num_filter_per_size": 32}
+BERT: dict[str, Any] = {"embed_file": None, "init_weight": None, "epochs": 2, "optimizer": "adamw"}
 TREE = {"linear_technique": "tree", "tree_degree": 5, "tree_max_depth": 3}
 
 
@@ -88,6 +89,16 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "BiLSTMLWAN": network("BiLSTMLWAN", RNN, lr_scheduler="ReduceLROnPlateau", scheduler_config={"patience": 0}),
     "BiLSTMLWMHAN": network("BiLSTMLWMHAN", {**RNN, "num_heads": 4}, optimizer="adamw", weight_decay=0.01),
     "CNNLWAN": network("CNNLWAN", CNN, merge_train_val=True),
+    "KimCNN, one label each": network(
+        "KimCNN", CNN, training_file="train_one_label.txt", test_file="test_one_label.txt", include_test_labels=True
+    ),
+    "BERT": network("BERT", {"lm_weight": "bert", "lm_window": 16}, **BERT),
+    "BERTAttention": network(
+        "BERTAttention",
+        {"lm_weight": "bert", "lm_window": 16, "attention_type": "multihead"},
+        **BERT,
+        add_special_tokens=False,
+    ),
     "AttentionXML": network(
         "AttentionXML", {"rnn_dim": 32, "linear_size": [16], "embed_dropout": 0.2}, cluster_size=4, beam_width=8
     ),
@@ -124,6 +135,21 @@ def write_data(folder: Path) -> None:
         (folder / f"{name}_one_label.txt").write_text("".join(first))
     vectors = (f"{word} {' '.join(f'{draw.gauss(0, 1):.4f}' for _ in range(DIMENSIONS))}\n" for word in words)
     (folder / "vectors.txt").write_text("".join(vectors))
+    write_language_model(folder / "bert", words)
+
+
+def write_language_model(folder: Path, words: list[str]) -> None:
+    """A BERT of a few thousand random weights that knows the made-up words."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder.mkdir()
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary))
+    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(1)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 8, "intermediate_size": 16}
+    BertModel(BertConfig(vocab_size=len(vocabulary), **sizes)).save_pretrained(folder)
 
 
 def run(command: list[str], data: Path, where: Path, configuration: dict[str, Any]) -> dict[str, Any]:
