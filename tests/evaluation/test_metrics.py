@@ -164,6 +164,7 @@ def test_sparse_scores_are_scores_of_the_stored_labels_only(batch) -> None:
     asked = [f"{family}@{k}" for family in names.RANKED for k in names.RANKS]
     asked += [*names.CLASSIFIED, "MAP", "AUC-macro", "AUC-micro"]
     assert evaluate(sparse, sp.csr_matrix(truth), batch, asked) == evaluate(scores, truth, batch, asked)
+    assert evaluate(sparse, truth, batch, ["P@1", "P@2"]) == evaluate(scores, truth, batch, ["P@1", "P@2"])
     assert "AUC-macro" not in evaluate(sparse, truth)
 
 

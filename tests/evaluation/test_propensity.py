@@ -37,6 +37,11 @@ def test_by_hand() -> None:
     assert found["PSR"] == pytest.approx([(1 / 2 + 2) / (4 / 2 + 2), (1 / 2 + 2) / (5 / 2 + 2)])
 
 
+def test_one_training_document_is_enough() -> None:
+    # ln 1 - 1 = -1: 1 - (2.5 / (N_l + 1.5))^0.55, which is 0 for the label of that document.
+    assert propensity.inverse_propensities([1, 0], 1) == pytest.approx([0.0, 1 - (2.5 / 1.5) ** 0.55])
+
+
 def test_pyxclib_agrees() -> None:
     if propensity.xclib_metrics() is None:
         pytest.skip("pyxclib is not installed")

@@ -82,6 +82,14 @@ def test_extreme_scores(low: float) -> None:
         assert (scores > np.float32(threshold)).tolist() == [[True], [False]]
 
 
+def test_everything_true_means_just_below_the_lowest_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.array([[1.0, 3.0], [2.0, 4.0]], dtype=np.float32)
+    expected = float(np.nextafter(np.float32(1), np.float32(0)))
+    for elements in (1000, 2):  # one block, then one for each label
+        monkeypatch.setattr(score_store, "BLOCK_ELEMENTS", elements)
+        assert tune_thresholds([(scores, np.ones((2, 2)))]) == {"micro": expected, "macro": expected}
+
+
 def test_no_true_pair_leaves_the_middle() -> None:
     assert tune_thresholds([(np.ones((2, 3)), np.zeros((2, 3)))]) == {"micro": 0.0, "macro": 0.0}
     unscored = np.full((1, 2), -np.inf)
