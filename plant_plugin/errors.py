@@ -53,3 +53,9 @@ class CheckpointError(PlantError):
 
 class MissingExtraError(PlantError):
     """Something optional is not installed; ``fix`` holds the command that installs it."""
+
+
+class Interrupted(PlantError):
+    """Stopped by the user; ``fix`` says how to go on. The exit code is that of Ctrl-C."""
+
+    exit_code = 130

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from plant_plugin.errors import PlantError
-from plant_plugin.host.scores import report
+from plant_plugin.report.scored import report
 from plant_plugin.host.settings import library_log, library_settings, quiet
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from plant_plugin.host.checks import (
     sizes_and_hashes,
     warn_changed_labels,
 )
-from plant_plugin.host.scores import Scored, device_name, label_counts, limited, sparse_truth, write_predictions
+from plant_plugin.report.scored import Scored, device_name, label_counts, limited, sparse_truth, write_predictions
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Label attention straight to logits, block by block of labels, beside a plain reference.
 
-Shape key: **B** documents · **A** heads · **T** token positions · **L** labels · **D** width of one head · **U** distinct
-token types of the batch.
+Shape key: **B** documents · **A** heads · **T** token positions · **L** labels · **D** width of one head · **U**
+distinct token types of the batch.
 
 For every document and label (method §2, facts 1 to 3)::
 
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-# Elements of one (A, labels, B, T) buffer. About 2 MiB in float32: two such buffers and the operands fit a core's cache.
+# Elements of one (A, labels, B, T) buffer. About 2 MiB in float32: two of them and the operands fit a core's cache.
 BLOCK_ELEMENTS = 2**19
 # Scores are cut off this far below the highest: e^-80 adds nothing to a float32 sum, but a vectorised exp of −∞ or of
 # anything that underflows takes a slow path (measured: 5 to 30 ns an element instead of 0.4).
@@ -225,7 +225,7 @@ class _LabelAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         *tensors, attended, normaliser = ctx.saved_tensors
-        operands = _Operands(*tensors, ctx.dtype, ctx.block_elements)
+        operands = _Operands(*(*tensors, ctx.dtype, ctx.block_elements))
         with torch.autocast(device_type=operands.bias.device.type, enabled=False):
             found = _backward(operands, attended, normaliser, gradients[0].t().to(operands.bias.dtype))
         return (*found, None, None, None, None, None)

@@ -65,7 +65,7 @@ def hard_negatives(scores: Tensor, positives: Tensor, count: int) -> tuple[Tenso
 
 
 def reduce_selected(losses: Tensor, chosen: Tensor, num_labels: int, reduction: str) -> Tensor:
-    """Sum over a document's chosen labels ÷ their number (``selected``) or ÷ L (``labels``), then the mean over documents.
+    """Sum over a document's chosen labels ÷ their number (``selected``) or ÷ L (``labels``); mean over documents.
 
     Args:
         losses: (B, M) in nats.

@@ -38,8 +38,8 @@ class LabelAttentionHead(nn.Module):
 
     Two deviations in *how the same function is parametrised*, both so that one learning rate fits all parts:
     ``W_c`` starts at H/P in every entry, so that the pooled sum starts as CAML's per-label linear output with weight
-    ``B_m``; and ``boost_add`` stores H·B_a, because H entries that all move by one Adam step would move a label's bias by
-    H steps at once.
+    ``B_m``; and ``boost_add`` stores H·B_a, because H entries that all move by one Adam step would move a label's bias
+    by H steps at once.
 
     Args:
         hidden_size: H.

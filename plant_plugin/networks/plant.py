@@ -108,7 +108,7 @@ class PLANT(nn.Module):
         """Whether the scores hold a planted prior, so that a relevance is needed also for inference."""
         return self.head.prior_strength is not None
 
-    def plant_relevance(self, matrix: sparse.csr_matrix) -> None:
+    def plant_relevance(self, matrix: sparse.csr_array) -> None:
         """Give the network the relevance (L, V) that its prior and stage 1 read.
 
         Raises:
@@ -135,19 +135,15 @@ class PLANT(nn.Module):
 
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Logits (B, L) of a batch, under the key ``logits``."""
-        return {"logits": self.head(self.encode(batch))}
+        return {"logits": self.logits(self.encode(batch))}
 
-    def planted_parameters(self) -> list[nn.Parameter]:
-        """The head's parameters that stage 1 trains, beside the backbone."""
-        return self.head.planted_parameters()
+    def logits(self, hidden: Hidden) -> Tensor:
+        """Logits (B, L) of all labels; under autocast the products are narrow in training, never in evaluation."""
+        kind = hidden.states.device.type
+        narrow = torch.get_autocast_dtype(kind) if self.training and torch.is_autocast_enabled(kind) else None
+        logits: Tensor = self.head(hidden, product_dtype=narrow)
+        return logits
 
 
 def _unfit(what: str, key: str) -> ConfigError:
     return ConfigError(what, where=f"network_config: {key}", fix="see the arguments of PLANT: `plant list networks`")
-
-
-def drawn_vectors(size: int, dim: int, generator: torch.Generator | None = None) -> Tensor:
-    """Word vectors (V, dim) where no file gives any: normal with deviation 1/√dim, padding zero."""
-    vectors = torch.randn(size, dim, generator=generator) / dim**0.5
-    vectors[0] = 0.0
-    return vectors

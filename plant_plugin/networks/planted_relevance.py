@@ -17,7 +17,7 @@ class PlantedRelevance:
         matrix: (L, V) relevance in [0, 1], sparse; what :mod:`plant_plugin.relevance` computes.
     """
 
-    def __init__(self, matrix: sparse.csr_matrix) -> None:
+    def __init__(self, matrix: sparse.csr_array) -> None:
         self.shape: tuple[int, int] = matrix.shape
         self._by_token = sparse.csr_matrix(matrix.T, dtype=np.float32)  # (V, L): a batch reads rows of tokens
 

@@ -1,4 +1,4 @@
-"""What every baseline hands over after LibMultiLabel's own test, and its ``result.json``."""
+"""What every trained model hands over for evaluation, whoever trained it, and its ``result.json``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
 from plant_plugin.evaluation.thresholds import tune_thresholds
 from plant_plugin.files import atomic_write
 from plant_plugin.report.result import write_result
@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ScoreBatches = Callable[[], Iterable[tuple[npt.NDArray[np.float32], Any]]]
-STRATEGY = "libmultilabel"  # neither of ours: trained as LibMultiLabel trains
 
 
 @dataclass
 class Scored:
-    """A trained baseline as the evaluation sees it.
+    """A trained model as the evaluation sees it.
 
     Attributes:
         model: Name in ``result.json``, e.g. ``KimCNN`` or ``linear-tree``.
@@ -44,6 +43,7 @@ class Scored:
         test: The same for the test split.
         hashes: SHA-256 of ``labels`` and of each split read.
         counts: What reading dropped.
+        strategy: ``plant`` or ``end_to_end``; ``libmultilabel``: trained as LibMultiLabel trains.
     """
 
     model: str
@@ -55,6 +55,7 @@ class Scored:
     test: ScoreBatches | None
     hashes: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    strategy: str = "libmultilabel"
 
 
 def label_counts(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
@@ -76,20 +77,31 @@ def logits_of(probabilities: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.fl
     return np.minimum(logits, np.finfo(np.float32).max).astype(np.float32)
 
 
-def report(config: Config, run: Run, scored: Scored) -> dict[str, Any]:
-    """Score validation and test with this package's metrics and write ``result.json``.
+def tuned_thresholds(run: Run, scored: Scored) -> dict[str, float]:
+    """Thresholds in score space: 0.0 (probability 0.5) and, with a validation split, those tuned on it alone."""
+    if scored.validation is None:
+        return dict(PROBABILITY_HALF)
+    with run.phase("thresholds"):
+        return {**PROBABILITY_HALF, **tune_thresholds(scored.validation())}
 
-    Thresholds are tuned on the validation split only; without one there is only threshold 0.0 (probability 0.5).
+
+def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """Score test with this package's metrics and write ``result.json``.
+
+    Args:
+        config: The configuration.
+        run: Its folder and clock.
+        scored: The trained model.
+        thresholds: Those of a checkpoint; None to tune them on the validation split.
 
     Returns:
         The content of ``result.json``, or an empty dictionary without a test split.
     """
     if scored.test is None:
         return {}
-    thresholds = {"0.5": 0.0}
-    with run.phase("score"):
-        if scored.validation is not None:
-            thresholds.update(tune_thresholds(scored.validation()))
+    if thresholds is None:
+        thresholds = tuned_thresholds(run, scored)
+    with run.phase("test"):
         evaluator = Evaluator(
             len(scored.labels),
             train_label_counts=scored.train_counts,
@@ -106,7 +118,7 @@ def report(config: Config, run: Run, scored: Scored) -> dict[str, Any]:
         Path(run.folder) / "result.json",
         config=config,
         model=scored.model,
-        strategy=STRATEGY,
+        strategy=scored.strategy,
         split="test",
         metrics=metrics,
         counts={**scored.counts, **evaluator.counts},

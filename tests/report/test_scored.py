@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plant_plugin.errors import PlantError
-from plant_plugin.host.scores import label_counts, limited, logits_of, sparse_truth, write_predictions
+from plant_plugin.report.scored import label_counts, limited, logits_of, sparse_truth, write_predictions
 
 
 def test_logits_keep_the_order_and_the_half() -> None:

@@ -1,0 +1,151 @@
+"""Trained networks on disk: safetensors and JSON, no pickle on any load path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from plant_plugin.data.tokens import Tokens, load_tokens
+from plant_plugin.errors import CheckpointError
+from plant_plugin.files import atomic_write
+from plant_plugin.networks.backbone import WordBackbone
+from plant_plugin.networks.plant import PLANT
+from plant_plugin.relevance import Relevance
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.training.prepare import Prepared
+
+FORMAT = 1
+MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
+    "model.safetensors", "config.json", "labels.txt", "thresholds.json", "backbone"
+)  # fmt: skip
+
+
+def save_stage(folder: Path, stage: str, network: PLANT, prepared: Prepared) -> None:
+    """Write ``<stage>.safetensors`` with the hashes of what it was trained on."""
+    identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
+    _write_tensors(folder / f"{stage}.safetensors", network.state_dict(), identity)
+
+
+def has_stage(folder: Path, stage: str) -> bool:
+    """Whether the stage was finished in this folder."""
+    return (folder / f"{stage}.safetensors").is_file()
+
+
+def load_stage(folder: Path, stage: str, network: PLANT, prepared: Prepared) -> None:
+    """Load what :func:`save_stage` wrote.
+
+    Raises:
+        CheckpointError: Torn, of another shape, or trained on another label set or vocabulary.
+    """
+    path = folder / f"{stage}.safetensors"
+    _check_identity(path, prepared.hashes)
+    _load_into(network, path)
+
+
+def save_model(
+    folder: Path, network: PLANT, prepared: Prepared, config: Config, thresholds: Mapping[str, float]
+) -> None:
+    """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already)."""
+    identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
+    backbone = network.backbone
+    vectors = list(backbone.embedding.weight.shape) if isinstance(backbone, WordBackbone) else None
+    content = {
+        "format": FORMAT,
+        "model_name": config.model_name,
+        "network_config": config.network_config,
+        "max_seq_length": config.max_seq_length,
+        "word_vectors": vectors,
+        "hashes": {**prepared.hashes, "config": config.hash()},
+    }
+    if not isinstance(backbone, WordBackbone):
+        backbone.model.config.save_pretrained(folder / BACKBONE)
+    prepared.tokens.save(folder)
+    _write_text(folder / LABELS, "".join(f"{name}\n" for name in prepared.corpus.label_names))
+    _write_text(folder / THRESHOLDS, json.dumps(dict(thresholds), indent=1) + "\n")
+    _write_text(folder / CONFIG, json.dumps(content, indent=1) + "\n")
+    _write_tensors(folder / MODEL, network.state_dict(), identity)
+
+
+def load_model(folder: Path) -> tuple[PLANT, Tokens, list[str], dict[str, float], dict[str, Any]]:
+    """Read a model folder.
+
+    Returns:
+        The network (with its relevance planted), vocabulary, label names, thresholds and ``config.json``.
+
+    Raises:
+        CheckpointError: The folder is no model, or torn, or its parts do not belong together.
+    """
+    try:
+        content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
+        thresholds = json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
+        network_config, vectors = dict(content["network_config"]), content["word_vectors"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"no complete PLANT model is here ({type(error).__name__})",
+            where=str(folder),
+            fix="give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)",
+        ) from error
+    tokens = load_tokens(folder)
+    _check_identity(folder / MODEL, {"vocabulary": tokens.hash()})
+    if vectors is None:
+        network_config |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
+        network = PLANT(num_classes=len(labels), **network_config)
+    else:
+        network = PLANT(num_classes=len(labels), embed_vecs=torch.zeros(*vectors), **network_config)
+    _load_into(network, folder / MODEL)
+    if network.has_prior:
+        hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
+        network.plant_relevance(Relevance.load(folder / "relevance.npz", hashes).matrix)
+    return network, tokens, labels, thresholds, content
+
+
+def _load_into(network: PLANT, path: Path) -> None:
+    try:
+        network.load_state_dict(load_file(path))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise CheckpointError(
+            f"the weights do not fit the network or cannot be read ({type(error).__name__})",
+            where=str(path),
+            fix="use the network_config that the checkpoint was trained with, or train anew",
+        ) from error
+
+
+def _check_identity(path: Path, expected: Mapping[str, str]) -> None:
+    """Compare the hashes inside a weights file with what it is to be used with."""
+    try:
+        with safe_open(path, framework="pt") as stored:
+            found = stored.metadata() or {}
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(
+            f"the weights cannot be read ({type(error).__name__})", where=str(path), fix="train anew"
+        ) from error
+    for name in ("labels", "vocabulary"):
+        if name in expected and found.get(name) != expected[name]:
+            raise CheckpointError(
+                f"trained for {name} {str(found.get(name))[:12]}, but {name} here is {expected[name][:12]}",
+                where=str(path),
+                fix="use the same training and validation files and vocabulary, or a checkpoint made for these",
+            )
+
+
+def _write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with atomic_write(path) as temporary:
+        save_file(plain, temporary, metadata=metadata)
+
+
+def _write_text(path: Path, text: str) -> None:
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

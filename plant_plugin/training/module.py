@@ -1,0 +1,260 @@
+"""What both stages share: the Lightning module, the optimiser's groups, the schedule and the trainer."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import lightning as L
+import torch
+from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, TQDMProgressBar
+from torch import Tensor, nn
+
+from plant_plugin.data.batches import Batches
+from plant_plugin.errors import ConfigError, Interrupted
+from plant_plugin.options import StageOptions
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.networks.plant import PLANT
+    from plant_plugin.run import Run
+
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "adamax": torch.optim.Adamax,
+    "sgd": torch.optim.SGD,
+}
+LAST, BEST = "last.ckpt", "best.ckpt"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a stage trains, with LibMultiLabel's top-level keys filled in where the stage's own are empty."""
+
+    epochs: int
+    patience: int
+    batch_size: int
+    learning_rate: float
+    encoder_learning_rate: float
+    attention_learning_rate: float
+
+    @classmethod
+    def of(cls, options: StageOptions, config: Config) -> Schedule:
+        """Resolve a stage's options against the top-level keys."""
+        rate = config.learning_rate if options.learning_rate is None else options.learning_rate
+        encoder, attention = options.encoder_learning_rate, options.attention_learning_rate
+        return cls(
+            epochs=config.epochs if options.epochs is None else options.epochs,
+            patience=config.patience if options.patience is None else options.patience,
+            batch_size=config.batch_size if options.batch_size is None else options.batch_size,
+            learning_rate=rate,
+            encoder_learning_rate=rate if encoder is None else encoder,
+            attention_learning_rate=rate if attention is None else attention,
+        )
+
+
+class StageModule(L.LightningModule):
+    """One stage of training a :class:`PLANT` network; the stages differ in their loss and in what they watch.
+
+    Args:
+        network: Trained in place.
+        options: The stage's block.
+        config: The whole configuration.
+        train: Training batches.
+        val: Validation batches, or None.
+    """
+
+    stage: str
+
+    def __init__(
+        self, network: PLANT, options: StageOptions, config: Config, train: Batches, val: Batches | None
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self.options, self.config = options, config
+        self.schedule = Schedule.of(options, config)
+        self.train_batches, self.val_batches = train, val
+        self.epoch_metrics: dict[str, float] = {}
+        self.say: Callable[[str], None] = print
+
+    def report_epoch(self) -> None:
+        """Print the validation metrics of the epoch."""
+        found = "  ".join(f"{name} {value:.4f}" for name, value in self.epoch_metrics.items())
+        self.say(f"{self.stage} epoch {self.current_epoch + 1}/{self.schedule.epochs}: {found}")
+
+    def trained_groups(self) -> dict[str, list[nn.Parameter]]:
+        """Parameters by group: ``encoder``, ``attention`` (the planted part) and ``rest``."""
+        planted = self.network.head.planted_parameters()
+        known = {id(parameter) for parameter in planted}
+        rest = [parameter for parameter in self.network.head.parameters() if id(parameter) not in known]
+        return {"encoder": list(self.network.backbone.parameters()), "attention": planted, "rest": rest}
+
+    def train_dataloader(self) -> Batches:
+        """The batches of this epoch; Lightning asks anew each epoch, so that a resumed run sees the same order."""
+        self.train_batches.set_epoch(self.current_epoch)
+        return self.train_batches
+
+    def val_dataloader(self) -> Batches | list[Any]:
+        """The validation batches; none where there is no validation split."""
+        return [] if self.val_batches is None else self.val_batches
+
+    def on_train_epoch_start(self) -> None:
+        """Seed each epoch by itself: dropout and sampling do not depend on where a run was resumed."""
+        torch.manual_seed((self.config.seed or 0) * 100_003 + self.current_epoch)
+
+    def configure_optimizers(self) -> Any:
+        """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""
+        rates = {
+            "encoder": self.schedule.encoder_learning_rate,
+            "attention": self.schedule.attention_learning_rate,
+            "rest": self.schedule.learning_rate,
+        }
+        groups = [
+            {"params": [parameter for parameter in parameters if parameter.requires_grad], "lr": rates[name]}
+            for name, parameters in self.trained_groups().items()
+        ]
+        kind = self.config.optimizer
+        extra = {"momentum": self.config.momentum} if kind == "sgd" else {}
+        optimizer = OPTIMIZERS[kind]([g for g in groups if g["params"]], weight_decay=self.config.weight_decay, **extra)
+        steps = math.ceil(len(self.train_batches) * _share(self.config.limit_train_batches, len(self.train_batches)))
+        total = max(1, math.ceil(steps / self.options.accumulate) * self.schedule.epochs)
+        factor = learning_rate_factor(self.options.schedule, self.options.warmup, total)
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+
+def _share(limit: float, batches: int) -> float:
+    """Lightning's ``limit_train_batches``: a share up to 1.0, or a number of batches."""
+    return float(limit) if limit <= 1 else min(1.0, limit / max(1, batches))
+
+
+def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[int], float]:
+    """What the learning rate is multiplied with at each optimiser step.
+
+    Args:
+        schedule: ``cosine`` (to zero at the last step, no restart) or ``constant``.
+        warmup: Share of ``steps`` that climb linearly, in [0, 1).
+        steps: Optimiser steps of the stage, at least 1.
+    """
+    climb = int(warmup * steps)
+
+    def factor(step: int) -> float:
+        if step < climb:
+            return (step + 1) / (climb + 1)
+        if schedule == "constant":
+            return 1.0
+        return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - climb) / max(1, steps - climb))))
+
+    return factor
+
+
+def make_trainer(module: StageModule, run: Run, monitor: str, stop_on: str) -> L.Trainer:
+    """A Lightning trainer that keeps the last state to resume from and the best weights by ``monitor``.
+
+    Args:
+        module: The stage.
+        run: Its folder receives ``<stage>/last.ckpt`` and ``<stage>/best.ckpt``.
+        monitor: Validation metric that chooses the best weights; ``Loss`` is minimised, all else maximised.
+        stop_on: Validation metric of the early stopping.
+    """
+    config = module.config
+    folder = run.folder / module.stage
+    keep_last = ModelCheckpoint(dirpath=folder, filename="last", save_top_k=1, enable_version_counter=False)
+    callbacks: list[Callback] = [keep_last]
+    if module.val_batches is not None:
+        mode = {name: "min" if name == "Loss" else "max" for name in (monitor, stop_on)}
+        callbacks.append(
+            ModelCheckpoint(
+                dirpath=folder, filename="best", monitor=monitor, mode=mode[monitor], save_weights_only=True,
+                enable_version_counter=False,
+            )
+        )  # fmt: skip
+        callbacks.append(EarlyStopping(stop_on, mode=mode[stop_on], patience=module.schedule.patience, strict=True))
+    if not config.silent:
+        callbacks.append(TQDMProgressBar(refresh_rate=10))
+    device = device_of(config)
+    return L.Trainer(
+        accelerator="gpu" if device.type == "cuda" else "cpu",
+        devices=1,
+        precision=precision_of(config, device),
+        max_epochs=module.schedule.epochs,
+        callbacks=callbacks,
+        accumulate_grad_batches=module.options.accumulate,
+        gradient_clip_val=module.options.clip_norm,
+        gradient_clip_algorithm="norm",
+        limit_train_batches=config.limit_train_batches,
+        limit_val_batches=config.limit_val_batches,
+        logger=False,
+        num_sanity_val_steps=0,
+        reload_dataloaders_every_n_epochs=1,
+        enable_model_summary=False,
+        enable_progress_bar=not config.silent,
+        default_root_dir=run.folder,
+    )
+
+
+def fit(module: StageModule, trainer: L.Trainer, run: Run) -> None:
+    """Train a stage, from its last state where the run is resumed; afterwards the network holds the best weights.
+
+    Raises:
+        Interrupted: Ctrl-C; says how to resume.
+    """
+    module.say = run.log
+    folder = run.folder / module.stage
+    last, best = folder / LAST, folder / BEST
+    resume_from = str(last) if module.config.resume and last.is_file() else None
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+        warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
+        try:
+            trainer.fit(module, ckpt_path=resume_from, weights_only=True)
+        except SystemExit as stop:  # how Lightning ends after Ctrl-C, its checkpoints written
+            raise interrupted(module.config, run, last.is_file()) from stop
+    if best.is_file():
+        module.load_state_dict(torch.load(best, map_location="cpu", weights_only=True)["state_dict"])
+
+
+def interrupted(config: Config, run: Run, has_state: bool) -> Interrupted:
+    """The message after Ctrl-C."""
+    return Interrupted(
+        "interrupted" + (", the state after the last whole epoch is kept" if has_state else " before an epoch ended"),
+        where=str(run.folder),
+        fix=f"go on with: libmultilabel --config {config.config_path or config.config_name} --resume {run.folder}",
+    )
+
+
+def device_of(config: Config) -> torch.device:
+    """The first GPU where there is one and ``cpu`` is not set, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() and not config.cpu else "cpu")
+
+
+def precision_of(config: Config, device: torch.device) -> Any:
+    """Lightning's name of the configured precision; ``auto`` is bf16 (or fp16) on a GPU and fp32 on a CPU.
+
+    Raises:
+        ConfigError: fp16 on a CPU, which has no fast fp16 products and no loss scaling.
+    """
+    chosen = config.precision
+    if chosen == "auto":
+        if device.type == "cpu":
+            return "32-true"
+        return "bf16-mixed" if torch.cuda.is_bf16_supported() else "16-mixed"
+    if chosen == "16" and device.type == "cpu":
+        raise ConfigError("fp16 needs a GPU", where="precision", fix="use precision: bf16, 32 or auto")
+    return {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[chosen]
+
+
+def move(batch: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
+    """A batch on another device."""
+    return {name: value.to(device) for name, value in batch.items()}
+
+
+def positives_of(batch: Mapping[str, Tensor], num_labels: int) -> Tensor:
+    """The labels of a batch, (B, L) bool; they are sparse up to here."""
+    positives = torch.zeros(len(batch["text"]), num_labels, dtype=torch.bool, device=batch["text"].device)
+    positives[batch["label_row"], batch["label_column"]] = True
+    return positives

@@ -1,0 +1,175 @@
+"""From files to what training reads: documents, token arrays, sparse labels and the relevance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from plant_plugin.data.batches import Batches
+from plant_plugin.data.documents import Corpus, load_corpus
+from plant_plugin.data.tokens import TokenArrays, Tokens, build_tokens, encode_cached
+from plant_plugin.errors import CheckpointError, ConfigError, DataError
+from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.evaluation.names import parse_metric
+from plant_plugin.options import RelevanceOptions
+from plant_plugin.relevance import Relevance, compute_relevance
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.run import Run
+
+
+@dataclass
+class Prepared:
+    """Everything that a stage reads; made once per run.
+
+    Attributes:
+        corpus: Documents and label set.
+        tokens: The vocabulary.
+        arrays: Token arrays by split name (``train``, ``val``, ``test``).
+        labels: Sparse (N, L) labels by split name.
+        relevance: Of the training split, or None where nothing is planted.
+    """
+
+    corpus: Corpus
+    tokens: Tokens
+    arrays: dict[str, TokenArrays]
+    labels: dict[str, sparse.csr_array]
+    relevance: Relevance | None = None
+    hashes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def num_labels(self) -> int:
+        """L."""
+        return len(self.corpus.label_names)
+
+    @property
+    def train_counts(self) -> npt.NDArray[np.int64]:
+        """Training documents of each label, (L,)."""
+        return np.bincount(self.labels["train"].indices, minlength=self.num_labels).astype(np.int64)
+
+    def split(self, name: str, batch_size: int, *, shuffle: bool = False, seed: int = 0) -> Batches:
+        """Batches of a split."""
+        return Batches(self.arrays[name], self.labels[name], batch_size, self.tokens.pad_id, shuffle, seed)
+
+    def batches(self, batch_size: int, config: Config) -> tuple[Batches, Batches | None]:
+        """Training batches and, where there is a validation split, its batches."""
+        train = self.split("train", batch_size, shuffle=config.shuffle, seed=config.seed or 0)
+        return train, self.split("val", config.eval_batch_size) if "val" in self.arrays else None
+
+    def evaluator(self, config: Config, metrics: Sequence[str]) -> Evaluator:
+        """An evaluator of named metrics at the configured ``metric_threshold``."""
+        return Evaluator(
+            self.num_labels,
+            metrics=metrics,
+            train_label_counts=self.train_counts,
+            num_train=len(self.arrays["train"]),
+            thresholds={"0.5": logit(config.metric_threshold)},
+            propensity=(config.propensity_a, config.propensity_b),
+        )
+
+
+def logit(probability: float) -> float:
+    """The score of a probability in (0, 1)."""
+    return float(np.log(probability) - np.log1p(-probability))
+
+
+def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names: list[str] | None = None) -> Prepared:
+    """Read all splits, build the vocabulary from training and encode.
+
+    Args:
+        config: The configuration.
+        run: Its clock.
+        tokens: A checkpoint's vocabulary, instead of a new one.
+        label_names: A checkpoint's label set, instead of that of the files.
+
+    Raises:
+        DataError: The files cannot be used, or there is nothing to train on.
+        ConfigError: A metric that needs more labels than there are.
+        CheckpointError: ``label_file`` names other labels than the checkpoint.
+    """
+    with run.phase("read"):
+        corpus = load_corpus(config)
+    if label_names is not None:
+        if config.label_file and corpus.label_names != label_names:
+            raise CheckpointError(
+                f"the checkpoint knows {len(label_names)} labels, label_file names {len(corpus.label_names)} others",
+                where=str(config.label_file),
+                fix="leave out label_file, or train on these labels",
+            )
+        corpus = corpus.with_labels(label_names)
+    check_ranks(config, len(corpus.label_names))
+    with run.phase("tokens"):
+        tokens = tokens or build_tokens(config, corpus.train.texts)
+        arrays = {
+            split.name: encode_cached(tokens, split, config.max_seq_length, config.cache_dir)
+            for split in corpus.splits
+            if len(split)
+        }
+    labels = {split.name: corpus.label_matrix(split) for split in corpus.splits}
+    hashes = {"labels": corpus.label_hash(), "vocabulary": tokens.hash()}
+    hashes |= {split.name: split.hash() for split in corpus.splits if len(split)}
+    _report(corpus, arrays, run)
+    if not config.eval and not labels["train"].nnz:
+        raise DataError("no training document has a label of the label set", where=str(config.training_file))
+    return Prepared(corpus, tokens, arrays, labels, hashes=hashes)
+
+
+def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> None:
+    """Compute the relevance of the training split, or read it where this run has already written it."""
+    key = json.dumps([asdict(options), prepared.hashes["train"]])
+    expect = {
+        "labels": prepared.hashes["labels"],
+        "vocabulary": prepared.hashes["vocabulary"],
+        "options": hashlib.sha256(key.encode()).hexdigest(),
+    }
+    path = run.folder / "relevance.npz"
+    with run.phase("relevance"):
+        if path.is_file():
+            prepared.relevance = Relevance.load(path, expect)
+            return
+        tokens = prepared.tokens
+        prepared.relevance = compute_relevance(
+            prepared.arrays["train"], prepared.labels["train"], tokens.size, tokens.special_ids, options
+        )
+        prepared.relevance.save(path, **expect)
+
+
+def check_ranks(config: Config, num_labels: int) -> None:
+    """Refuse metrics and predictions that need more labels than there are.
+
+    Raises:
+        ConfigError: Naming every such metric.
+    """
+    names = {*config.monitor_metrics, config.val_metric, config.early_stopping_metric}
+    large = sorted(name for name in names if (parse_metric(name).k or 0) > num_labels)
+    if config.save_k_predictions > num_labels:
+        large.append(f"save_k_predictions {config.save_k_predictions}")
+    if large:
+        what = f"{', '.join(large)}: more than the {num_labels} labels there are"
+        raise ConfigError(what, where="monitor_metrics", fix=f"use k of at most {num_labels}")
+
+
+def _report(corpus: Corpus, arrays: dict[str, TokenArrays], run: Run) -> None:
+    """Say what was read and what was left out; counts only."""
+    for split in corpus.splits:
+        if not len(split):
+            continue
+        lengths = arrays[split.name].lengths
+        run.log(
+            f"{split.name}: {len(split)} documents ({split.counts.dropped} dropped, {split.counts.without_labels} "
+            f"without labels, {arrays[split.name].unknown_only} without a known token), "
+            f"{lengths.mean():.0f} tokens each, {lengths.max()} at most"
+        )
+    unseen, dropped = corpus.counts["labels_unseen_in_training"], corpus.counts["dropped_labels"]
+    run.log(
+        f"{len(corpus.label_names)} labels; in test {unseen} labels were never seen in training "
+        f"and {dropped} label occurrences are outside the label set"
+    )

@@ -1,0 +1,123 @@
+"""Stage 1: plant the attention by learning to rank tokens by their relevance (method §3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from plant_plugin.losses.lambda_rank import attention_ndcg, distribution_mse_loss, lambda_rank_loss
+from plant_plugin.networks.planted_relevance import selected_relevance
+from plant_plugin.options import Stage1Options
+from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
+from plant_plugin.training.module import StageModule, fit, make_trainer, positives_of
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.networks.plant import PLANT
+    from plant_plugin.run import Run
+    from plant_plugin.training.prepare import Prepared
+
+VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
+
+
+class Stage1(StageModule):
+    """Trains the encoder and the planted part of the head; watches nDCG@K of the attention on validation documents."""
+
+    stage = "stage1"
+    options: Stage1Options
+
+    @property
+    def monitor(self) -> str:
+        """Name of the watched metric."""
+        return f"attention-nDCG@{self.options.k}"
+
+    def trained_groups(self) -> dict[str, list[nn.Parameter]]:
+        """Without ``rest``: boosts, values and classifier have no gradient here."""
+        return {**super().trained_groups(), "rest": []}
+
+    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
+        """Ranking loss summed over the chosen labels of a document, averaged over documents."""
+        hidden = self.network.encode(batch)
+        labels, chosen = choose_labels(positives_of(batch, self.network.head.num_labels), self.options.labels)
+        relevance = self._relevance(batch, labels)
+        losses = attention_loss(self.network, hidden, labels, relevance, self.options)
+        loss = (losses * chosen).sum(dim=1).mean()
+        self.log("loss", loss, prog_bar=True)
+        return loss
+
+    def on_validation_epoch_start(self) -> None:
+        """Forget the last epoch's values."""
+        self._found: list[Tensor] = []
+
+    def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
+        """NDCG@K of the scores against the relevance over all tokens of each document, for its chosen labels."""
+        generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + batch_idx)
+        positives = positives_of(batch, self.network.head.num_labels)
+        labels, chosen = choose_labels(positives, self.options.labels, generator)
+        scores = self.network.head.scores(self.network.encode(batch), labels)
+        found = attention_ndcg(scores, self._relevance(batch, labels), batch["mask"], self.options.k)
+        self._found.append(found[chosen])
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the mean over (document, label) pairs that have anything to rank."""
+        value = float(torch.cat(self._found).nanmean()) if self._found else 0.0
+        self.epoch_metrics = {self.monitor: 0.0 if value != value else value}
+        self.log_dict(self.epoch_metrics, prog_bar=True)
+        self.report_epoch()
+
+    def _relevance(self, batch: dict[str, Tensor], labels: Tensor) -> Tensor:
+        return selected_relevance(self.network.relevance_of(batch["text"]), labels)
+
+
+def choose_labels(
+    positives: Tensor, wanted: int | str, generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor]:
+    """The labels whose attention is trained for each document.
+
+    Args:
+        positives: (B, L) bool.
+        wanted: ``all``, ``positive``, or a number m: the document's positives plus random others up to m.
+        generator: Source of the random others; None: torch's own.
+
+    Returns:
+        ``labels`` (B, M) ids and ``chosen`` (B, M) bool, false where a row is only filled up.
+    """
+    batch, num_labels = positives.shape
+    counts = positives.sum(dim=1)
+    if wanted == "all":
+        labels = torch.arange(num_labels, device=positives.device).expand(batch, -1)
+        return labels, torch.ones_like(labels, dtype=torch.bool)
+    most = int(counts.max()) if batch else 0
+    width = max(1, min(num_labels, most if wanted == "positive" else max(most, int(wanted))))
+    keys = torch.rand(batch, num_labels, device=positives.device, generator=generator)
+    labels = keys.masked_fill(positives, 2.0).topk(width, dim=1).indices
+    limit = counts if wanted == "positive" else counts.clamp(min=min(int(wanted), num_labels))
+    return labels, torch.arange(width, device=positives.device) < limit[:, None]
+
+
+def attention_loss(network: PLANT, hidden: Any, labels: Tensor, relevance: Tensor, options: Stage1Options) -> Tensor:
+    """The configured loss (B, M) of the attention for chosen labels."""
+    head = network.head
+    if options.loss == "mse":
+        return distribution_mse_loss(head.attention(hidden, labels), relevance, hidden.mask)
+    scores = head.attention(hidden, labels) if options.score == "probability" else head.scores(hidden, labels)
+    return lambda_rank_loss(
+        scores.float(), relevance, hidden.mask, k=options.k, sigma=options.sigma, pairs=options.pairs
+    )
+
+
+def run_stage1(network: PLANT, prepared: Prepared, config: Config, run: Run) -> None:
+    """Train stage 1 in place, or load it where a resumed run has already done it.
+
+    Writes ``stage1.safetensors`` (encoder and planted part) into the run's folder.
+    """
+    if config.resume and has_stage(run.folder, "stage1"):
+        load_stage(run.folder, "stage1", network, prepared)
+        return
+    train, val = prepared.batches(config.stage1.batch_size or config.batch_size, config)
+    module = Stage1(network, config.stage1, config, train, val)
+    trainer = make_trainer(module, run, module.monitor, module.monitor)
+    fit(module, trainer, run)
+    save_stage(run.folder, "stage1", network, prepared)

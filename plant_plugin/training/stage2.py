@@ -1,0 +1,91 @@
+"""Stage 2: everything trains end to end, on positives and hard negatives (method §4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from plant_plugin import registry
+from plant_plugin.losses.focal import hard_negatives, reduce_selected
+from plant_plugin.options import Stage2Options
+from plant_plugin.report.logs import append_log
+from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
+from plant_plugin.training.module import StageModule, fit, make_trainer, positives_of
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.networks.label_attention_head import Hidden
+    from plant_plugin.networks.plant import PLANT
+    from plant_plugin.run import Run
+    from plant_plugin.training.prepare import Prepared
+
+
+class Stage2(StageModule):
+    """Trains the whole network; watches LibMultiLabel's ``monitor_metrics`` on validation documents."""
+
+    stage = "stage2"
+    options: Stage2Options
+    prepared: Prepared
+
+    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
+        """Loss over each document's positives and hard negatives, or over all labels."""
+        loss = self._loss(self.network.encode(batch), positives_of(batch, self.network.head.num_labels))
+        self.log("loss", loss, prog_bar=True)
+        return loss
+
+    def _loss(self, hidden: Hidden, positives: Tensor) -> Tensor:
+        options, num_labels = self.options, positives.shape[1]
+        criterion = registry.get("losses", options.loss).load()
+        count = options.hard_negatives
+        if count is None or int(positives.sum(dim=1).max()) + count >= num_labels:
+            logits, chosen = self.network.logits(hidden), torch.ones_like(positives)
+            target = positives
+            if count is not None:
+                labels, chosen_here = hard_negatives(logits.detach(), positives, count)
+                logits, target, chosen = logits.gather(1, labels), positives.gather(1, labels), chosen_here
+        else:  # fact 4: all labels are scored without a gradient, the selected ones again with one
+            with torch.no_grad():
+                scores = self.network.logits(hidden)
+            labels, chosen = hard_negatives(scores, positives, count)
+            logits, target = self.network.head.selected_logits(hidden, labels), positives.gather(1, labels)
+        losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)
+        return reduce_selected(losses, chosen, num_labels, options.reduction)
+
+    def on_validation_epoch_start(self) -> None:
+        """A new evaluator for the epoch."""
+        self._evaluator = self.prepared.evaluator(self.config, self.config.monitor_metrics)
+
+    def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
+        """Score all labels."""
+        hidden = self.network.encode(batch)
+        logits = self.network.logits(hidden).float()
+        truth = self.prepared.labels["val"][batch["document"].cpu().numpy()]
+        loss = None
+        if "Loss" in self.config.monitor_metrics:
+            loss = float(self._loss(hidden, positives_of(batch, logits.shape[1])))
+        self._evaluator.update(logits.cpu().numpy(), truth, loss=loss)
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the metrics to Lightning and to ``logs.json``."""
+        self.epoch_metrics = self._evaluator.compute()
+        self.log_dict(self.epoch_metrics, prog_bar=True)
+        append_log(self.config.log_path, "val", self.epoch_metrics)
+        self.report_epoch()
+
+
+def run_stage2(network: PLANT, prepared: Prepared, config: Config, run: Run) -> None:
+    """Train stage 2 in place, or load it where a resumed run has already done it.
+
+    Writes ``stage2.safetensors`` (the whole network) into the run's folder.
+    """
+    if config.resume and has_stage(run.folder, "stage2"):
+        load_stage(run.folder, "stage2", network, prepared)
+        return
+    train, val = prepared.batches(config.stage2.batch_size or config.batch_size, config)
+    module = Stage2(network, config.stage2, config, train, val)
+    module.prepared = prepared
+    trainer = make_trainer(module, run, config.val_metric, config.early_stopping_metric)
+    fit(module, trainer, run)
+    save_stage(run.folder, "stage2", network, prepared)

@@ -1,0 +1,189 @@
+"""The strategies: ``plant`` (stage 1, then stage 2) and ``end_to_end`` (stage 2 only), on the same network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lightning as L
+import numpy as np
+import numpy.typing as npt
+import torch
+from tqdm import tqdm
+
+from plant_plugin.data.tokens import WordTokens, embedding_matrix
+from plant_plugin.errors import CheckpointError
+from plant_plugin.evaluation.ranking import top_labels
+from plant_plugin.networks.plant import PLANT
+from plant_plugin.report.logs import append_log, write_log_config
+from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
+from plant_plugin.training.checkpoints import load_model, save_model
+from plant_plugin.training.module import device_of, move
+from plant_plugin.training.prepare import Prepared, add_relevance, prepare
+from plant_plugin.training.stage1 import run_stage1
+from plant_plugin.training.stage2 import run_stage2
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.run import Run
+
+RUN_FILE = "run.json"
+Scores = npt.NDArray[np.float32]
+ScoreBatch = tuple[Scores, Any, npt.NDArray[np.int64]]
+
+
+def plant(config: Config, run: Run) -> dict[str, Any]:
+    """Stage 1 plants the attention, stage 2 trains everything.
+
+    Returns:
+        The content of ``result.json``, or an empty dictionary without a test split.
+    """
+    return _train_and_test(config, run, planted=True)
+
+
+def end_to_end(config: Config, run: Run) -> dict[str, Any]:
+    """Stage 2 only, on the same network (a configured prior included).
+
+    Returns:
+        The content of ``result.json``, or an empty dictionary without a test split.
+    """
+    return _train_and_test(config, run, planted=False)
+
+
+def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
+    L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
+    if config.eval or config.checkpoint_path:
+        network, prepared, thresholds = _load(config, run)
+    else:
+        _start(config, run)
+        prepared = prepare(config, run)
+        network = build_network(prepared, config, run, planted=planted)
+        if planted:
+            with run.phase("stage1"):
+                run_stage1(network, prepared, config, run)
+        with run.phase("stage2"):
+            run_stage2(network, prepared, config, run)
+        thresholds = tuned_thresholds(run, _scored(network, prepared, config))
+        save_model(run.folder, network, prepared, config, thresholds)
+    write_log_config(config.log_path, config.as_dict())
+    result = report(config, run, _scored(network, prepared, config), thresholds)
+    for stage in ("stage1", "stage2"):  # the model is saved: there is nothing left to resume
+        shutil.rmtree(run.folder / stage, ignore_errors=True)
+        (run.folder / f"{stage}.safetensors").unlink(missing_ok=True)
+    return result
+
+
+def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool) -> PLANT:
+    """The configured network with fresh weights, its relevance computed and planted where anything reads it."""
+    options = dict(config.network_config)
+    vectors = None
+    if isinstance(prepared.tokens, WordTokens):
+        vectors = embedding_matrix(prepared.tokens, config, dim=options.get("embed_dim"))
+    network = PLANT(num_classes=prepared.num_labels, embed_vecs=vectors, **options)
+    if planted or network.has_prior:
+        add_relevance(prepared, config.relevance, run)
+        assert prepared.relevance is not None
+        network.plant_relevance(prepared.relevance.matrix)
+    return network
+
+
+def _start(config: Config, run: Run) -> None:
+    """Leave a note of the configuration, so that a resumed run is the same run.
+
+    Raises:
+        CheckpointError: The folder to resume was made by another configuration.
+    """
+    path = run.folder / RUN_FILE
+    if config.resume:
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))["config_hash"]
+        except (OSError, ValueError, KeyError) as error:
+            raise CheckpointError(
+                "nothing to resume is here", where=str(run.folder), fix="give the folder of an interrupted run"
+            ) from error
+        if stored != config.hash():
+            raise CheckpointError(
+                f"the run was started with configuration {stored[:12]}, this one is {config.hash()[:12]}",
+                where=str(run.folder),
+                fix="resume with the same configuration and flags, or start a new run",
+            )
+        return
+    path.write_text(json.dumps({"config_hash": config.hash()}) + "\n", encoding="utf-8")
+
+
+def _load(config: Config, run: Run) -> tuple[PLANT, Prepared, dict[str, float]]:
+    """A trained model and the data to test it on, under the model's own labels and vocabulary."""
+    folder = Path(config.checkpoint_path or config.resume or "")
+    folder = folder.parent if folder.is_file() else folder
+    network, tokens, labels, thresholds, content = load_model(folder)
+    if config.network_config and dict(config.network_config) != content["network_config"]:
+        raise CheckpointError(
+            "it was trained with another network_config than the configuration names",
+            where=str(folder),
+            fix="use the configuration of the training run",
+        )
+    return network, prepare(config, run, tokens, labels), thresholds
+
+
+def score_batches(network: PLANT, prepared: Prepared, config: Config, split: str) -> Iterator[ScoreBatch]:
+    """Logits (B, L) float32, sparse truth and document numbers of a split, batch by batch.
+
+    Args:
+        network: Trained.
+        prepared: The data.
+        config: ``eval_batch_size`` and ``limit_*_batches`` are read.
+        split: ``val`` or ``test``.
+    """
+    device = device_of(config)
+    network.to(device).eval()
+    batches = prepared.split(split, config.eval_batch_size)
+    share = config.limit_test_batches if split == "test" else config.limit_val_batches
+    wanted = int(share) if share > 1 else max(1, int(share * len(batches)))
+    progress = tqdm(zip(range(wanted), batches, strict=False), split, wanted, leave=False, disable=config.silent)
+    with torch.inference_mode():
+        for _, batch in progress:
+            logits = network(move(batch, device))["logits"].float().cpu().numpy()
+            documents = batch["document"].numpy()
+            yield logits, prepared.labels[split][documents], documents
+
+
+def _tested(network: PLANT, prepared: Prepared, config: Config) -> Iterator[tuple[Scores, Any]]:
+    """The test split's scores; writes ``predictions.txt`` and the monitored metrics of ``logs.json`` on the way."""
+    monitored = prepared.evaluator(config, [name for name in config.monitor_metrics if name != "Loss"])
+    best: dict[int, tuple[npt.NDArray[np.int64], Scores]] = {}
+    for logits, truth, documents in score_batches(network, prepared, config, "test"):
+        monitored.update(logits, truth)
+        if config.save_k_predictions:
+            labels = top_labels(logits, config.save_k_predictions)
+            chosen = np.take_along_axis(logits, labels, axis=1)
+            best.update((int(document), pair) for document, *pair in zip(documents, labels, chosen, strict=True))  # type: ignore[misc]
+        yield logits, truth
+    append_log(config.log_path, "test", monitored.compute())
+    if config.save_k_predictions:
+        names = prepared.corpus.label_names  # batches go by length; the file follows the documents' order
+        rows = (([names[label] for label in best[document][0]], best[document][1]) for document in sorted(best))
+        write_predictions(config.predict_out_path, rows)
+
+
+def _scored(network: PLANT, prepared: Prepared, config: Config) -> Scored:
+    """What the evaluation reads of a trained network."""
+
+    def validation() -> Iterator[tuple[Scores, Any]]:
+        return ((logits, truth) for logits, truth, _ in score_batches(network, prepared, config, "val"))
+
+    trained = "train" in prepared.arrays
+    return Scored(
+        model=config.model_name,
+        strategy=config.strategy,
+        device=device_name(device_of(config)),
+        labels=prepared.corpus.label_names,
+        train_counts=prepared.train_counts if trained else None,
+        num_train=len(prepared.arrays["train"]) if trained else None,
+        validation=validation if "val" in prepared.arrays else None,
+        test=(lambda: _tested(network, prepared, config)) if "test" in prepared.arrays else None,
+        hashes=prepared.hashes,
+        counts=dict(prepared.corpus.counts),
+    )
