@@ -31,7 +31,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         path: The file to be written.
 
     Yields:
-        The path to write to. Leaving the block without having written it is a programming error (``FileNotFoundError``).
+        The path to write to. A block that ends without having written it gets a ``FileNotFoundError``.
 
     Raises:
         PlantError: The disk is full, the folder cannot be written, or the system refuses otherwise; nothing is left

@@ -11,6 +11,13 @@ from plant_plugin.errors import PlantError
 from plant_plugin.files import atomic_write
 
 
+def write(path: Path, text: str, error: BaseException | None = None) -> None:
+    with atomic_write(path) as temporary:
+        temporary.write_text(text)
+        if error is not None:
+            raise error
+
+
 def leftovers(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -29,9 +36,8 @@ def test_file_appears_whole_with_missing_folders(tmp_path: Path) -> None:
 def test_error_in_the_block_leaves_the_older_file(tmp_path: Path, error: BaseException) -> None:
     path = tmp_path / "result.json"
     path.write_text("old")
-    with pytest.raises(type(error)), atomic_write(path) as temporary:
-        temporary.write_text("new")
-        raise error
+    with pytest.raises(type(error)):
+        write(path, "new", error)
     assert path.read_text() == "old"
     assert leftovers(tmp_path) == ["result.json"]
 
@@ -48,17 +54,19 @@ def test_error_in_the_block_leaves_the_older_file(tmp_path: Path, error: BaseExc
 def test_full_disk_is_said_in_words(tmp_path: Path, error: Exception) -> None:
     path = tmp_path / "result.json"
     with pytest.raises(PlantError, match=r"result\.json: the disk is full, nothing was written"):
-        with atomic_write(path) as temporary:
-            temporary.write_text("half")
-            raise error
+        write(path, "half", error)
     assert leftovers(tmp_path) == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which only Linux has")
 def test_full_disk_for_real(tmp_path: Path) -> None:
-    with pytest.raises(PlantError, match="disk is full"), atomic_write(tmp_path / "a") as temporary:
-        temporary.symlink_to("/dev/full")
-        temporary.write_text("x")
+    def fill(path: Path) -> None:
+        with atomic_write(path) as temporary:
+            temporary.symlink_to("/dev/full")
+            temporary.write_text("x")
+
+    with pytest.raises(PlantError, match="disk is full"):
+        fill(tmp_path / "a")
     assert leftovers(tmp_path) == []
 
 
@@ -74,8 +82,7 @@ def test_permission_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(PlantError, match=r"x\.json: cannot be written \(Permission denied\)"):
-        with atomic_write(tmp_path / "x.json") as temporary:
-            temporary.write_text("x")
+        write(tmp_path / "x.json", "x")
     assert leftovers(tmp_path) == []
 
 

@@ -37,6 +37,15 @@ def test_by_hand() -> None:
     assert found["PSR"] == pytest.approx([(1 / 2 + 2) / (4 / 2 + 2), (1 / 2 + 2) / (5 / 2 + 2)])
 
 
+def test_more_true_labels_than_ranks() -> None:
+    top, hits, truth, weights = case()
+    whole = propensity.builtin_propensity_scored(top, hits, truth, weights)
+    first = propensity.builtin_propensity_scored(top[:, :1], hits[:, :1], truth, weights)
+    assert {family: values[:1].tolist() for family, values in whole.items()} == {
+        family: values.tolist() for family, values in first.items()
+    }
+
+
 def test_one_training_document_is_enough() -> None:
     # ln 1 - 1 = -1: 1 - (2.5 / (N_l + 1.5))^0.55, which is 0 for the label of that document.
     assert propensity.inverse_propensities([1, 0], 1) == pytest.approx([0.0, 1 - (2.5 / 1.5) ** 0.55])

@@ -39,6 +39,17 @@ def test_no_other_threshold_is_better(seed: int, levels: int | None, unscored: f
     assert f1(scores, truth, tuned["macro"])[1] == pytest.approx(max(macro for _, macro in brute), abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_changes_of_a_label_add_up_to_its_f1_at_every_candidate(seed: int) -> None:
+    scores, truth = split(seed, 2, documents=8, labels=4)
+    candidates = np.unique(scores[truth > 0])
+    change = np.zeros(len(candidates))
+    for label in np.flatnonzero(truth.any(axis=0)):
+        thresholds._add_label(change, scores[:, label], scores[truth[:, label] > 0, label], candidates)
+    sums = [4 * f1(scores, truth, np.nextafter(value, np.float32(-9)))[1] for value in candidates]
+    assert change[::-1].cumsum()[::-1] == pytest.approx(sums)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_evaluator_reaches_the_same_f1(seed: int) -> None:
     scores, truth = split(seed, None)
