@@ -78,7 +78,13 @@ _DATA = _group(
     ("include_test_labels", bool, False, "Let the label set hold labels that only the test documents have.", _FLAG),
     ("remove_no_label_data", bool, False, "Leave out training and validation documents without labels.", _FLAG),
     ("add_special_tokens", bool, True, "Let a language model's tokenizer add its start and end tokens."),
-    ("data_format", str, "txt", "txt, or svm for linear models: features instead of text.", {"choices": ("txt", "svm")}),
+    (
+        "data_format",
+        str,
+        "txt",
+        "txt; or svm, features instead of text, for linear models.",
+        {"choices": ("txt", "svm")},
+    ),
 )
 _MODEL = _group(
     "Model",
