@@ -97,6 +97,12 @@ def test_three_macro_f1_by_hand() -> None:
     assert found["Micro-F1@0.5"] == pytest.approx(2 * 2 / (2 * 2 + 2 + 1))
 
 
+def test_one_prediction_and_one_hit_is_everything() -> None:
+    found = evaluate(np.array([[1.0, -1.0]]), np.array([[1, 0]]), train_label_counts=None)
+    assert [found[f"Micro-{of}@0.5"] for of in ("P", "R", "F1")] == [1.0, 1.0, 1.0]
+    assert [found[f"Macro-{of}@0.5"] for of in ("P", "R", "F1", "F1-present")] == [0.5, 0.5, 0.5, 1.0]
+
+
 def test_ranking_by_hand() -> None:
     """One document, truth {0, 2, 3}, order 2, 1, 0: hits at ranks 1 and 3. A second document without labels."""
     scores = np.array([[0.3, 0.6, 0.9, 0.1], [0.3, 0.6, 0.9, 0.1]])
