@@ -19,8 +19,8 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, explained, load_checkpoint
 from plant_plugin.host.neural import NetworkBaseline
-from plant_plugin.report.scored import limited, logits_of, sparse_truth
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors
+from plant_plugin.report.scored import limited, logits_of, sparse_truth
 
 
 class AttentionXMLBaseline(NetworkBaseline):

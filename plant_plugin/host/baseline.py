@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from plant_plugin.errors import PlantError
-from plant_plugin.report.scored import report
 from plant_plugin.host.settings import library_log, library_settings, quiet
+from plant_plugin.report.scored import report
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config

@@ -17,8 +17,8 @@ from libmultilabel.linear.utils import LINEAR_TECHNIQUES, linear_test
 from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, check_ranks, read_checked, sizes_and_hashes, warn_changed_labels
-from plant_plugin.report.scored import Scored, logits_of, sparse_truth, write_predictions
 from plant_plugin.host.svm import check_svm, svm_hashes
+from plant_plugin.report.scored import Scored, logits_of, sparse_truth, write_predictions
 
 if TYPE_CHECKING:
     from plant_plugin.run import Run

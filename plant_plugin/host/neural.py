@@ -27,8 +27,8 @@ from plant_plugin.host.checks import (
     sizes_and_hashes,
     warn_changed_labels,
 )
-from plant_plugin.report.scored import Scored, device_name, label_counts, limited, sparse_truth, write_predictions
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
+from plant_plugin.report.scored import Scored, device_name, label_counts, limited, sparse_truth, write_predictions
 
 if TYPE_CHECKING:
     from plant_plugin.run import Run

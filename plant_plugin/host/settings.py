@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plant_plugin.run import Run
 
 FILE_KEYS = ("training_file", "val_file", "test_file")
+COUNTS = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
 SIDE_FILE_KEYS = ("label_file", "vocab_file", "checkpoint_path")
 LIGHTNING = ("lightning", "lightning.pytorch", "lightning.fabric", "lightning.fabric.utilities.seed")
 # LibMultiLabel's main.py looks at these before it hands the configuration on, and logs.json lists what was looked at.
@@ -47,6 +48,10 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     values["monitor_metrics"] = [_spelled(name, config.linear) for name in values["monitor_metrics"]]
     for key in ("val_metric", "early_stopping_metric"):
         values[key] = _spelled(values[key] or values["val_metric"], config.linear)
+    for key in COUNTS:
+        # A share up to one; above it scikit-learn and Lightning want a whole number that says so by its type.
+        if values[key] > 1:
+            values[key] = int(values[key])
     for key in FILE_KEYS:
         source = values.get(key)
         values[key] = str(source_path(str(source), values.get("cache_dir"))) if source else None

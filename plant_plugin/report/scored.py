@@ -149,8 +149,9 @@ def write_predictions(path: str, rows: Iterable[tuple[Iterable[str], Iterable[fl
 
 
 def limited(loader: Any, settings: Mapping[str, Any], split: str) -> Iterator[Any]:
-    """The share of a loader's batches that ``limit_val_batches`` or ``limit_test_batches`` leaves."""
-    return itertools.islice(loader, int(len(loader) * settings[f"limit_{split}_batches"]))
+    """The batches that ``limit_val_batches`` or ``limit_test_batches`` leaves: a share, or a number above one."""
+    limit = settings[f"limit_{split}_batches"]
+    return itertools.islice(loader, int(limit if limit > 1 else len(loader) * limit))
 
 
 def device_name(device: torch.device) -> str:

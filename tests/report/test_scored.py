@@ -43,5 +43,5 @@ def test_predictions_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_limits_leave_their_share_of_the_batches() -> None:
     batches = np.arange(10)
-    kept = limited(batches, {"limit_test_batches": 0.35}, "test")
-    assert list(kept) == [0, 1, 2]
+    for limit, left in ((0.35, 3), (1.0, 10), (4, 4)):
+        assert list(limited(batches, {"limit_test_batches": limit}, "test")) == list(range(left))
