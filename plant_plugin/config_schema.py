@@ -43,12 +43,16 @@ class Option:
 
 def _group(heading: str, *rows: tuple[Any, ...]) -> tuple[Option, ...]:
     """Options under one heading; a row is (name, type, default, help[, further attributes])."""
-    return tuple(Option(*row[:4], heading, **(row[4] if len(row) > 4 else {})) for row in rows)
+    options = []
+    for name, kind, default, sentence, *further in rows:
+        options.append(Option(name, kind, default, sentence, heading, **(further[0] if further else {})))
+    return tuple(options)
 
 
 _FLAG = {"is_flag": True}
 _OPTIMIZERS = ("adam", "adamw", "adamax", "sgd")
 _TECHNIQUES = ("1vsrest", "thresholding", "cost_sensitive", "cost_sensitive_micro", "binary_and_multiclass", "tree")
+_FORMATS = {"choices": ("txt", "svm")}
 _DEMO = "a file, or demo:{} for the built-in data"
 
 _GENERAL = _group(
@@ -82,8 +86,8 @@ _DATA = _group(
         "data_format",
         str,
         "txt",
-        "txt; or svm, features instead of text, for linear models.",
-        {"choices": ("txt", "svm")},
+        "txt; or svm, features in place of text, for linear models.",
+        _FORMATS,
     ),
 )
 _MODEL = _group(

@@ -60,6 +60,7 @@ class Entry:
         source: Where the method or the code comes from.
         needs: Extra of this package that has to be installed.
         stage: Of a loss: 1 or 2.
+        required: Arguments without which the target fails although they have a default.
     """
 
     kind: str
@@ -69,6 +70,7 @@ class Entry:
     source: str
     needs: str | None = None
     stage: int | None = None
+    required: tuple[str, ...] = ()
 
     @property
     def ours(self) -> bool:
@@ -144,9 +146,12 @@ def _read() -> dict[str, dict[str, Entry]]:
         raise PlantError("the list of networks, losses and metrics is missing", where="registry.yaml", fix=fix)
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {
-        kind: {str(name): Entry(kind, str(name), **fields) for name, fields in (content.get(kind) or {}).items()}
-        for kind in KINDS
+        kind: {str(name): _entry(kind, str(name), **fields) for name, fields in content[kind].items()} for kind in KINDS
     }
+
+
+def _entry(kind: str, name: str, *, required: list[str] | None = None, **fields: Any) -> Entry:
+    return Entry(kind, name, **fields, required=tuple(required or ()))
 
 
 @functools.cache

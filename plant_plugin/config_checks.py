@@ -1,0 +1,183 @@
+"""What has to be true of a configuration before any data are read: names, files, and keys that go together."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from plant_plugin import registry
+from plant_plugin.config_problems import Problems
+from plant_plugin.config_ranges import check_blocks, check_numbers
+from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.names import parse_metric
+from plant_plugin.registry import REQUIRED, Entry, suggestion
+
+DATA_KEYS = ("training_file", "val_file", "test_file")
+DEMO = ("demo:train", "demo:valid", "demo:test")
+GLOVE = tuple(f"glove.{name}" for name in ("6B.50d", "6B.100d", "6B.200d", "6B.300d", "42B.300d", "840B.300d"))
+GIVEN_BY_US = ("num_classes", "embed_vecs")  # network arguments that the data decide
+NETWORK_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro)-(Precision|Recall|F1)|Another-Macro-F1|Loss")
+LINEAR_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro|Another-Macro)-F1")
+SCHEDULER = "ReduceLROnPlateau"  # the only one that LibMultiLabel knows
+NOT_READ_BY_PLANT = {
+    "loss_function": "stage1.loss and stage2.loss choose the losses",
+    "lr_scheduler": "stage1.schedule and stage2.schedule choose the schedules",
+    "scheduler_config": "stage1.schedule and stage2.schedule choose the schedules",
+}
+
+
+def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) -> None:
+    """Add every problem found; appends the watched metrics to ``monitor_metrics`` for our networks."""
+    network = None if values["linear"] else _network(values, problems)
+    _check_named("strategies", "strategy", values["strategy"], problems)
+    _check_metrics(values, network, problems)
+    _check_files(values, problems)
+    _check_task(values, network, problems)
+    check_numbers(values, problems)
+    check_blocks(blocks, problems)
+    if values["linear"]:
+        _check_linear(values, problems)
+    elif network is not None:
+        _check_network_config(values, network, problems)
+        _check_network(values, network, problems)
+
+
+def _network(values: dict[str, Any], problems: Problems) -> Entry | None:
+    name = values["model_name"]
+    if name == "unnamed_model":
+        known = ", ".join(registry.entries("networks"))
+        problems.add("model_name", "no network is named", f"one of {known}; or --linear")
+        return None
+    return _check_named("networks", "model_name", name, problems)
+
+
+def _check_named(kind: str, key: str, name: str, problems: Problems) -> Entry | None:
+    try:
+        return registry.get(kind, name)
+    except ConfigError as error:
+        problems.add_error(key, error)
+        return None
+
+
+def _check_metrics(values: dict[str, Any], network: Entry | None, problems: Problems) -> None:
+    """All names are read; those of a baseline have to be LibMultiLabel's own."""
+    baseline = values["linear"] or (network is not None and not network.ours)
+    known = LINEAR_METRICS if values["linear"] else NETWORK_METRICS
+    named = [("monitor_metrics", name) for name in values["monitor_metrics"]]
+    named.append(("val_metric", values["val_metric"]))
+    if values["early_stopping_metric"] != values["val_metric"]:
+        named.append(("early_stopping_metric", values["early_stopping_metric"]))
+    for key, name in named:
+        try:
+            parse_metric(name)
+        except ConfigError as error:
+            problems.add_error(key, error)
+            continue
+        if baseline and not known.fullmatch(name) and (key == "monitor_metrics" or not values["linear"]):
+            fix = "leave it out: result.json holds every metric of the test split anyway"
+            problems.add(key, "LibMultiLabel does not know this metric", fix, value=name)
+    if network is not None and network.ours:
+        for key in ("early_stopping_metric", "val_metric"):
+            if values[key] not in values["monitor_metrics"]:
+                values["monitor_metrics"].append(values[key])
+
+
+def _check_files(values: dict[str, Any], problems: Problems) -> None:
+    for key in (*DATA_KEYS, "label_file", "vocab_file", "embed_file"):
+        name = values[key]
+        if name is None or (key == "embed_file" and name in GLOVE):
+            continue
+        if key in DATA_KEYS and name.startswith("demo:"):
+            if name not in DEMO:
+                problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
+        elif not Path(name).is_file():
+            fix = "check the path"
+            if key == "embed_file":
+                near = suggestion(name, GLOVE)
+                fix += f", or name GloVe vectors: {near}; `plant embeddings TRAIN --out FILE` makes such a file"
+            problems.add(key, "no such file", fix, value=name)
+    for key in ("checkpoint_path", "resume"):
+        name = values[key]
+        if name is not None and not (Path(name).is_dir() if key == "resume" else Path(name).exists()):
+            what = "no such folder" if key == "resume" else "no such file or folder"
+            problems.add(key, what, "check the path", value=name)
+
+
+def _check_task(values: dict[str, Any], network: Entry | None, problems: Problems) -> None:
+    """Something to train on, or something to test and a model for it."""
+    if not values["eval"]:
+        if values["training_file"] is None:
+            problems.add("training_file", "there is nothing to train on", "name a file, or demo:train")
+        return
+    if values["test_file"] is None:
+        problems.add("eval", "there is nothing to evaluate", "give a test_file")
+    if values["checkpoint_path"] is None and values["resume"] is None:
+        problems.add("eval", "there is no model to evaluate", "give a checkpoint_path")
+
+
+def _check_linear(values: dict[str, Any], problems: Problems) -> None:
+    if values["save_positive_predictions"] and values["save_k_predictions"]:
+        fix = "keep one: the k best labels, or all labels with a positive score"
+        problems.add("save_positive_predictions", "excludes save_k_predictions", fix)
+
+
+def _check_network(values: dict[str, Any], network: Entry, problems: Problems) -> None:
+    """Rules of networks beyond their own arguments."""
+    if values["data_format"] != "txt":
+        problems.add("data_format", "networks read text", "use txt, or --linear")
+    if not 0 < values["metric_threshold"] < 1:
+        problems.add("metric_threshold", "has to be a probability above 0 and below 1")
+    if network.name == "XMLCNN" and values["seed"] is not None:
+        what = "XMLCNN's pooling has no deterministic form, so a seed would promise too much"
+        problems.add("seed", what, "leave the seed out")
+    if network.ours:
+        for key, instead in NOT_READ_BY_PLANT.items():
+            if values[key] not in (None, "binary_cross_entropy_with_logits"):
+                problems.add(key, f"{network.name} does not read it", instead)
+        return
+    if values["lr_scheduler"] not in (None, SCHEDULER):
+        problems.add("lr_scheduler", "LibMultiLabel knows no other than " + SCHEDULER, value=values["lr_scheduler"])
+    elif values["lr_scheduler"] and values["scheduler_config"] is None:
+        problems.add("scheduler_config", f"{SCHEDULER} needs its arguments", "e.g. {factor: 0.9, patience: 3}")
+    reads_words = "lm_weight" not in values["network_config"]
+    if reads_words and values["embed_file"] is None and values["checkpoint_path"] is None and values["resume"] is None:
+        fix = "give a file of word vectors (`plant embeddings TRAIN --out FILE` makes one) or a GloVe name"
+        problems.add("embed_file", f"{network.name} needs word vectors", fix)
+
+
+def _check_network_config(values: dict[str, Any], network: Entry, problems: Problems) -> None:
+    """Bind ``network_config`` to the network's arguments; LibMultiLabel would hide what does not fit."""
+    given: dict[str, Any] = values["network_config"]
+    signature = network.signature()
+    free = [name for name in signature if name not in GIVEN_BY_US]
+    for name in given:
+        key = f"network_config.{name}"
+        if name in GIVEN_BY_US:
+            problems.add(key, "the data decide this", "leave it out")
+        elif name not in free:
+            near = suggestion(str(name), free)
+            if not signature.open or near.startswith("did you mean"):
+                problems.add(key, f"{network.name} has no such argument", near)
+        else:
+            _check_argument(key, given, str(name), signature[name], problems)
+    for name in free:
+        if name not in given and (signature[name] is REQUIRED or name in network.required):
+            problems.add(f"network_config.{name}", f"{network.name} needs this argument", "add it to network_config")
+    if network.name == "PLANT" and ("lm_weight" in given) == ("encoder" in given):
+        fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model"
+        problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
+
+
+def _check_argument(key: str, given: dict[str, Any], name: str, default: Any, problems: Problems) -> None:
+    """A value has to be of its default's type; a default of null says nothing about it."""
+    from plant_plugin.config_values import conform
+
+    kind = type(default)
+    if kind not in (bool, int, float, str):
+        return
+    try:
+        # Where a default is 0, fractions are meant too (dropout).
+        given[name] = conform(given[name], (int, float) if kind is int and default == 0 else (kind,))
+    except ValueError as error:
+        problems.add(key, str(error))

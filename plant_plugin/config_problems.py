@@ -1,0 +1,56 @@
+"""Everything that is wrong with a configuration, gathered before anybody is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from plant_plugin.errors import ConfigError
+
+
+class Problems:
+    """A list that grows while a configuration is checked.
+
+    Args:
+        path: The YAML file, or None.
+        lines: Line of each key in it.
+        found: What reading it found.
+    """
+
+    def __init__(
+        self, path: Path | None = None, lines: dict[str, int] | None = None, found: list[ConfigError] | None = None
+    ) -> None:
+        self.path = path
+        self.lines = lines or {}
+        self.found = found or []
+
+    def add(self, key: str, what: str, fix: str | None = None, *, value: object = None) -> None:
+        """Note a problem.
+
+        Args:
+            key: Top-level, or ``block.key``.
+            what: What is wrong with it.
+            fix: What to do.
+            value: Shown beside the key.
+        """
+        where = key if value is None else f"{key}: {value}"
+        line = self.lines.get(key)
+        self.found.append(ConfigError(what, where=f"{where} ({self._file()}, line {line})" if line else where, fix=fix))
+
+    def add_error(self, key: str, error: ConfigError, *, value: object = None) -> None:
+        """Note a problem that another part of the package has put into words."""
+        self.add(key, error.what, error.fix, value=value)
+
+    def raise_if_any(self) -> None:
+        """Tell all at once.
+
+        Raises:
+            ConfigError: Something was noted; one error alone is raised as it is.
+        """
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            listed = "\n".join(f"- {problem.message}" for problem in self.found)
+            raise ConfigError(f"{len(self.found)} problems\n{listed}", where=self._file(), problems=self.found)
+
+    def _file(self) -> str | None:
+        return self.path.name if self.path else None
