@@ -9,10 +9,12 @@ from typing import Any
 from plant_plugin import registry
 from plant_plugin.config_problems import Problems
 from plant_plugin.config_ranges import check_blocks, check_numbers
+from plant_plugin.config_schema import BLOCKS, OPTIONS
+from plant_plugin.config_values import conform
 from plant_plugin.errors import ConfigError
-from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.registry import REQUIRED, Entry, suggestion
 
+PATH_FIX = "check the path; a relative one starts at the folder you are in"
 DATA_KEYS = ("training_file", "val_file", "test_file")
 DEMO = ("demo:train", "demo:valid", "demo:test")
 GLOVE = tuple(f"glove.{name}" for name in ("6B.50d", "6B.100d", "6B.200d", "6B.300d", "42B.300d", "840B.300d"))
@@ -21,10 +23,12 @@ NETWORK_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro)-(Precision|R
 LINEAR_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro|Another-Macro)-F1")
 SCHEDULER = "ReduceLROnPlateau"  # the only one that LibMultiLabel knows
 NOT_READ_BY_PLANT = {
+    "init_weight": "its weights are drawn as the method says",
     "loss_function": "stage1.loss and stage2.loss choose the losses",
     "lr_scheduler": "stage1.schedule and stage2.schedule choose the schedules",
     "scheduler_config": "stage1.schedule and stage2.schedule choose the schedules",
 }
+READ_BY_PLANT_ONLY = ("strategy", "precision")
 
 
 def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) -> None:
@@ -33,9 +37,10 @@ def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) ->
     _check_named("strategies", "strategy", values["strategy"], problems)
     _check_metrics(values, network, problems)
     _check_files(values, problems)
-    _check_task(values, network, problems)
+    _check_task(values, problems)
     check_numbers(values, problems)
     check_blocks(blocks, problems)
+    _check_read(values, blocks, network, problems)
     if values["linear"]:
         _check_linear(values, problems)
     elif network is not None:
@@ -62,6 +67,8 @@ def _check_named(kind: str, key: str, name: str, problems: Problems) -> Entry | 
 
 def _check_metrics(values: dict[str, Any], network: Entry | None, problems: Problems) -> None:
     """All names are read; those of a baseline have to be LibMultiLabel's own."""
+    from plant_plugin.evaluation.names import parse_metric
+
     baseline = values["linear"] or (network is not None and not network.ours)
     known = LINEAR_METRICS if values["linear"] else NETWORK_METRICS
     named = [("monitor_metrics", name) for name in values["monitor_metrics"]]
@@ -92,7 +99,7 @@ def _check_files(values: dict[str, Any], problems: Problems) -> None:
             if name not in DEMO:
                 problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
         elif not Path(name).is_file():
-            fix = "check the path"
+            fix = PATH_FIX
             if key == "embed_file":
                 near = suggestion(name, GLOVE)
                 fix += f", or name GloVe vectors: {near}; `plant embeddings TRAIN --out FILE` makes such a file"
@@ -101,11 +108,15 @@ def _check_files(values: dict[str, Any], problems: Problems) -> None:
         name = values[key]
         if name is not None and not (Path(name).is_dir() if key == "resume" else Path(name).exists()):
             what = "no such folder" if key == "resume" else "no such file or folder"
-            problems.add(key, what, "check the path", value=name)
+            problems.add(key, what, PATH_FIX, value=name)
 
 
-def _check_task(values: dict[str, Any], network: Entry | None, problems: Problems) -> None:
-    """Something to train on, or something to test and a model for it."""
+def _check_task(values: dict[str, Any], problems: Problems) -> None:
+    """Something to train on, or something to test and a model for it; and a place for predictions."""
+    if values["save_k_predictions"] or values["save_positive_predictions"]:
+        out = values["predict_out_path"]
+        if out and not Path(out).parent.is_dir():
+            problems.add("predict_out_path", "its folder does not exist", "make the folder first", value=out)
     if not values["eval"]:
         if values["training_file"] is None:
             problems.add("training_file", "there is nothing to train on", "name a file, or demo:train")
@@ -114,6 +125,20 @@ def _check_task(values: dict[str, Any], network: Entry | None, problems: Problem
         problems.add("eval", "there is nothing to evaluate", "give a test_file")
     if values["checkpoint_path"] is None and values["resume"] is None:
         problems.add("eval", "there is no model to evaluate", "give a checkpoint_path")
+
+
+def _check_read(values: dict[str, Any], blocks: dict[str, Any], network: Entry | None, problems: Problems) -> None:
+    """A value that nothing reads would look as if it had been tried."""
+    if network is not None and network.ours:
+        for key, instead in NOT_READ_BY_PLANT.items():
+            default = OPTIONS[key].default if key in OPTIONS else None
+            if values[key] not in (None, default):
+                problems.add(key, f"{network.name} does not read it", f"leave it out; {instead}")
+    elif network is not None or values["linear"]:
+        name = network.name if network is not None else "a linear model"
+        given = [key for key in READ_BY_PLANT_ONLY if values[key] != OPTIONS[key].default]
+        for key in [*given, *(block for block, kind in BLOCKS.items() if blocks[block] != kind())]:
+            problems.add(key, f"{name} does not read it", "leave it out; it is for PLANT")
 
 
 def _check_linear(values: dict[str, Any], problems: Problems) -> None:
@@ -132,9 +157,6 @@ def _check_network(values: dict[str, Any], network: Entry, problems: Problems) -
         what = "XMLCNN's pooling has no deterministic form, so a seed would promise too much"
         problems.add("seed", what, "leave the seed out")
     if network.ours:
-        for key, instead in NOT_READ_BY_PLANT.items():
-            if values[key] not in (None, "binary_cross_entropy_with_logits"):
-                problems.add(key, f"{network.name} does not read it", instead)
         return
     if values["lr_scheduler"] not in (None, SCHEDULER):
         problems.add("lr_scheduler", "LibMultiLabel knows no other than " + SCHEDULER, value=values["lr_scheduler"])
@@ -157,10 +179,13 @@ def _check_network_config(values: dict[str, Any], network: Entry, problems: Prob
             problems.add(key, "the data decide this", "leave it out")
         elif name not in free:
             near = suggestion(str(name), free)
-            if not signature.open or near.startswith("did you mean"):
+            # **kwargs of BERT are there to be ignored; a name that is nearly right is no such thing.
+            if not signature.open or near.startswith("did you mean") or not isinstance(name, str):
                 problems.add(key, f"{network.name} has no such argument", near)
         else:
             _check_argument(key, given, str(name), signature[name], problems)
+    if not given and (values["checkpoint_path"] or values["resume"]):
+        return  # the checkpoint knows
     for name in free:
         if name not in given and (signature[name] is REQUIRED or name in network.required):
             problems.add(f"network_config.{name}", f"{network.name} needs this argument", "add it to network_config")
@@ -171,8 +196,6 @@ def _check_network_config(values: dict[str, Any], network: Entry, problems: Prob
 
 def _check_argument(key: str, given: dict[str, Any], name: str, default: Any, problems: Problems) -> None:
     """A value has to be of its default's type; a default of null says nothing about it."""
-    from plant_plugin.config_values import conform
-
     kind = type(default)
     if kind not in (bool, int, float, str):
         return

@@ -14,7 +14,7 @@ from plant_plugin.registry import suggestion
 
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "null"}
-NULLABLE = ("predict_out_path",)  # has a default, and main.py takes null for "in the run folder"
+NULLABLE = ("init_weight", "predict_out_path")  # have a default, and null means something else in LibMultiLabel
 
 
 def conform(value: Any, kinds: tuple[Any, ...]) -> Any:

@@ -11,6 +11,8 @@ import yaml
 from plant_plugin.errors import ConfigError
 from plant_plugin.registry import suggestion
 
+DEEPEST = 5  # a mapping that holds itself, through an anchor, has no end
+
 
 def packaged_configs() -> dict[str, Path]:
     """The configurations that come with this package, by name without ``.yml``."""
@@ -74,5 +76,5 @@ def _walk(node: yaml.MappingNode, prefix: str, path: Path, lines: dict[str, int]
             what = f"given twice, in lines {lines[key]} and {line}"
             problems.append(ConfigError(what, where=f"{key} ({path.name})", fix="remove one of them"))
         lines[key] = line
-        if isinstance(value_node, yaml.MappingNode):
+        if isinstance(value_node, yaml.MappingNode) and key.count(".") < DEEPEST:
             _walk(value_node, f"{key}.", path, lines, problems)
