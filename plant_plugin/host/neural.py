@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,8 +77,6 @@ class NetworkBaseline:
         self.embed_vecs: torch.Tensor | None = None
         self.tokenizer: Any = None
 
-    # reading
-
     def read(self) -> None:
         """Seed, pick the device, read all splits."""
         settings = self.settings
@@ -100,8 +99,6 @@ class NetworkBaseline:
         seen = self.datasets.get("train", []) + self.datasets.get("val", [])
         warn_changed_labels(self.corpus, (document["label"] for document in seen))
         settings.multiclass = is_multiclass_dataset(seen) if seen else False
-
-    # building
 
     def build(self) -> None:
         """Make the model and its trainer."""
@@ -163,29 +160,34 @@ class NetworkBaseline:
         self.labels = list(self.model.classes)
         check_labels(self.corpus, self.labels, checkpoint_path, training=not self.settings.eval)
 
-    # training
-
     def train(self) -> None:
         """Fit, then go on with the best model (or the last, without validation documents)."""
         settings = self.settings
         loaders = [self.loader("train", shuffle=settings.shuffle)]
         if "val" in self.datasets:
             loaders.append(self.loader("val"))
-        self.fit(self.model, *loaders)
+        if settings["resume"]:
+            # Weights, optimiser, epoch and the best score so far; a checkpoint of LibMultiLabel is a pickle.
+            state: dict[str, Any] = {"ckpt_path": settings.checkpoint_path}
+            if "weights_only" in inspect.signature(self.trainer.fit).parameters:  # Lightning 2.6
+                state["weights_only"] = False
+            self.fit(self.model, *loaders, **state)
+        else:
+            self.fit(self.model, *loaders)
         callback = next(call for call in self.trainer.callbacks if isinstance(call, ModelCheckpoint))
         best = callback.best_model_path or callback.last_model_path
         if best:
             self._load_model(best)
         dump_log(settings.log_path, config=settings)
 
-    def fit(self, *arguments: Any) -> None:
-        """``trainer.fit``, which says on Ctrl-C where the last checkpoint is."""
+    def fit(self, *arguments: Any, **state: Any) -> None:
+        """``trainer.fit``, which says on Ctrl-C how to go on."""
+        folder = Path(self.settings["checkpoint_dir"])
         try:
-            self.trainer.fit(*arguments)
+            self.trainer.fit(*arguments, **state)
         except (KeyboardInterrupt, SystemExit):  # Lightning turns the former into the latter
-            last = Path(self.settings.checkpoint_dir) / "last.ckpt"
-            if last.is_file():
-                self.run.log(f"Stopped. Go on from the last finished epoch with --checkpoint_path {last}")
+            if (folder / "last.ckpt").is_file() and self.settings["model_name"] != "AttentionXML":
+                self.run.log(f"Stopped. Go on after the last finished epoch: the same command with --resume {folder}")
             raise
 
     def loader(self, split: str, shuffle: bool = False) -> Any:
@@ -204,8 +206,6 @@ class NetworkBaseline:
             add_special_tokens=settings.add_special_tokens,
         )
 
-    # testing
-
     def test(self) -> None:
         """LibMultiLabel's own test: its metrics into ``logs.json``, the best k labels into ``predict_out_path``."""
         settings = self.settings
@@ -213,14 +213,12 @@ class NetworkBaseline:
         self.trainer.test(self.model, dataloaders=loader, verbose=False)
         if settings.save_k_predictions > 0:
             names = self.model.classes
-            write_predictions(
-                settings.predict_out_path,
-                (
-                    ([names[label] for label in labels], scores)
-                    for batch in self.trainer.predict(self.model, dataloaders=loader)
-                    for labels, scores in zip(batch["top_k_pred"], batch["top_k_pred_scores"], strict=True)
-                ),
+            rows = (
+                ([names[label] for label in labels], scores)
+                for batch in self.trainer.predict(self.model, dataloaders=loader)
+                for labels, scores in zip(batch["top_k_pred"], batch["top_k_pred_scores"], strict=True)
             )
+            write_predictions(settings.predict_out_path, rows)
         dump_log(settings.log_path, config=settings)
 
     @torch.no_grad()

@@ -1,4 +1,4 @@
-"""From our configuration to what LibMultiLabel's functions take, and what they need to be true beforehand."""
+"""From our checked configuration to what LibMultiLabel's functions take."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.data.documents import source_path
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import CheckpointError, ConfigError
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 FILE_KEYS = ("training_file", "val_file", "test_file")
 COUNTS = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
-SIDE_FILE_KEYS = ("label_file", "vocab_file", "checkpoint_path")
 LIGHTNING = ("lightning", "lightning.pytorch", "lightning.fabric", "lightning.fabric.utilities.seed")
 # LibMultiLabel's main.py looks at these before it hands the configuration on, and logs.json lists what was looked at.
 SEEN_BY_MAIN = ("config", "data_name", "model_name", "eval", "result_dir", "run_name", "silent", "linear")
@@ -33,12 +32,12 @@ SEEN_BY_MAIN = ("config", "data_name", "model_name", "eval", "result_dir", "run_
 def library_settings(config: Config, run: Run) -> AttributeDict:
     """The configuration as LibMultiLabel's ``AttributeDict``, which remembers for ``logs.json`` what was read.
 
-    Built-in data are written to files, a run folder to resume becomes its last checkpoint, and where there is no CUDA
-    device the run is moved to the CPU (LibMultiLabel's own ``main.py`` stops there).
+    Built-in data are written to files, a run folder to resume becomes its checkpoint, and where there is no CUDA device
+    the run is moved to the CPU (LibMultiLabel's own ``main.py`` stops there).
 
     Raises:
-        ConfigError: The combination of values cannot run.
-        DataError: A demo split does not exist.
+        ConfigError: The model cannot be resumed.
+        CheckpointError: The run folder to resume has no checkpoint.
     """
     values = {key: _plain(value) for key, value in config.as_dict().items()}
     for key in ("run_name", "checkpoint_dir", "log_path", "predict_out_path"):
@@ -55,9 +54,9 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     for key in FILE_KEYS:
         source = values.get(key)
         values[key] = str(source_path(str(source), values.get("cache_dir"))) if source else None
-    if values.get("resume") and not values.get("checkpoint_path"):
-        values["checkpoint_path"] = str(Path(values["resume"]) / _last_checkpoint(values))
-    _check(values)
+    folder = values["checkpoint_path"] or values["resume"]
+    if folder and Path(folder).is_dir():
+        values["checkpoint_path"] = _checkpoint_in(folder, values)
     if not config.linear and not values["cpu"] and not _cuda():
         run.log("No CUDA device: running on the CPU (say cpu: true to hide this line).")
         values["cpu"] = True
@@ -78,63 +77,30 @@ def _spelled(metric: str, linear: bool) -> str:
     return re.sub(r"^n?NDCG@|^nDCG@", "NDCG@" if linear else "nDCG@", metric)
 
 
-def _last_checkpoint(values: dict[str, Any]) -> str:
-    return "linear_pipeline.pickle" if values["linear"] else "last.ckpt"
+def _checkpoint_in(folder: str, values: dict[str, Any]) -> str:
+    """The checkpoint of a run folder: the last to train on, the best to test.
+
+    Raises:
+        ConfigError: A model that keeps nothing to go on from.
+        CheckpointError: The folder has no such file.
+    """
+    if values["linear"] or values["model_name"] == "AttentionXML":
+        name = "linear_pipeline.pickle" if values["linear"] else "model_1.ckpt"
+        if not values["eval"]:
+            what = "linear models and AttentionXML keep nothing from which training could go on"
+            raise ConfigError(what, where=folder, fix="start again without it, or add --eval to test its model")
+    else:
+        name = "best_model.ckpt" if values["eval"] else "last.ckpt"
+    path = Path(folder) / name
+    if not path.is_file():
+        raise CheckpointError(f"{name} is missing", where=folder, fix="give the folder of a run that finished an epoch")
+    return str(path)
 
 
 def _cuda() -> bool:
     import torch
 
     return torch.cuda.is_available()
-
-
-def _check(values: dict[str, Any]) -> None:
-    """Refuse what LibMultiLabel would stumble over after reading all data, or silently get wrong.
-
-    Raises:
-        ConfigError: With every problem found.
-    """
-    problems = [
-        ConfigError("no such file", where=f"{key}: {values[key]}", fix="check the path")
-        for key in SIDE_FILE_KEYS
-        if values.get(key) and not Path(values[key]).is_file()
-    ]
-    if values["eval"] and not values["test_file"]:
-        problems.append(ConfigError("there is nothing to evaluate", where="eval", fix="give a test_file"))
-    if values["eval"] and not values["checkpoint_path"]:
-        problems.append(ConfigError("there is no model to evaluate", where="eval", fix="give a checkpoint_path"))
-    if not values["eval"] and not values["training_file"]:
-        problems.append(ConfigError("there is nothing to train on", where="training_file", fix="name a file"))
-    problems += _linear_problems(values) if values["linear"] else _network_problems(values)
-    if problems:
-        if len(problems) == 1:
-            raise problems[0]
-        raise ConfigError("; ".join(problem.message for problem in problems), problems=problems)
-
-
-def _linear_problems(values: dict[str, Any]) -> list[ConfigError]:
-    problems = []
-    if values["save_positive_predictions"] and values["save_k_predictions"] > 0:
-        fix = "keep one: the k best labels, or all labels with a positive decision value"
-        problems.append(ConfigError("excludes save_k_predictions", where="save_positive_predictions", fix=fix))
-    if values["data_format"] not in ("txt", "svm"):
-        fix = "use txt or svm"
-        problems.append(ConfigError(f"no format is called {values['data_format']!r}", where="data_format", fix=fix))
-    return problems
-
-
-def _network_problems(values: dict[str, Any]) -> list[ConfigError]:
-    problems = []
-    if values["model_name"] == "XMLCNN" and values["seed"] is not None:
-        what = "XMLCNN's pooling has no deterministic form, so a seed would promise too much"
-        problems.append(ConfigError(what, where="seed", fix="leave the seed out"))
-    if values["data_format"] != "txt":
-        problems.append(ConfigError("networks read text", where="data_format", fix="use txt, or --linear"))
-    reads_words = "lm_weight" not in values["network_config"]
-    if reads_words and not values["embed_file"] and not values["checkpoint_path"]:
-        fix = "give a file of word vectors (plant embeddings TRAIN --out FILE makes one) or a GloVe name"
-        problems.append(ConfigError(f"{values['model_name']} needs word vectors", where="embed_file", fix=fix))
-    return problems
 
 
 @contextlib.contextmanager

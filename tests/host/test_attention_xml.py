@@ -45,7 +45,7 @@ def test_both_levels_train_test_and_are_evaluated_again(baseline: Baseline, capf
         ({"beam_width": 9}, "beam_width and monitor_metrics need 9"),
         ({"monitor_metrics": ["P@8"], "val_metric": "P@8"}, "need 9"),
         ({"merge_train_val": True}, "validation documents"),
-        ({"network_config": {"rnn_dim": 8, "linear_size": [4], "heads": 2}}, "unexpected keyword argument 'heads'"),
+        ({"network_config": {"rnn_dim": 8, "linear_size": "4"}}, "AttentionXML.* cannot be built"),
     ],
 )
 def test_what_cannot_work_is_named(changes: dict, message: str, baseline: Baseline) -> None:

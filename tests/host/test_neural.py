@@ -130,7 +130,7 @@ def test_test_labels_outside_the_set_are_counted(baseline: Baseline, tmp_path: P
         ({"embed_file": "none.txt"}, ConfigError, "embed_file: none.txt"),
         ({"monitor_metrics": ["P@12"], "val_metric": "P@12"}, ConfigError, "P@12"),
         ({"save_k_predictions": 13}, ConfigError, "save_k_predictions"),
-        ({"training_file": "none.txt"}, DataError, "none.txt"),
+        ({"training_file": "none.txt"}, ConfigError, "none.txt"),
     ],
 )
 def test_bad_values(changes: dict, error: type[Exception], message: str, baseline: Baseline) -> None:
@@ -165,7 +165,7 @@ def test_numbers_of_documents_and_batches(baseline: Baseline) -> None:
 
 
 def test_an_interrupted_training_says_how_to_go_on(
-    baseline: Baseline, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    baseline: Baseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stop(self: object, *_: object) -> None:
         if getattr(self, "current_epoch", 0) == 1:
@@ -175,8 +175,16 @@ def test_an_interrupted_training_says_how_to_go_on(
     with pytest.raises(SystemExit):
         baseline(**KIM_CNN, epochs=3, silent=False)
     said = capsys.readouterr().err
-    assert "--checkpoint_path" in said
-    assert "last.ckpt" in said
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert f"--resume {folder}" in said
+    monkeypatch.undo()
+    resumed = baseline(**KIM_CNN, epochs=3, resume=str(folder))
+    whole = baseline(**KIM_CNN, data_name="whole", epochs=3)
+    assert resumed.folder == folder
+    # The order of the documents is drawn anew, the epochs are not done again.
+    assert len(resumed.logs["val"]) == len(whole.logs["val"]) == 3
+    assert resumed.logs["val"][0] == whole.logs["val"][0]
+    assert {path.name for path in folder.iterdir()} == {path.name for path in whole.folder.iterdir()}
 
 
 def stop_after_one_epoch(stop: Callable) -> Callable:
