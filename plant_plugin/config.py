@@ -122,6 +122,7 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, Any] | 
     values = _read_values(given, problems)
     blocks = {name: _read_block(name, given.get(name), problems) for name in BLOCKS}
     values["early_stopping_metric"] = values["early_stopping_metric"] or values["val_metric"]
+    problems.all_read()
     check(values, blocks, problems)
     problems.raise_if_any()
     resumed = Path(values["resume"]) if values["resume"] else None

@@ -22,6 +22,12 @@ class Problems:
         self.path = path
         self.lines = lines or {}
         self.found = found or []
+        self._keys: set[str] = set()
+        self._unread: set[str] = set()
+
+    def all_read(self) -> None:
+        """From here on values are compared: a key that could not be read stands at its default and has been told."""
+        self._unread = set(self._keys)
 
     def add(self, key: str, what: str, fix: str | None = None, *, value: object = None) -> None:
         """Note a problem.
@@ -32,6 +38,9 @@ class Problems:
             fix: What to do.
             value: Shown beside the key.
         """
+        if {key, key.partition(".")[0]} & self._unread:
+            return
+        self._keys.add(key)
         where = key if value is None else f"{key}: {value}"
         line = self.lines.get(key)
         self.found.append(ConfigError(what, where=f"{where} ({self._file()}, line {line})" if line else where, fix=fix))

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from configurations import KIM_CNN, PLANT, plant, problems_of
+
+from plant_plugin.config import load_config
+from plant_plugin.config_checks import GLOVE
+from plant_plugin.config_schema import OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("epochs", [0, -1]),
+        ("batch_size", [0]),
+        ("max_seq_length", [0]),
+        ("data_workers", [-1]),
+        ("patience", [-1]),
+        ("seed", [-1, 2**32]),
+        ("learning_rate", [0, -0.1]),
+        ("val_size", [-0.1, 1.5]),
+        ("limit_train_batches", [-1, 2.5]),
+        ("metric_threshold", [0, 1]),
+        ("tree_degree", [1]),
+        ("relevance.top", [0]),
+        ("stage1.k", [0]),
+        ("stage1.sigma", [0]),
+        ("stage1.labels", [0, "some", 2.5]),
+        ("stage1.warmup", [-0.1, 1]),
+        ("stage1.accumulate", [0]),
+        ("stage1.epochs", [0]),
+        ("stage1.patience", [-1]),
+        ("stage2.batch_size", [0]),
+        ("stage2.learning_rate", [0]),
+        ("stage2.encoder_learning_rate", [-1]),
+        ("stage2.clip_norm", [0]),
+        ("stage2.gamma", [-0.5]),
+        ("stage2.label_smoothing", [-0.1, 1]),
+        ("stage2.hard_negatives", [-1]),
+    ],
+)
+def test_out_of_range(key: str, values: list[Any]) -> None:
+    for value in values:
+        assert "has to be" in problems_of(**PLANT, **{key: value})[key]
+
+
+def test_ends_of_ranges_are_allowed() -> None:
+    plant(
+        epochs=1,
+        patience=0,
+        data_workers=0,
+        seed=2**32 - 1,
+        val_size=0,
+        limit_val_batches=3,
+        **{"stage1.warmup": 0, "stage1.labels": 1, "stage1.encoder_learning_rate": 0, "stage2.gamma": 0},
+        **{"stage2.label_smoothing": 0, "stage2.hard_negatives": 0, "relevance.top": 1},
+    )
+
+
+def test_term_frequency_is_normalised_by_its_maximum() -> None:
+    changes = {"relevance.measure": "term_frequency"}
+    assert plant(**changes).relevance.measure == "term_frequency"
+    assert "relevance.normalize" in problems_of(**PLANT, **changes, **{"relevance.normalize": "entropy"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "message"),
+    [
+        ({"sede": 1}, "sede", "did you mean seed"),
+        ({"stge1": {}}, "stge1", "did you mean stage1"),
+        ({"stage1": {"kk": 1}}, "stage1.kk", "did you mean k"),
+        ({"stage3.k": 1}, "stage3.k", "there is no such block"),
+        ({"model_name": "Plant2"}, "model_name", "did you mean PLANT"),
+        ({"strategy": "planted"}, "strategy", "did you mean plant"),
+        ({"monitor_metrics": ["P@1junk"]}, "monitor_metrics", "did you mean P@1"),
+        ({"val_metric": "Micro"}, "val_metric", "there is no metric 'Micro'"),
+        ({"early_stopping_metric": "F1"}, "early_stopping_metric", "there is no metric 'F1'"),
+        ({"network_config": {"encoder": "cnn", "hiden_size": 3}}, "network_config.hiden_size", "mean hidden_size"),
+        ({"network_config": {"encoder": "cnn", "num_classes": 3}}, "network_config.num_classes", "the data decide"),
+        ({"network_config": {}}, "network_config", "exactly one of"),
+        ({"network_config": {"encoder": "cnn", "lm_weight": "x"}}, "network_config", "exactly one of"),
+        ({"training_file": "none.txt"}, "training_file", "no such file"),
+        ({"val_file": "demo:val"}, "val_file", "did you mean demo:valid"),
+        ({"embed_file": "glove.6B.10d"}, "embed_file", r"did you mean glove.6B.100d"),
+        ({"label_file": "none.txt"}, "label_file", "no such file"),
+        ({"checkpoint_path": "none"}, "checkpoint_path", "no such file or folder"),
+        ({"resume": "none"}, "resume", "no such folder"),
+        ({"training_file": None}, "training_file", "nothing to train on"),
+        ({"eval": True}, "eval", "no model to evaluate"),
+        ({"eval": True, "test_file": None, "checkpoint_path": "."}, "eval", "nothing to evaluate"),
+        ({"data_format": "svm"}, "data_format", "networks read text"),
+        ({"loss_function": "cross_entropy"}, "loss_function", "does not read it"),
+        ({"lr_scheduler": "ReduceLROnPlateau"}, "lr_scheduler", "stage1.schedule"),
+        ({"save_k_predictions": 5, "predict_out_path": "none/p.txt"}, "predict_out_path", "folder does not exist"),
+    ],
+)
+def test_what_cannot_run_with_plant(changes: dict[str, Any], key: str, message: str) -> None:
+    found = problems_of(**{**PLANT, **changes})
+    assert re.search(message, found[key])
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "message"),
+    [
+        ({"model_name": "XMLCNN", "seed": 1}, "seed", "no deterministic form"),
+        ({"embed_file": None}, "embed_file", "needs word vectors"),
+        ({"network_config": {}}, "network_config.filter_sizes", "needs this argument"),
+        ({"network_config": {"filter_sizes": [2], "heads": 2}}, "network_config.heads", "KimCNN has no such argument"),
+        ({"network_config": {"filter_sizes": [2], "embed_vecs": 2}}, "network_config.embed_vecs", "the data decide"),
+        ({"monitor_metrics": ["PSP@5", "P@1"]}, "monitor_metrics", "result.json holds every metric"),
+        ({"lr_scheduler": "StepLR"}, "lr_scheduler", "knows no other than ReduceLROnPlateau"),
+        ({"lr_scheduler": "ReduceLROnPlateau"}, "scheduler_config", "needs its arguments"),
+        ({"stage1.k": 3}, "stage1", "KimCNN does not read it"),
+        ({"strategy": "end_to_end"}, "strategy", "it is for PLANT"),
+        ({"linear": True, "monitor_metrics": ["Micro-Precision"]}, "monitor_metrics", "does not know this metric"),
+        (
+            {"linear": True, "save_k_predictions": 1, "save_positive_predictions": True},
+            "save_positive_predictions",
+            "excludes",
+        ),
+        ({"model_name": "unnamed_model", "network_config": {}}, "model_name", "(?s)no network is named.*--linear"),
+    ],
+)
+def test_what_cannot_run_with_baselines(changes: dict[str, Any], key: str, message: str) -> None:
+    found = problems_of(**{**KIM_CNN, **changes})
+    assert re.search(message, found[key])
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"monitor_metrics": ["Micro-F1", "Another-Macro-F1", "NDCG@3", "nDCG@5", "P@1"]},
+        {"lr_scheduler": "ReduceLROnPlateau", "scheduler_config": {"patience": 1}},
+        {"model_name": "XMLCNN"},
+        {
+            "model_name": "BERT",
+            "network_config": {"lm_weight": "some/model", "anything": 0.1},
+            "embed_file": None,
+        },
+        {"model_name": "AttentionXML", "network_config": {"rnn_dim": 8, "linear_size": [4], "post_encoder_dropout": 0}},
+        {"linear": True, "model_name": "anything", "data_format": "svm", "network_config": {}},
+        {"init_weight": None},
+        {"eval": True, "checkpoint_path": ".", "network_config": {}, "embed_file": None, "training_file": None},
+        {"network_config": {"filter_sizes": [2], "embed_dropout": "2e-1"}},
+    ],
+)
+def test_what_can_run_with_baselines(changes: dict[str, Any]) -> None:
+    load_config(None, {**KIM_CNN, **changes})
+
+
+def test_nearly_the_name_of_an_argument_is_not_ignored_even_where_anything_is_taken() -> None:
+    found = problems_of(**{**KIM_CNN, "model_name": "BERT", "network_config": {"lm_weight": "m", "lm_windw": 9}})
+    assert "did you mean lm_window" in found["network_config.lm_windw"]
+
+
+def test_glove_names_are_those_of_libmultilabel() -> None:
+    from libmultilabel.nn.data_utils import GLOVE_WORD_EMBEDDING
+
+    assert set(GLOVE) == set(GLOVE_WORD_EMBEDDING)
+
+
+def test_watched_metrics_are_monitored() -> None:
+    config = plant(monitor_metrics=["P@5"], val_metric="Micro-F1", early_stopping_metric="nDCG@5")
+    assert config.monitor_metrics == ["P@5", "nDCG@5", "Micro-F1"]
+    assert plant(val_metric="P@3").early_stopping_metric == "P@3"
+    assert OPTIONS["monitor_metrics"].default == ("P@1", "P@3", "P@5")
+    linear = load_config(None, {**KIM_CNN, "linear": True, "monitor_metrics": ["P@3"]})
+    assert linear.monitor_metrics == ["P@3"]
