@@ -11,7 +11,7 @@ import pytest
 from configurations import PLANT, plant, problems_of
 
 from plant_plugin.config import load_config
-from plant_plugin.config_schema import BLOCKS, SCHEMA
+from plant_plugin.config_schema import BLOCKS, OPTIONS, SCHEMA
 from plant_plugin.config_values import read_field, read_option
 from plant_plugin.options import RelevanceOptions, Stage1Options, Stage2Options
 
