@@ -1,0 +1,25 @@
+"""The two commands: ``libmultilabel`` trains and tests; ``plant`` lists, checks and looks inside."""
+
+from __future__ import annotations
+
+import click
+
+from plant_plugin import __version__
+from plant_plugin.commands.doctor import doctor
+from plant_plugin.commands.embeddings import embeddings
+from plant_plugin.commands.listing import list_entries
+from plant_plugin.commands.relevance import relevance
+from plant_plugin.commands.train import libmultilabel
+from plant_plugin.commands.validate import validate
+
+__all__ = ["libmultilabel", "plant"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="plant_plugin")
+def plant() -> None:
+    """List what there is, check a configuration, look at relevance, prepare word vectors."""
+
+
+for command in (list_entries, validate, doctor, relevance, embeddings):
+    plant.add_command(command)

@@ -1,0 +1,1 @@
+"""The commands behind ``libmultilabel`` and ``plant``: one module each, heavy imports inside their functions."""

@@ -1,0 +1,126 @@
+"""``plant doctor``: what is installed, what it runs on, what is missing and how to get it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+DISTRIBUTION = "plant-plugin"
+EXTRAS = {"llm": ("peft", "bitsandbytes", "accelerate"), "xclib": ("xclib",)}
+EXTRA_USE = {
+    "llm": "language models with LoRA and 4-bit weights",
+    "xclib": "propensity-scored metrics by pyxclib; the same numbers come from this package without it",
+}
+XCLIB_FIX = (
+    f"pip install '{DISTRIBUTION}[xclib]', then in a checkout of pyxclib: pip install --no-build-isolation --no-deps ."
+)
+PROCESSOR_FLAGS = {"amx_tile": "AMX", "amx_bf16": "AMX bf16", "avx512f": "AVX-512", "avx512_bf16": "AVX-512 bf16"}
+GIB = 1024**3
+
+
+@click.command()
+def doctor() -> None:
+    """Show versions, extras, devices, memory and disk; say how to mend what is missing."""
+    supported = sys.version_info >= (3, 10)
+    _row(supported, "python", platform.python_version(), "use Python 3.10 or later")
+    mended = [supported, *(_package(requirement) for requirement in _requirements())]
+    for extra, modules in EXTRAS.items():
+        missing = [module for module in modules if find_spec(module) is None]
+        fix = XCLIB_FIX if extra == "xclib" else f"pip install '{DISTRIBUTION}[{extra}]'"
+        told = f"{', '.join(missing)} not installed" if missing else "installed"
+        click.echo(f"  extra {extra:<9} {told} ({EXTRA_USE[extra]})" + (f"\n      {fix}" if missing else ""))
+    for name, text in (("gpu", _gpu()), ("processor", _processor()), ("memory", _memory()), ("disk", _disk())):
+        click.echo(f"  {name:<15} {text}")
+    if not all(mended):
+        raise click.exceptions.Exit(1)
+
+
+def _row(good: bool, name: str, text: str, fix: str) -> bool:
+    mark = click.style("ok", fg="green") if good else click.style("!!", fg="red")
+    click.echo(f"{mark} {name:<15} {text}" + ("" if good else f"\n      {fix}"))
+    return good
+
+
+def _requirements() -> list[str]:
+    """What this package declares without extras; nothing where it runs from a bare checkout."""
+    try:
+        declared = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        _row(False, DISTRIBUTION, "runs from a folder, without its metadata", "pip install -e . in that folder")
+        return ["libmultilabel", "torch", "lightning", "transformers", "torchmetrics", "setuptools<81"]
+    return [requirement for requirement in declared if "extra ==" not in requirement]
+
+
+def _package(requirement: str) -> bool:
+    """Show one package; False when it is missing or outside the range."""
+    from packaging.requirements import Requirement
+
+    wanted = Requirement(requirement)
+    if wanted.marker is not None and not wanted.marker.evaluate():
+        return True
+    try:
+        version = metadata.version(wanted.name)
+    except metadata.PackageNotFoundError:
+        return _row(False, wanted.name, "not installed", f"pip install '{requirement}'")
+    good = wanted.specifier.contains(version, prereleases=True)
+    return _row(
+        good,
+        wanted.name,
+        version if good else f"{version}, but {wanted.specifier} is needed",
+        f"pip install '{requirement}'",
+    )
+
+
+def _gpu() -> str:
+    """Names and memory from the driver's own tool: asking PyTorch would take seconds."""
+    try:
+        build = metadata.version("torch").partition("+")[2]
+    except metadata.PackageNotFoundError:
+        build = ""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return "none found; training runs on the processor"
+    query = [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"]
+    try:
+        found = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "nvidia-smi fails: the driver is not loaded; training runs on the processor"
+    note = " (but this PyTorch is a build without GPU support)" if build == "cpu" else ""
+    return "; ".join(found.splitlines()) + note
+
+
+def _processor() -> str:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return ", ".join([f"{cores} cores", *processor_features(Path("/proc/cpuinfo"))])
+
+
+def processor_features(path: Path) -> list[str]:
+    """Instruction sets that speed up half precision, from Linux's description of the processor."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    found = re.search(r"^flags\s*:(.*)$", text, flags=re.MULTILINE)
+    flags = set(found.group(1).split()) if found else set()
+    return [name for flag, name in PROCESSOR_FLAGS.items() if flag in flags]
+
+
+def _memory() -> str:
+    import psutil
+
+    memory = psutil.virtual_memory()
+    return f"{memory.available / GIB:.1f} GiB free of {memory.total / GIB:.1f}"
+
+
+def _disk() -> str:
+    disk = shutil.disk_usage(Path.cwd())
+    return f"{disk.free / GIB:.1f} GiB free of {disk.total / GIB:.1f} in {Path.cwd()}"

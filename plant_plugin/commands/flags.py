@@ -1,0 +1,148 @@
+"""The configuration's keys as command-line options, grouped in ``--help``.
+
+Every option hands over the text as it was typed (or True and False for a switch); ``load_config`` turns texts into
+values, so that a flag and a line of YAML are checked by the same code and all mistakes are shown together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from plant_plugin.config_schema import BLOCKS, MAPPINGS, SCHEMA, Option
+from plant_plugin.config_values import NULLABLE
+
+METAVARS = {int: "NUMBER", float: "NUMBER", str: "TEXT", bool: "true|false"}
+NULL = ("null", "none")
+LISTS = tuple(f"--{option.name}" for option in SCHEMA if option.nargs == "+")
+BLOCK_HELP = {
+    "relevance": "how relevant each token is for each label",
+    "stage1": "the attention learns to rank tokens",
+    "stage2": "end to end",
+}
+
+
+class MappingOption(click.Option):
+    """``--network_config.KEY VALUE``: shown with a dot, parsed as an option of two values."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The line in ``--help``."""
+        return f"{self.opts[0]}.KEY VALUE", self.help or ""
+
+
+class ConfigCommand(click.Command):
+    """A command that takes every key of the configuration as an option beside its own."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.own = list(self.params)
+        self.groups = config_options()
+        self.params = [*self.own, *(option for group in self.groups.values() for option in group)]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Bring ``main.py``'s ways of writing lists and blocks into click's, then parse."""
+        return super().parse_args(ctx, spread(args))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One heading per group of keys."""
+        own = [*self.own, *(param for param in self.get_params(ctx) if param not in self.params)]
+        sections: dict[str, Sequence[click.Parameter]] = {"Options": own, **self.groups}
+        for heading, options in sections.items():
+            records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+def config_options() -> dict[str, list[click.Option]]:
+    """Options by heading."""
+    groups: dict[str, list[click.Option]] = {}
+    for option in SCHEMA:
+        groups.setdefault(option.group, []).append(_option(option))
+    for block, kind in BLOCKS.items():
+        options = [_block_option(block, field) for field in dataclasses.fields(kind)]
+        groups[f"{block}: {BLOCK_HELP[block]}"] = options
+    sentences = {
+        "network_config": "An argument of the network, e.g. --network_config.hidden_size 256; the value is YAML.",
+        "scheduler_config": "An argument of lr_scheduler.",
+    }
+    groups["Arguments of networks and schedulers"] = [
+        MappingOption([name, f"--{name}"], nargs=2, multiple=True, help=sentences[name]) for name in MAPPINGS
+    ]
+    return groups
+
+
+def _option(option: Option) -> click.Option:
+    flag, sentence = f"--{option.name}", option.help
+    if option.is_flag:
+        return click.Option([option.name, f"{flag}/--no-{option.name}"], default=None, help=sentence)
+    if option.nargs == "+":
+        shown = f"{sentence}  [default: {' '.join(option.default)}]"
+        return click.Option([option.name, flag], multiple=True, metavar="NAME...", help=shown)
+    metavar = "|".join(option.choices) or METAVARS[option.type]
+    shown = sentence if option.default is None else f"{sentence}  [default: {_shown(option.default)}]"
+    if option.const is None:
+        return click.Option([option.name, flag], metavar=metavar, help=shown)
+    return click.Option(
+        [option.name, flag],
+        is_flag=False,
+        flag_value=str(option.const),
+        default=None,
+        metavar=f"[{metavar}]",
+        help=shown,
+    )
+
+
+def _block_option(block: str, field: dataclasses.Field[Any]) -> click.Option:
+    choices = field.metadata.get("choices", ())
+    metavar = "|".join(choices) or "VALUE"
+    shown = f"[default: {_shown(field.default)}]"
+    return click.Option([f"{block}__{field.name}", f"--{block}.{field.name}"], metavar=metavar, help=shown)
+
+
+def _shown(default: Any) -> str:
+    if default is None:
+        return "null"
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def spread(args: Iterable[str]) -> list[str]:
+    """Rewrite what click does not know.
+
+    ``--monitor_metrics A B`` becomes ``--monitor_metrics A --monitor_metrics B``; ``--network_config.KEY VALUE`` and
+    ``--network_config.KEY=VALUE`` become ``--network_config KEY VALUE``.
+    """
+    result: list[str] = []
+    listing: str | None = None
+    for arg in args:
+        name, dot, rest = arg.partition(".")
+        if listing and not arg.startswith("-"):
+            # The first value stands behind the option itself already.
+            result += [arg] if result[-1] == listing else [listing, arg]
+            continue
+        listing = arg if arg in LISTS else None
+        if dot and name.removeprefix("--") in MAPPINGS and arg.startswith("--"):
+            key, equals, value = rest.partition("=")
+            result += [name, key, value] if equals else [name, key]
+        else:
+            result.append(arg)
+    return result
+
+
+def overrides_from(flags: dict[str, Any]) -> dict[str, Any]:
+    """What was given on the command line, as ``load_config`` takes it; options that were not given are left out."""
+    optional = {option.name for option in SCHEMA if option.default is None or option.name in NULLABLE}
+    overrides: dict[str, Any] = {}
+    for name, value in flags.items():
+        if name in MAPPINGS:
+            overrides |= {f"{name}.{key}": text for key, text in value}
+        elif value is None or value == ():
+            continue
+        elif name in optional and isinstance(value, str) and value.lower() in NULL:
+            overrides[name] = None
+        else:
+            overrides[name.replace("__", ".")] = list(value) if isinstance(value, tuple) else value
+    return overrides

@@ -1,0 +1,44 @@
+"""``plant list``: what a configuration can name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from plant_plugin import registry
+from plant_plugin.config_yaml import packaged_configs
+
+CONFIGURATIONS = "configurations"
+
+
+@click.command("list")
+@click.argument("kind", required=False, type=click.Choice([*registry.KINDS, CONFIGURATIONS]))
+def list_entries(kind: str | None) -> None:
+    """Show networks, strategies, losses, readers, metrics, linear techniques and packaged configurations."""
+    shown = [kind] if kind else [*registry.KINDS, CONFIGURATIONS]
+    for heading in shown:
+        rows = _configurations() if heading == CONFIGURATIONS else _entries(heading)
+        click.secho(f"{heading}", bold=True)
+        width = max((len(name) for name, _ in rows), default=0)
+        for name, text in rows:
+            click.echo(f"  {name:<{width}}  {text}")
+        if heading != shown[-1]:
+            click.echo()
+
+
+def _entries(kind: str) -> list[tuple[str, str]]:
+    return [
+        (name, entry.summary + (f" [needs the extra {entry.needs}]" if entry.needs else ""))
+        for name, entry in registry.entries(kind).items()
+    ]
+
+
+def _configurations() -> list[tuple[str, str]]:
+    return [(f"{name}.yml", _first_comment(path)) for name, path in packaged_configs().items()]
+
+
+def _first_comment(path: Path) -> str:
+    """The first line of the file that says something besides the command to run."""
+    comments = [line.lstrip("# ").strip() for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "#"]
+    return next((comment for comment in comments if comment and "--config" not in comment), "")

@@ -1,0 +1,79 @@
+"""``plant relevance``: the tokens that tell most about a label."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from plant_plugin.commands.flags import ConfigCommand, overrides_from
+from plant_plugin.errors import DataError
+
+
+@click.command(cls=ConfigCommand, context_settings={"max_content_width": 120})
+@click.argument("config")
+@click.option("--label", required=True, help="The label as the data files write it.")
+@click.option("--top", default=20, show_default=True, type=click.IntRange(min=1), help="Tokens to show.")
+def relevance(config: str, label: str, top: int, **flags: Any) -> None:
+    """Print the tokens of CONFIG's training split that carry the most information about a label.
+
+    MIG is the mutual information of "has the label" and "holds the token", in nats; relevance is what stage 1 ranks
+    by, after the configuration's measure and normalisation.
+    """
+    from plant_plugin.config import load_config
+    from plant_plugin.data.documents import load_corpus
+    from plant_plugin.data.tokens import build_tokens, encode_cached
+    from plant_plugin.registry import suggestion
+    from plant_plugin.relevance import compute_relevance
+
+    settings = load_config(config, overrides_from(flags))
+    corpus = load_corpus(settings)
+    if label not in corpus.label_names:
+        near = suggestion(label, corpus.label_names[:10_000])
+        fix = near if near.startswith("did you mean") else "take a label of the training file"
+        raise DataError(f"no training document has the label {label!r}", where="--label", fix=fix)
+    tokens = build_tokens(settings, corpus.train.texts)
+    arrays = encode_cached(tokens, corpus.train, settings.max_seq_length, settings.cache_dir)
+    column = corpus.label_names.index(label)
+    labels = corpus.label_matrix(corpus.train)[:, [column]]
+    row = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, settings.relevance).matrix
+    best = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))[:top]
+    has_label = set(labels.indices.tolist()) if labels.format == "csc" else set(labels.nonzero()[0].tolist())
+    counts = {token: [0, 0] for _, token in best}
+    for document in range(len(arrays)):
+        present = arrays.ids[arrays.offsets[document] : arrays.offsets[document + 1]].tolist()
+        for token in counts.keys() & set(present):
+            counts[token][0] += 1
+            counts[token][1] += document in has_label
+    click.echo(f"{label}: {len(has_label):,} of {len(arrays):,} training documents")
+    click.echo(f"{'token':<24} {'MIG (nats)':>10} {'relevance':>9} {'documents':>9} {'with label':>10}")
+    for value, token in best:
+        holding, both = counts[token]
+        information = mutual_information(both, len(has_label), holding, len(arrays))
+        click.echo(f"{tokens.token(token):<24} {information:>10.5f} {value:>9.4f} {holding:>9,} {both:>10,}")
+
+
+def mutual_information(both: int, with_label: int, with_token: int, total: int) -> float:
+    """Mutual information, in nats, of two yes-or-no properties of documents.
+
+    Args:
+        both: Documents with the label that hold the token.
+        with_label: Documents with the label.
+        with_token: Documents that hold the token.
+        total: All documents.
+
+    Returns:
+        Σ P(x,y)·ln(P(x,y) / (P(x)·P(y))) over the four cells; a zero cell adds 0.
+    """
+    cells = (
+        (both, with_label, with_token),
+        (with_label - both, with_label, total - with_token),
+        (with_token - both, total - with_label, with_token),
+        (total - with_label - with_token + both, total - with_label, total - with_token),
+    )
+    return sum(
+        count / total * math.log(count * total / (label_margin * token_margin))
+        for count, label_margin, token_margin in cells
+        if count
+    )
