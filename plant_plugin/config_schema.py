@@ -60,7 +60,7 @@ _GENERAL = _group(
     ("seed", int, None, "Makes a run repeatable; without it every run differs."),
     ("linear", bool, False, "Train one of LibMultiLabel's linear models instead of a network.", _FLAG),
     ("cpu", bool, False, "Stay on the processor even where a GPU is present.", _FLAG),
-    ("silent", bool, False, "Print nothing but errors and results.", _FLAG),
+    ("silent", bool, False, "Print nothing but errors.", _FLAG),
     ("data_workers", int, 4, "Processes that prepare batches."),
     ("embed_cache_dir", str, None, "Where downloaded word vectors are kept between runs."),
     ("eval", bool, False, "Do not train; test the model of checkpoint_path.", _FLAG),
