@@ -67,7 +67,6 @@ def baseline(settings_for: Callable[..., dict[str, Any]], tmp_path: Path) -> Cal
 
     def run(**changes: Any) -> Outcome:
         from plant_plugin.config import load_config
-
         from plant_plugin.host import run_baseline
         from plant_plugin.run import Run
 
