@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,18 @@ def test_doctor_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch)
     assert "pip install 'plant-plugin[llm]'" in outcome.output
     assert "pip install --no-build-isolation" in outcome.output
     assert "tomli" not in outcome.output
+
+
+def test_doctor_survives_what_it_looks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None in sys.modules makes an import fail as if the package were not there."""
+    for absent in ("packaging", "packaging.requirements", "psutil"):
+        monkeypatch.setitem(sys.modules, absent, None)
+    monkeypatch.setattr(metadata, "requires", lambda name: ["click<1", "psutil>=5", "no-such-package-of-anybody[a]>=1"])
+    outcome = invoke("doctor")
+    assert outcome.exit_code == 1
+    assert f"ok click           {metadata.version('click')}" in outcome.output
+    assert "no-such-package-of-anybody not installed" in outcome.output
+    assert "unknown: psutil is not installed" in outcome.output
 
 
 def test_doctor_in_a_folder_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,22 +62,24 @@ def _requirements() -> list[str]:
 
 def _package(requirement: str) -> bool:
     """Show one package; False when it is missing or outside the range."""
-    from packaging.requirements import Requirement
-
-    wanted = Requirement(requirement)
-    if wanted.marker is not None and not wanted.marker.evaluate():
-        return True
+    name = re.split(r"[\s<>=!~\[(;]", requirement, maxsplit=1)[0]
     try:
-        version = metadata.version(wanted.name)
+        from packaging.requirements import Requirement
+    except ModuleNotFoundError:  # what is missing may be this; then ranges cannot be compared
+        specifier = None
+    else:
+        wanted = Requirement(requirement)
+        if wanted.marker is not None and not wanted.marker.evaluate():
+            return True
+        specifier = wanted.specifier
+    fix = f"pip install '{requirement}'"
+    try:
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return _row(False, wanted.name, "not installed", f"pip install '{requirement}'")
-    good = wanted.specifier.contains(version, prereleases=True)
-    return _row(
-        good,
-        wanted.name,
-        version if good else f"{version}, but {wanted.specifier} is needed",
-        f"pip install '{requirement}'",
-    )
+        return _row(False, name, "not installed", fix)
+    if specifier is not None and not specifier.contains(version, prereleases=True):
+        return _row(False, name, f"{version}, but {specifier} is needed", fix)
+    return _row(True, name, version, fix)
 
 
 def _gpu() -> str:
@@ -115,8 +117,10 @@ def processor_features(path: Path) -> list[str]:
 
 
 def _memory() -> str:
-    import psutil
-
+    try:
+        import psutil
+    except ModuleNotFoundError:
+        return "unknown: psutil is not installed"
     memory = psutil.virtual_memory()
     return f"{memory.available / GIB:.1f} GiB free of {memory.total / GIB:.1f}"
 
