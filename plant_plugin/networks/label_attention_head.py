@@ -137,28 +137,35 @@ class LabelAttentionHead(nn.Module):
         return (attention * contributions).sum(dim=(1, 3)) + bias
 
     def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Mean over heads of the scores before the softmax, for chosen labels; padding is not masked.
+        """What the network itself scores, without the prior: mean over heads of q·k/√D, for chosen labels.
+
+        Stage 1 trains these. Trained together with the prior it could only lose: the prior alone ranks the tokens by
+        their relevance from the first step (nDCG 1), and the network's part would add noise to it.
 
         Args:
             hidden: The encoder's states.
             labels: (B, M) label ids, each document its own.
 
         Returns:
-            (B, M, T) scores.
+            (B, M, T) scores; padding is not masked.
         """
         queries = self._queries()[labels].flatten(2)  # (B, M, H): the mean over heads is one product over all of H
-        scores = queries @ self._keys(hidden).flatten(2).transpose(1, 2) / self.num_heads
-        strength = self._strength(labels)
-        return _add_prior(scores[:, None], hidden, labels, None if strength is None else strength.mean(-1, True))[:, 0]
+        return queries @ self._keys(hidden).flatten(2).transpose(1, 2) / self.num_heads
 
-    def attention(self, hidden: Hidden, labels: Tensor) -> Tensor:
+    def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = True) -> Tensor:
         """Attention S for chosen labels: softmax over tokens, averaged over heads.
+
+        Args:
+            hidden: The encoder's states.
+            labels: (B, M) label ids, each document its own.
+            with_prior: False for what the network itself attends to.
 
         Returns:
             (B, M, T), each row sums to 1 over real tokens.
         """
         scores = torch.einsum("bmad,btad->bamt", self._queries()[labels], self._keys(hidden))
-        scores = _add_prior(scores, hidden, labels, self._strength(labels))
+        if with_prior:
+            scores = _add_prior(scores, hidden, labels, self._strength(labels))
         return scores.masked_fill(~hidden.mask[:, None, None, :], float("-inf")).softmax(dim=-1).mean(dim=1)
 
     def _split(self, states: Tensor) -> Tensor:

@@ -51,9 +51,16 @@ class Prepared:
         return len(self.corpus.label_names)
 
     @property
-    def train_counts(self) -> npt.NDArray[np.int64]:
-        """Training documents of each label, (L,)."""
+    def train_counts(self) -> npt.NDArray[np.int64] | None:
+        """Training documents of each label, (L,); None where only a test file was read."""
+        if "train" not in self.arrays:
+            return None
         return np.bincount(self.labels["train"].indices, minlength=self.num_labels).astype(np.int64)
+
+    @property
+    def num_train(self) -> int | None:
+        """Training documents; None where only a test file was read."""
+        return len(self.arrays["train"]) if "train" in self.arrays else None
 
     def split(self, name: str, batch_size: int, *, shuffle: bool = False, seed: int = 0) -> Batches:
         """Batches of a split."""
@@ -70,7 +77,7 @@ class Prepared:
             self.num_labels,
             metrics=metrics,
             train_label_counts=self.train_counts,
-            num_train=len(self.arrays["train"]),
+            num_train=self.num_train,
             thresholds={"0.5": logit(config.metric_threshold)},
             propensity=(config.propensity_a, config.propensity_b),
         )

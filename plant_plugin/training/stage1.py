@@ -101,8 +101,12 @@ def attention_loss(network: PLANT, hidden: Any, labels: Tensor, relevance: Tenso
     """The configured loss (B, M) of the attention for chosen labels."""
     head = network.head
     if options.loss == "mse":
-        return distribution_mse_loss(head.attention(hidden, labels), relevance, hidden.mask)
-    scores = head.attention(hidden, labels) if options.score == "probability" else head.scores(hidden, labels)
+        return distribution_mse_loss(head.attention(hidden, labels, with_prior=False), relevance, hidden.mask)
+    scores = (
+        head.attention(hidden, labels, with_prior=False)
+        if options.score == "probability"
+        else head.scores(hidden, labels)
+    )
     return lambda_rank_loss(
         scores.float(), relevance, hidden.mask, k=options.k, sigma=options.sigma, pairs=options.pairs
     )

@@ -174,14 +174,13 @@ def _scored(network: PLANT, prepared: Prepared, config: Config) -> Scored:
     def validation() -> Iterator[tuple[Scores, Any]]:
         return ((logits, truth) for logits, truth, _ in score_batches(network, prepared, config, "val"))
 
-    trained = "train" in prepared.arrays
     return Scored(
         model=config.model_name,
         strategy=config.strategy,
         device=device_name(device_of(config)),
         labels=prepared.corpus.label_names,
-        train_counts=prepared.train_counts if trained else None,
-        num_train=len(prepared.arrays["train"]) if trained else None,
+        train_counts=prepared.train_counts,
+        num_train=prepared.num_train,
         validation=validation if "val" in prepared.arrays else None,
         test=(lambda: _tested(network, prepared, config)) if "test" in prepared.arrays else None,
         hashes=prepared.hashes,

@@ -1,0 +1,81 @@
+"""The blocked label attention against the plain one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from plant_plugin.kernels import label_attention
+from plant_plugin.kernels.label_attention import PriorLookup, label_attention_logits, label_attention_reference
+
+
+def case(batch: int = 3, positions: int = 6, heads: int = 2, width: int = 3, labels: int = 7, types: int = 5) -> tuple:
+    torch.manual_seed(0)
+    queries = torch.randn(labels, heads, width, dtype=torch.float64, requires_grad=True)
+    keys = torch.randn(batch, positions, heads, width, dtype=torch.float64, requires_grad=True)
+    values = torch.randn(batch, positions, heads, width, dtype=torch.float64, requires_grad=True)
+    outputs = torch.randn(labels, heads, width, dtype=torch.float64, requires_grad=True)
+    strength = torch.randn(labels, heads, dtype=torch.float64, requires_grad=True)
+    lengths = torch.tensor([positions, 1, positions - 2])[:batch]
+    mask = torch.arange(positions) < lengths[:, None]
+    prior = PriorLookup(torch.rand(labels, types, dtype=torch.float64), torch.randint(0, types, (batch, positions)))
+    return queries, keys, values, outputs, mask, prior, strength
+
+
+@pytest.mark.parametrize("planted", [False, True])
+@pytest.mark.parametrize("block_elements", [1, 40, 10**6])
+@pytest.mark.parametrize("chunk_positions", [1, 10**6])
+def test_equals_the_reference(
+    planted: bool, block_elements: int, chunk_positions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(label_attention, "CHUNK_POSITIONS", chunk_positions)
+    *operands, prior, strength = case()
+    if not planted:
+        prior = strength = None
+    expected = label_attention_reference(*operands, prior, strength)
+    found = label_attention_logits(*operands, prior, strength, block_elements=block_elements)
+    torch.testing.assert_close(found, expected)
+
+
+def test_gradients_of_every_operand() -> None:
+    queries, keys, values, outputs, mask, prior, strength = case()
+
+    def run(*free: torch.Tensor) -> torch.Tensor:
+        queries, keys, values, outputs, strength = free
+        return label_attention_logits(queries, keys, values, outputs, mask, prior, strength, block_elements=40)
+
+    assert torch.autograd.gradcheck(run, (queries, keys, values, outputs, strength))
+
+
+def test_gradients_without_a_prior() -> None:
+    queries, keys, values, outputs, mask, _, _ = case()
+    assert torch.autograd.gradcheck(
+        lambda *free: label_attention_logits(*free, mask, block_elements=40), (queries, keys, values, outputs)
+    )
+
+
+def test_padding_changes_nothing() -> None:
+    queries, keys, values, outputs, mask, prior, strength = case()
+    longer = torch.nn.functional.pad(mask, (0, 4))
+    index = torch.nn.functional.pad(prior.index, (0, 4))
+    wide = [torch.nn.functional.pad(states, (0, 0, 0, 0, 0, 4), value=9.0) for states in (keys, values)]
+    found = label_attention_logits(queries, *wide, outputs, longer, PriorLookup(prior.table, index), strength)
+    torch.testing.assert_close(found, label_attention_logits(queries, keys, values, outputs, mask, prior, strength))
+
+
+def test_narrow_products_stay_close_and_the_result_wide() -> None:
+    *operands, prior, strength = (
+        part.detach().float() if torch.is_tensor(part) and part.is_floating_point() else part for part in case()
+    )
+    prior = PriorLookup(prior.table.float(), prior.index)
+    wide = label_attention_logits(*operands, prior, strength)
+    narrow = label_attention_logits(*operands, prior, strength, product_dtype=torch.bfloat16)
+    assert narrow.dtype == torch.float32
+    torch.testing.assert_close(narrow, wide, atol=0.15, rtol=0.05)
+    assert not torch.equal(narrow, wide)
+
+
+def test_a_prior_without_strength_is_refused() -> None:
+    *operands, prior, _ = case()
+    with pytest.raises(ValueError, match="strength"):
+        label_attention_logits(*operands, prior)

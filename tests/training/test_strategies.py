@@ -1,0 +1,247 @@
+"""Both strategies from files to result.json."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from plant_plugin.config import Config
+from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
+from plant_plugin.run import Run, run
+from plant_plugin.training import stage2
+from plant_plugin.training.checkpoints import load_model
+from plant_plugin.training.prepare import prepare
+from plant_plugin.training.strategies import build_network
+
+Made = Callable[..., Config]
+
+
+def read(path: str | Path) -> Any:
+    return json.loads(Path(path).read_text())
+
+
+def test_plant_learns_writes_everything_and_the_checkpoint_gives_the_same_numbers(made: Made) -> None:
+    config = made(save_k_predictions=3)
+    result = run(config)
+    folder = Path(config.checkpoint_dir)
+    assert result["metrics"]["P@1"] > 0.8
+    assert result["strategy"] == "plant"
+    assert result == read(folder / "result.json")
+    assert {"read", "tokens", "relevance", "stage1", "stage2", "test", "total"} <= set(result["time_s"])
+    logs = read(config.log_path)
+    assert len(logs["val"]) == 3
+    assert logs["test"][0]["P@1"] == pytest.approx(result["metrics"]["P@1"])
+    assert set(logs["val"][0]) == {"P@1", "nDCG@5", "Macro-F1", "Loss"}
+    lines = Path(config.predict_out_path).read_text().splitlines()
+    assert len(lines) == 40
+    assert all(len(line.split()) == 3 and ":" in line for line in lines)
+    first = [float(pair.rsplit(":", 1)[1]) for pair in lines[0].split()]
+    assert first == sorted(first, reverse=True)
+
+    again = run(made(eval=True, checkpoint_path=str(folder), result_dir=str(folder.parent / "again")))
+    for name, value in result["metrics"].items():
+        assert again["metrics"][name] == pytest.approx(value, abs=1e-6), name
+    assert again["thresholds"] == result["thresholds"]
+    leftovers = [path.name for path in folder.iterdir() if path.name.startswith((".", "stage"))]
+    assert leftovers == []
+
+
+def test_predictions_are_in_the_order_of_the_file(made: Made) -> None:
+    config = made(save_k_predictions=1)
+    run(config)
+    predicted = [line.split(":")[0] for line in Path(config.predict_out_path).read_text().splitlines()]
+    true = [line.split("\t")[0].split() for line in Path(config.test_file).read_text().splitlines()]
+    assert np.mean([label in labels for label, labels in zip(predicted, true, strict=True)]) > 0.8
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_seed_others(made: Made, tmp_path: Path) -> None:
+    one, two, other = (
+        run(made(strategy="end_to_end", seed=seed, result_dir=str(tmp_path / name)))
+        for seed, name in ((3, "a"), (3, "b"), (4, "c"))
+    )
+    assert one["metrics"] == two["metrics"]
+    assert one["metrics"] != other["metrics"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"stage1__loss": "mse"},
+        {"stage1__score": "probability"},
+        {"stage1__pairs": "top_vs_all"},
+        {"stage1__labels": "all"},
+        {"stage1__labels": "positive"},
+        {"relevance__measure": "term_frequency"},
+        {"relevance__association": "any"},
+        {"relevance__normalize": "entropy"},
+        {"network_config__planted_prior": "none"},
+        {"stage2__loss": "bce", "stage2__label_smoothing": 0},
+        {"stage2__hard_negatives": None},
+        {"stage2__hard_negatives": 100},
+        {"stage2__reduction": "labels"},
+        {"stage2__schedule": "constant", "stage2__warmup": 0.2, "stage2__accumulate": 2, "stage2__clip_norm": None},
+        {"network_config__encoder": "bigru", "optimizer": "adamw", "stage2__encoder_learning_rate": 0.001},
+        {"network_config__encoder": "bilstm", "optimizer": "sgd"},
+        {"precision": "bf16"},
+        {"val_metric": "Loss"},
+    ],
+    ids=str,
+)
+def test_every_ablation_is_one_key_and_runs(made: Made, changes: dict[str, Any]) -> None:
+    short = {"stage1__epochs": 1, "stage2__epochs": 1, "limit_train_batches": 0.5}
+    result = run(made(**short, **changes))
+    assert 0 <= result["metrics"]["P@1"] <= 1
+    assert result["counts"]["documents"] == 40
+
+
+def test_relevance_and_vocabulary_come_from_training_only(made: Made, tmp_path: Path) -> None:
+    config = made()
+    before = prepare(config, Run(tmp_path / "one", silent=True))
+    build_network(before, config, Run(tmp_path / "one", silent=True), planted=True)
+    for name in ("valid", "test"):
+        path = tmp_path / f"{name}.txt"
+        path.write_text("".join(line.replace("filler", "sign0x other") for line in path.read_text().splitlines(True)))
+    after = prepare(config, Run(tmp_path / "two", silent=True))
+    build_network(after, config, Run(tmp_path / "two", silent=True), planted=True)
+    assert before.tokens.hash() == after.tokens.hash()
+    assert before.relevance is not None
+    assert after.relevance is not None
+    assert (before.relevance.matrix != after.relevance.matrix).nnz == 0
+
+
+def test_stage2_loss_over_selected_labels_equals_the_dense_way(made: Made, tmp_path: Path) -> None:
+    config = made()
+    record = Run(tmp_path / "run", silent=True)
+    prepared = prepare(config, record)
+    network = build_network(prepared, config, record, planted=False).eval()  # without dropout
+    batch = next(iter(prepared.split("train", 8)))
+    module = stage2.Stage2(network, config.stage2, config, prepared.split("train", 8), None)
+    positives = stage2.positives_of(batch, prepared.num_labels)
+    loss = module._loss(network.encode(batch), positives)
+    gradients = torch.autograd.grad(loss, list(network.parameters()))
+
+    logits = network(batch)["logits"]
+    total = torch.zeros(())
+    for document in range(8):
+        order = logits[document].argsort(descending=True).tolist()
+        chosen = [label for label in order if not positives[document, label]][:5]
+        chosen += torch.nonzero(positives[document]).flatten().tolist()
+        target = positives[document, chosen].float()
+        total = total + stage2.registry.get("losses", "focal").load()(logits[document, chosen], target).mean() / 8
+    torch.testing.assert_close(loss, total)
+    for one, other in zip(gradients, torch.autograd.grad(total, list(network.parameters())), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-4)
+
+
+def test_interrupted_after_an_epoch_resumes_to_the_same_numbers(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run(made(result_dir=str(tmp_path / "whole")))
+    step = stage2.Stage2.training_step
+
+    def stop(self: Any, batch: Any, batch_idx: int) -> Any:
+        if self.current_epoch == 1 and batch_idx == 2:
+            raise KeyboardInterrupt
+        return step(self, batch, batch_idx)
+
+    monkeypatch.setattr(stage2.Stage2, "training_step", stop)
+    config = made(result_dir=str(tmp_path / "cut"))
+    with pytest.raises(Interrupted, match="--resume") as stopped:
+        run(config)
+    assert stopped.value.exit_code == 130
+    monkeypatch.undo()
+    resumed = run(made(resume=str(config.checkpoint_dir)))
+    for name, value in whole["metrics"].items():
+        assert resumed["metrics"][name] == pytest.approx(value, abs=1e-6), name
+
+
+def test_resuming_with_another_configuration_is_refused(made: Made, tmp_path: Path) -> None:
+    config = made()
+    run(config)
+    with pytest.raises(CheckpointError, match="configuration"):
+        run(made(resume=str(config.checkpoint_dir), learning_rate=0.5))
+
+
+def test_a_checkpoint_of_other_labels_or_vocabulary_is_refused(made: Made, tmp_path: Path) -> None:
+    config = made()
+    run(config)
+    folder = Path(config.checkpoint_dir)
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    vocabulary = read(other / "vocabulary.json")
+    vocabulary["words"] = vocabulary["words"][::-1]
+    (other / "vocabulary.json").write_text(json.dumps(vocabulary))
+    with pytest.raises(CheckpointError, match="vocabulary"):
+        load_model(other)
+    labels = tmp_path / "labels.txt"
+    labels.write_text("A\nB\n")
+    with pytest.raises(CheckpointError, match="labels"):
+        run(
+            made(
+                eval=True,
+                checkpoint_path=str(folder),
+                label_file=str(labels),
+                monitor_metrics=["P@1"],
+                val_metric="P@1",
+            )
+        )
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "labels.txt", "relevance.npz"])
+def test_a_torn_checkpoint_is_recognised(made: Made, name: str) -> None:
+    config = made(stage1__epochs=1, stage2__epochs=1)
+    run(config)
+    path = Path(config.checkpoint_dir) / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if name != "labels.txt" else b"A\n")
+    with pytest.raises(CheckpointError):
+        load_model(Path(config.checkpoint_dir))
+
+
+def test_k_beyond_the_number_of_labels_is_refused_before_training(made: Made) -> None:
+    with pytest.raises(ConfigError, match="P@13"):
+        run(made(monitor_metrics=["P@13"], val_metric="P@13"))
+
+
+def test_a_document_without_known_tokens_gets_a_prediction(made: Made, tmp_path: Path) -> None:
+    config = made(min_vocab_freq=2)
+    with open(tmp_path / "test.txt", "a") as stream:
+        stream.write("L1\tneverseenbefore\nL2\t 123 \n")
+    result = run(config)
+    assert result["counts"]["documents"] == 42
+    assert all(np.isfinite(value) for value in result["metrics"].values() if value is not None)
+
+
+def test_hugging_face_encoder_end_to_end(made: Made, tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    tokenizer.train([str(tmp_path / "train.txt")], trainers.WordPieceTrainer(vocab_size=120, special_tokens=special))
+    folder = tmp_path / "bert"
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+    ).save_pretrained(folder)
+    torch.manual_seed(0)
+    BertModel(
+        BertConfig(
+            vocab_size=120, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+            max_position_embeddings=32,
+        )
+    ).save_pretrained(folder)  # fmt: skip
+    network = {"lm_weight": str(folder), "lm_window": 16, "num_heads": 2, "pool_size": 8, "planted_prior": "additive"}
+    config = made(network_config=network, max_seq_length=64)
+    result = run(config)
+    files = {"training_file": None, "val_file": None, "val_size": 0}
+    again = run(
+        made(eval=True, checkpoint_path=str(config.checkpoint_dir), network_config=network, max_seq_length=64, **files)
+    )
+    assert again["metrics"]["P@1"] == pytest.approx(result["metrics"]["P@1"])
