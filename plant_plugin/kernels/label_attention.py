@@ -35,11 +35,11 @@ class PriorLookup(NamedTuple):
 
     Attributes:
         table: (L, U) relevance r of each label for each distinct token type of the batch.
-        index: (B, T) int64, the column of ``table`` that belongs to each position.
+        columns: (B, T) int64, the column of ``table`` that belongs to each position.
     """
 
     table: Tensor
-    index: Tensor
+    columns: Tensor
 
 
 def label_attention_reference(
@@ -67,7 +67,7 @@ def label_attention_reference(
     """
     scores = torch.einsum("lad,btad->balt", queries, keys)
     if prior is not None and strength is not None:
-        relevance = prior.table[:, prior.index]  # (L, B, T)
+        relevance = prior.table[:, prior.columns]  # (L, B, T)
         scores = scores + torch.einsum("la,lbt->balt", strength, relevance.to(scores.dtype))
     scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
     attention = scores.softmax(dim=-1)
@@ -124,7 +124,7 @@ def label_attention_logits(
                 weight,
                 bias,
                 None if prior is None else prior.table,
-                None if prior is None else prior.index[part].reshape(-1),
+                None if prior is None else prior.columns[part].reshape(-1),
                 product_dtype or queries.dtype,
                 block_elements,
             )
@@ -178,7 +178,7 @@ class _Operands(NamedTuple):
     strength: Tensor | None  # (A, L)
     bias: Tensor  # (B, T): 0 or −∞
     table: Tensor | None  # (L, U)
-    index: Tensor | None  # (B·T,)
+    columns: Tensor | None  # (B·T,)
     dtype: torch.dtype
     block_elements: int
 
@@ -191,11 +191,11 @@ def _score_block(operands: _Operands, blocks: _Blocks, start: int, end: int) -> 
         scores, contributions = torch.empty_like(scores), torch.empty_like(contributions)
     blocks.multiply(operands.queries[:, start:end], operands.keys, scores)
     relevance = None
-    if operands.table is not None and operands.index is not None and operands.strength is not None:
+    if operands.table is not None and operands.columns is not None and operands.strength is not None:
         if blocks.prior is None:
             raise RuntimeError("no buffer for the prior")
         relevance = blocks.prior[:count]
-        torch.index_select(operands.table[start:end], 1, operands.index, out=relevance)
+        torch.index_select(operands.table[start:end], 1, operands.columns, out=relevance)
         scores.addcmul_(operands.strength[:, start:end, None], relevance)
     blocks.multiply(operands.outputs[:, start:end], operands.values, contributions)
     shape = (scores.shape[0], count, blocks.batch, blocks.positions)
@@ -225,7 +225,7 @@ class _LabelAttention(torch.autograd.Function):
             attended[:, start:end] = contributions.mul_(weights).sum(dim=-1) / total
             normaliser[:, start:end] = highest.squeeze(-1) + total.log()
         tensors = (operands.queries, operands.keys, operands.values, operands.outputs, operands.strength)
-        ctx.save_for_backward(*tensors, operands.bias, operands.table, operands.index, attended, normaliser)
+        ctx.save_for_backward(*tensors, operands.bias, operands.table, operands.columns, attended, normaliser)
         ctx.dtype, ctx.block_elements = operands.dtype, operands.block_elements
         return attended.sum(dim=0).t().contiguous()  # (B, L)
 

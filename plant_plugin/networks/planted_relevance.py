@@ -29,7 +29,7 @@ class PlantedRelevance:
             dtype: Type of the table.
 
         Returns:
-            ``table`` (L, U) on the device of ``text`` and ``index`` (B, T) into its columns.
+            ``table`` (L, U) on the device of ``text`` and ``columns`` (B, T) into its columns.
         """
         types, index = torch.unique(text, return_inverse=True)
         rows = self._by_token[types.cpu().numpy()]
@@ -42,11 +42,11 @@ def selected_relevance(prior: PriorLookup, labels: Tensor) -> Tensor:
     """Relevance of chosen labels at every position.
 
     Args:
-        prior: ``table`` (L, U), ``index`` (B, T).
+        prior: ``table`` (L, U), ``columns`` (B, T).
         labels: (B, M) label ids, each document its own.
 
     Returns:
         (B, M, T).
     """
-    picked = [prior.table[chosen][:, columns] for chosen, columns in zip(labels, prior.index, strict=True)]
+    picked = [prior.table[chosen][:, columns] for chosen, columns in zip(labels, prior.columns, strict=True)]
     return torch.stack(picked)

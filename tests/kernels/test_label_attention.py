@@ -57,7 +57,7 @@ def test_gradients_without_a_prior() -> None:
 def test_padding_changes_nothing() -> None:
     queries, keys, values, outputs, mask, prior, strength = case()
     longer = torch.nn.functional.pad(mask, (0, 4))
-    index = torch.nn.functional.pad(prior.index, (0, 4))
+    index = torch.nn.functional.pad(prior.columns, (0, 4))
     wide = [torch.nn.functional.pad(states, (0, 0, 0, 0, 0, 4), value=9.0) for states in (keys, values)]
     found = label_attention_logits(queries, *wide, outputs, longer, PriorLookup(prior.table, index), strength)
     torch.testing.assert_close(found, label_attention_logits(queries, keys, values, outputs, mask, prior, strength))
@@ -67,7 +67,7 @@ def test_narrow_products_stay_close_and_the_result_wide() -> None:
     *operands, prior, strength = (
         part.detach().float() if torch.is_tensor(part) and part.is_floating_point() else part for part in case()
     )
-    prior = PriorLookup(prior.table.float(), prior.index)
+    prior = PriorLookup(prior.table.float(), prior.columns)
     wide = label_attention_logits(*operands, prior, strength)
     narrow = label_attention_logits(*operands, prior, strength, product_dtype=torch.bfloat16)
     assert narrow.dtype == torch.float32

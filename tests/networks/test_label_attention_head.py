@@ -69,7 +69,7 @@ def test_the_prior_draws_attention_to_relevant_tokens() -> None:
         flat = head.attention(hidden, labels)
         head.prior_strength.fill_(50.0)
         planted = head.attention(hidden, labels)
-    best = hidden.prior.table[:, hidden.prior.index[0]].argmax(-1)  # (L,) for document 0
+    best = hidden.prior.table[:, hidden.prior.columns[0]].argmax(-1)  # (L,) for document 0
     assert (planted[0].gather(1, best[:, None]) >= flat[0].gather(1, best[:, None])).all()
 
 
