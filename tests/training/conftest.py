@@ -59,6 +59,7 @@ def made(tmp_path: Path) -> Callable[..., Config]:
             "silent": True,
             "result_dir": str(tmp_path / "runs"),
             "cache_dir": str(tmp_path / "cache"),
+            "predict_out_path": str(tmp_path / "predictions.txt"),
         }
         if "network_config" in changes:
             values = {name: value for name, value in values.items() if not name.startswith("network_config.")}
