@@ -237,21 +237,34 @@ def main(checkout: Path, chosen: list[str]) -> None:
             rows.append(f"| {name} | {numbers(sides['main.py'])} | {numbers(sides['plant_plugin'])} | {verdict} |")
             print(rows[-1], flush=True)
     if not chosen:
-        write_table(rows)
+        write_table(rows, checkout)
     sys.exit(0 if equal else 1)
 
 
-def write_table(rows: list[str]) -> None:
+def checked_out(checkout: Path) -> str:
+    """The version that a checkout's setup.cfg names."""
+    lines = (checkout / "setup.cfg").read_text().splitlines()
+    return next(line.partition("=")[2].strip() for line in lines if line.startswith("version"))
+
+
+def write_table(rows: list[str], checkout: Path) -> None:
     packages = ("libmultilabel", "torch", "lightning", "scikit-learn")
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     TABLE.parent.mkdir(parents=True, exist_ok=True)
     TABLE.write_text(
         "# The same numbers as LibMultiLabel's main.py\n\n"
-        "Made by `python benchmarks/experiments/same_as_libmultilabel.py CHECKOUT` (see there): main.py of the "
-        f"checkout and `libmultilabel` of this package, both on {versions}; the same configuration, made-up data and "
-        "seed, on the CPU. `equal` is exact: every logged number of every epoch, every line of the predictions, every "
-        "tensor of the checkpoints (linear models have none), the run folder's name and files (ours has result.json "
-        "besides).\n\n"
+        "Made by `python benchmarks/experiments/same_as_libmultilabel.py CHECKOUT` (see there): main.py of a checkout "
+        f"of LibMultiLabel {checked_out(checkout)} and `libmultilabel` of this package, both on {versions}; the same configuration, made-up "
+        "data and seed, on the CPU. `equal` is exact: every logged number of every epoch, the keys of the logged "
+        "configuration, every line of the predictions, every tensor of the checkpoints (linear models have none), the "
+        "run folder's name and files (ours has result.json besides).\n\n"
+        "- Both sides train linear models in one thread. With one per core, LibMultiLabel's threads share the C "
+        "library's random numbers, and main.py does not repeat its own decision values beyond three digits.\n"
+        "- Both sides run with SciPy taking axis 2 of a column matrix for axis 0, as it once did. Without that, "
+        "main.py stops at `thresholding` with recent SciPy; `libmultilabel` does not need it.\n"
+        "- LibMultiLabel prints AttentionXML's test metrics but does not log them: its validation metrics (both "
+        "levels), predictions and checkpoints are compared.\n"
+        "- XMLCNN is missing: main.py refuses a seed for it.\n\n"
         "| configuration | main.py | plant_plugin | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
