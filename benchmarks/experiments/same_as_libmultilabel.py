@@ -254,8 +254,8 @@ def write_table(rows: list[str], checkout: Path) -> None:
     TABLE.write_text(
         "# The same numbers as LibMultiLabel's main.py\n\n"
         "Made by `python benchmarks/experiments/same_as_libmultilabel.py CHECKOUT` (see there): main.py of a checkout "
-        f"of LibMultiLabel {checked_out(checkout)} and `libmultilabel` of this package, both on {versions}; the same configuration, made-up "
-        "data and seed, on the CPU. `equal` is exact: every logged number of every epoch, the keys of the logged "
+        f"of LibMultiLabel {checked_out(checkout)} and `libmultilabel` of this package, both on {versions}; the "
+        "same configuration, made-up data and seed, on the CPU. `equal` is exact: every logged number of every epoch, the keys of the logged "
         "configuration, every line of the predictions, every tensor of the checkpoints (linear models have none), the "
         "run folder's name and files (ours has result.json besides).\n\n"
         "- Both sides train linear models in one thread. With one per core, LibMultiLabel's threads share the C "
