@@ -18,7 +18,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(STAMP) ## train and test PLANT on made-up discharge summaries (about 3 minutes on 2 cores)
+demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summaries (about 3 minutes on 2 cores)
+	$(BIN)/libmultilabel --config linear_demo.yml
 	$(BIN)/libmultilabel --config plant_demo.yml
 
 test: $(STAMP) ## the unit tests (about 2 minutes on 2 cores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -162,6 +163,7 @@ def make_trainer(module: StageModule, run: Run, monitor: str, stop_on: str) -> L
         stop_on: Validation metric of the early stopping.
     """
     config = module.config
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
     folder = run.folder / module.stage
     keep_last = ModelCheckpoint(dirpath=folder, filename="last", save_top_k=1, enable_version_counter=False)
     callbacks: list[Callback] = [keep_last]
