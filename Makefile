@@ -25,10 +25,11 @@ demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summarie
 test: $(STAMP) ## the unit tests (about 2 minutes on 2 cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
 
-check: $(STAMP) ## lint, format and types
+check: $(STAMP) ## lint, format, types, and whether tables and results agree
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python benchmarks/tables.py --check
 
 format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix .

@@ -87,7 +87,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
     stale = []
-    for folder in sorted(path for path in (HERE / "results").iterdir() if path.is_dir()):
+    for folder in sorted(path for path in (HERE / "results").glob("*") if path.is_dir()):
         path, text = HERE / "tables" / f"{folder.name}.md", table(folder.name, load(folder))
         if not check:
             path.parent.mkdir(exist_ok=True)

@@ -1,0 +1,45 @@
+"""The folder of a run and its clock."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from plant_plugin.errors import PlantError
+from plant_plugin.run import Run
+
+
+def test_a_folder_that_cannot_be_written_is_said_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(PlantError, match="--result_dir"):
+        Run(tmp_path / "file" / "run")
+
+
+def test_phases_add_up_and_have_a_peak(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run", silent=True)
+    for _ in range(2):
+        with run.phase("read"):
+            time.sleep(0.02)
+    with run.phase("fill"):
+        block = bytearray(80 * 2**20)
+    seconds, memory = run.totals()
+    assert seconds["read"] >= 0.04
+    assert seconds["total"] >= seconds["read"] + seconds["fill"]
+    assert memory["fill"] > 0
+    assert memory["total"] >= len(block) / 2**20
+
+
+def test_an_error_inside_a_phase_passes_and_its_time_counts(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run", silent=True)
+    with pytest.raises(KeyError), run.phase("read"):
+        raise KeyError
+    assert "read" in run.time_s
+
+
+def test_silent_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Run(tmp_path / "one", silent=True).log("hello")
+    assert capsys.readouterr() == ("", "")
+    Run(tmp_path / "two").log("hello")
+    assert "hello" in capsys.readouterr().err
