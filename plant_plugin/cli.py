@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from plant_plugin import __version__
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.embeddings import embeddings
+from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.commands.listing import list_entries
 from plant_plugin.commands.relevance import relevance
 from plant_plugin.commands.train import libmultilabel
@@ -15,7 +18,16 @@ from plant_plugin.commands.validate import validate
 __all__ = ["libmultilabel", "plant"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class QuietGroup(click.Group):
+    """A group whose commands end quietly on Ctrl-C."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        with quiet_interrupt():
+            return super().invoke(ctx)
+
+
+@click.group(cls=QuietGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="plant_plugin")
 def plant() -> None:
     """List what there is, check a configuration, look at relevance, prepare word vectors."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.commands.flags import overrides_from, spread
 from plant_plugin.config import Config
 from plant_plugin.config_schema import BLOCKS, MAPPINGS, SCHEMA
-from plant_plugin.errors import PlantError
+from plant_plugin.errors import Interrupted, PlantError
 
 CONFIG = """\
 model_name: PLANT
@@ -186,6 +187,36 @@ def test_errors_of_ours_print_without_traceback(monkeypatch: pytest.MonkeyPatch,
         2,
         "Error: runs: the disk is full\n  How to fix it: make room\n",
     )
+
+
+@pytest.mark.parametrize("by_lightning", [False, True])
+def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, config_file: str, by_lightning: bool) -> None:
+    def run(config: Config) -> dict[str, Any]:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            if by_lightning:
+                sys.exit(1)
+            raise
+
+    monkeypatch.setattr("plant_plugin.run.run", run)
+    outcome = invoke(libmultilabel, "-c", config_file)
+    assert (outcome.exit_code, outcome.output) == (130, "")
+
+
+def test_other_exits_keep_their_code(monkeypatch: pytest.MonkeyPatch, config_file: str) -> None:
+    monkeypatch.setattr("plant_plugin.run.run", lambda config: sys.exit(3))
+    assert invoke(libmultilabel, "-c", config_file).exit_code == 3
+
+
+def test_a_stop_that_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, config_file: str) -> None:
+    def run(config: Config) -> dict[str, Any]:
+        raise Interrupted("interrupted", fix="--resume runs/x")
+
+    monkeypatch.setattr("plant_plugin.run.run", run)
+    outcome = invoke(libmultilabel, "-c", config_file)
+    assert outcome.exit_code == 130
+    assert "--resume runs/x" in outcome.output
 
 
 def test_other_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch, config_file: str) -> None:

@@ -52,6 +52,15 @@ def test_list_everything_with_what_it_needs(monkeypatch: pytest.MonkeyPatch, tmp
     assert "An odd format. [needs the extra llm]" in text
 
 
+def test_packaged_configurations_are_listed_by_what_they_are() -> None:
+    for line in invoke("list", "configurations").output.splitlines()[1:]:
+        name, _, text = line.strip().partition("  ")
+        assert name.endswith(".yml")
+        assert text.strip(), f"{name} has no line that says what it is"
+        assert "plant embeddings" not in text
+        assert "--config" not in text
+
+
 def test_list_of_an_unknown_kind() -> None:
     outcome = invoke("list", "network")
     assert outcome.exit_code == 2
@@ -139,6 +148,15 @@ def test_embeddings_hands_everything_over(monkeypatch: pytest.MonkeyPatch, tmp_p
     outcome = invoke("embeddings", "demo:train", "--out", out, *flags)
     assert seen == [(("demo:train", Path(out), 8, 2, 3, 4), {"allow_bad_lines": True})]
     assert outcome.output == f"embed_file: {out}\nvocab_file: {out}.vocab\n"
+
+
+def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def train_embeddings(*arguments: Any, **keywords: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plant_plugin.data.embeddings.train_embeddings", train_embeddings)
+    outcome = invoke("embeddings", "demo:train", "--out", str(tmp_path / "v.txt"))
+    assert (outcome.exit_code, outcome.output) == (130, "")
 
 
 def test_doctor_in_a_good_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,13 @@ values, so that a flag and a line of YAML are checked by the same code and all m
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
+from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.config_schema import BLOCKS, MAPPINGS, SCHEMA, Option
 from plant_plugin.config_values import NULLABLE
 
@@ -45,6 +47,13 @@ class ConfigCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Bring ``main.py``'s ways of writing lists and blocks into click's, then parse."""
         return super().parse_args(ctx, spread(args))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C ends it quietly."""
+        # torchmetrics 0.10.3, LibMultiLabel's pin; pyproject.toml keeps the setuptools that still has pkg_resources.
+        warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
+        with quiet_interrupt():
+            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """One heading per group of keys."""

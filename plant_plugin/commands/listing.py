@@ -10,6 +10,7 @@ from plant_plugin import registry
 from plant_plugin.config_yaml import packaged_configs
 
 CONFIGURATIONS = "configurations"
+COMMANDS = ("libmultilabel ", "plant ", "first: ")  # how lines in the head of a configuration start that are commands
 
 
 @click.command("list")
@@ -39,6 +40,6 @@ def _configurations() -> list[tuple[str, str]]:
 
 
 def _first_comment(path: Path) -> str:
-    """The first line of the file that says something besides the command to run."""
+    """The first line of the file that says what it is: no command to run, nor the one to run first."""
     comments = [line.lstrip("# ").strip() for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "#"]
-    return next((comment for comment in comments if comment and "--config" not in comment), "")
+    return next((comment for comment in comments if comment and not comment.startswith(COMMANDS)), "")
