@@ -166,7 +166,7 @@ def make_trainer(module: StageModule, run: Run, monitor: str, stop_on: str) -> L
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
     folder = run.folder / module.stage
     keep_last = ModelCheckpoint(dirpath=folder, filename="last", save_top_k=1, enable_version_counter=False)
-    callbacks: list[Callback] = [keep_last]
+    callbacks: list[Callback] = []
     if module.val_batches is not None:
         mode = {name: "min" if name == "Loss" else "max" for name in (monitor, stop_on)}
         callbacks.append(
@@ -176,6 +176,7 @@ def make_trainer(module: StageModule, run: Run, monitor: str, stop_on: str) -> L
             )
         )  # fmt: skip
         callbacks.append(EarlyStopping(stop_on, mode=mode[stop_on], patience=module.schedule.patience, strict=True))
+    callbacks.append(keep_last)  # behind `best`, so that the state to resume from knows this epoch's best score
     if not config.silent:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
     device = device_of(config)

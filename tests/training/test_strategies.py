@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
@@ -25,6 +26,16 @@ Made = Callable[..., Config]
 
 def read(path: str | Path) -> Any:
     return json.loads(Path(path).read_text())
+
+
+def assert_same_weights(one: Path, other: Path) -> None:
+    """Equal but for the last bits: products of the same numbers differ there when their buffers lie elsewhere."""
+    left, right = (load_file(folder / "model.safetensors") for folder in (one, other))
+    assert left.keys() == right.keys()
+    for name, tensor in left.items():
+        torch.testing.assert_close(
+            tensor, right[name], atol=1e-4, rtol=1e-3, msg=lambda text, name=name: f"{name}: {text}"
+        )
 
 
 def test_plant_learns_writes_everything_and_the_checkpoint_gives_the_same_numbers(made: Made) -> None:
@@ -61,13 +72,17 @@ def test_predictions_are_in_the_order_of_the_file(made: Made) -> None:
     assert np.mean([label in labels for label, labels in zip(predicted, true, strict=True)]) > 0.8
 
 
-def test_the_same_seed_gives_the_same_numbers_and_another_seed_others(made: Made, tmp_path: Path) -> None:
-    one, two, other = (
-        run(made(strategy="end_to_end", seed=seed, result_dir=str(tmp_path / name)))
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(made: Made, tmp_path: Path) -> None:
+    configs = [
+        made(strategy="end_to_end", seed=seed, result_dir=str(tmp_path / name))
         for seed, name in ((3, "a"), (3, "b"), (4, "c"))
-    )
-    assert one["metrics"] == two["metrics"]
-    assert one["metrics"] != other["metrics"]
+    ]
+    for config in configs:
+        run(config)
+    one, two, other = (Path(config.checkpoint_dir) for config in configs)
+    assert_same_weights(one, two)
+    with pytest.raises(AssertionError):
+        assert_same_weights(one, other)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +158,8 @@ def test_stage2_loss_over_selected_labels_equals_the_dense_way(made: Made, tmp_p
 def test_interrupted_after_an_epoch_resumes_to_the_same_numbers(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = run(made(result_dir=str(tmp_path / "whole")))
+    uncut = made(result_dir=str(tmp_path / "whole"))
+    run(uncut)
     step = stage2.Stage2.training_step
 
     def stop(self: Any, batch: Any, batch_idx: int) -> Any:
@@ -157,9 +173,8 @@ def test_interrupted_after_an_epoch_resumes_to_the_same_numbers(
         run(config)
     assert stopped.value.exit_code == 130
     monkeypatch.undo()
-    resumed = run(made(resume=str(config.checkpoint_dir)))
-    for name, value in whole["metrics"].items():
-        assert resumed["metrics"][name] == pytest.approx(value, abs=1e-6), name
+    run(made(resume=str(config.checkpoint_dir)))
+    assert_same_weights(Path(uncut.checkpoint_dir), Path(config.checkpoint_dir))
 
 
 def test_resuming_with_another_configuration_is_refused(made: Made, tmp_path: Path) -> None:
