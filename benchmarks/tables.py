@@ -62,7 +62,8 @@ def table(dataset: str, results: dict[str, list[dict[str, Any]]]) -> str:
         metrics = [run["metrics"] for run in runs]
         seconds, memory = [run["time_s"]["total"] for run in runs], [peak(run) for run in runs]
         main.append([
-            system, str(len(runs)), str(runs[0]["counts"]["labels"]), *(cell([found.get(name) for found in metrics]) for name in METRICS),
+            system, str(len(runs)), str(runs[0]["counts"]["labels"]),
+            *(cell([found.get(name) for found in metrics]) for name in METRICS),
             cell(seconds, 1 / 60), cell(memory, 1 / 1024),
         ])  # fmt: skip
         bins.append([system, *(cell([found.get(f"Macro-F1@macro:{name}") for found in metrics]) for name in BINS)])
@@ -73,8 +74,8 @@ def table(dataset: str, results: dict[str, list[dict[str, Any]]]) -> str:
         "Made by `python benchmarks/tables.py` from `benchmarks/results`; do not edit.", "",
         "Test split, percent. Thresholds tuned on validation. Time: whole run in minutes on the machine named in "
         "`benchmarks/README.md`; memory: peak resident GiB. "
-        "L: labels that the system knows; Macro-F1 over all labels is a mean over L, so compare systems of another L by "
-        "Macro-F1-present, whose labels are those of the test split that the system knows.", "",
+        "L: labels that the system knows; Macro-F1 over all labels is a mean over L, so compare systems of another L "
+        "by Macro-F1-present, whose labels are those of the test split that the system knows.", "",
         *rows(["system", "seeds", "L", *METRICS, "minutes", "GiB"], main), "",
         "Macro-F1@macro by number of training documents of a label:", "",
         *rows(["system", *BINS], bins), "",

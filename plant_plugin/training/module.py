@@ -207,6 +207,7 @@ def fit(module: StageModule, trainer: L.Trainer, run: Run) -> None:
         Interrupted: Ctrl-C; says how to resume.
     """
     module.say = run.log
+    module.train()  # pretrained models come in evaluation mode, without dropout, and Lightning leaves them so
     folder = run.folder / module.stage
     last, best = folder / LAST, folder / BEST
     resume_from = str(last) if module.config.resume and last.is_file() else None
