@@ -51,6 +51,16 @@ def load_stage(folder: Path, stage: str, network: PLANT, prepared: Prepared) -> 
     _load_into(network, path)
 
 
+def load_weights(folder: Path, network: PLANT, prepared: Prepared) -> None:
+    """Start from the weights of a model folder.
+
+    Raises:
+        CheckpointError: Torn, of another shape, or trained on another label set or vocabulary.
+    """
+    _check_identity(folder / MODEL, prepared.hashes)
+    _load_into(network, folder / MODEL)
+
+
 def save_model(
     folder: Path, network: PLANT, prepared: Prepared, config: Config, thresholds: Mapping[str, float]
 ) -> None:

@@ -20,7 +20,7 @@ from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.networks.plant import PLANT
 from plant_plugin.report.logs import append_log, write_log_config
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
-from plant_plugin.training.checkpoints import load_model, save_model
+from plant_plugin.training.checkpoints import load_model, load_weights, save_model
 from plant_plugin.training.module import device_of, move
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
 from plant_plugin.training.stage1 import run_stage1
@@ -55,12 +55,14 @@ def end_to_end(config: Config, run: Run) -> dict[str, Any]:
 
 def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
     L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
-    if config.eval or config.checkpoint_path:
+    if config.eval:
         network, prepared, thresholds = _load(config, run)
     else:
         _start(config, run)
         prepared = prepare(config, run)
         network = build_network(prepared, config, run, planted=planted)
+        if config.checkpoint_path:
+            load_weights(_model_folder(config), network, prepared)
         if planted:
             with run.phase("stage1"):
                 run_stage1(network, prepared, config, run)
@@ -114,10 +116,15 @@ def _start(config: Config, run: Run) -> None:
     path.write_text(json.dumps({"config_hash": config.hash()}) + "\n", encoding="utf-8")
 
 
+def _model_folder(config: Config) -> Path:
+    """The folder that ``checkpoint_path`` names, or a file in it names."""
+    path = Path(config.checkpoint_path or config.resume or "")
+    return path.parent if path.is_file() else path
+
+
 def _load(config: Config, run: Run) -> tuple[PLANT, Prepared, dict[str, float]]:
     """A trained model and the data to test it on, under the model's own labels and vocabulary."""
-    folder = Path(config.checkpoint_path or config.resume or "")
-    folder = folder.parent if folder.is_file() else folder
+    folder = _model_folder(config)
     network, tokens, labels, thresholds, content = load_model(folder)
     if config.network_config and dict(config.network_config) != content["network_config"]:
         raise CheckpointError(

@@ -177,6 +177,24 @@ def test_interrupted_after_an_epoch_resumes_to_the_same_numbers(
     assert_same_weights(Path(uncut.checkpoint_dir), Path(config.checkpoint_dir))
 
 
+def test_training_can_start_from_a_checkpoint(made: Made, tmp_path: Path) -> None:
+    config = made()
+    run(config)
+    short = {"stage2__epochs": 1, "limit_train_batches": 1, "strategy": "end_to_end"}
+    cold = run(made(**short, result_dir=str(tmp_path / "cold")))
+    warm = run(made(**short, result_dir=str(tmp_path / "warm"), checkpoint_path=str(config.checkpoint_dir)))
+    assert warm["metrics"]["nDCG@5"] > cold["metrics"]["nDCG@5"] + 0.1
+    with pytest.raises(CheckpointError, match="vocabulary"):
+        run(
+            made(
+                **short,
+                result_dir=str(tmp_path / "other"),
+                checkpoint_path=str(config.checkpoint_dir),
+                min_vocab_freq=9,
+            )
+        )
+
+
 def test_resuming_with_another_configuration_is_refused(made: Made, tmp_path: Path) -> None:
     config = made()
     run(config)
