@@ -190,7 +190,7 @@ def test_training_can_start_from_a_checkpoint(made: Made, tmp_path: Path) -> Non
                 **short,
                 result_dir=str(tmp_path / "other"),
                 checkpoint_path=str(config.checkpoint_dir),
-                min_vocab_freq=9,
+                min_vocab_freq=40,
             )
         )
 
