@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet $(addprefix -c ,$(CONSTRAINTS)) -e '.[dev]'
 	@touch $@
 
-demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summaries (about 3 minutes on 2 cores)
+demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summaries (about a minute on 2 idle cores)
 	$(BIN)/libmultilabel --config linear_demo.yml
 	$(BIN)/libmultilabel --config plant_demo.yml
 
