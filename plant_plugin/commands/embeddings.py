@@ -14,10 +14,16 @@ import click
 @click.option(
     "--min_count", default=3, show_default=True, type=click.IntRange(min=1), help="Documents that must hold a word."
 )
-@click.option("--epochs", default=5, show_default=True, type=click.IntRange(min=1), help="Passes over the text.")
+@click.option(
+    "--epochs",
+    type=click.IntRange(min=1),
+    help="Passes over the text.  [default: until 10 million words are seen, 5 to 50]",
+)
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the training.")
 @click.option("--allow_bad_lines", is_flag=True, help="Leave out lines that are not of the format.")
-def embeddings(train: str, out: Path, dim: int, min_count: int, epochs: int, seed: int, allow_bad_lines: bool) -> None:
+def embeddings(
+    train: str, out: Path, dim: int, min_count: int, epochs: int | None, seed: int, allow_bad_lines: bool
+) -> None:
     """Train word2vec on the training file TRAIN, as LibMultiLabel's embed_file and vocab_file."""
     from plant_plugin.data.embeddings import train_embeddings
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from plant_plugin.data.embeddings import train_embeddings
+from plant_plugin.data.embeddings import passes_for, train_embeddings
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import DataError, MissingExtraError
 
@@ -35,6 +35,18 @@ def test_files_and_determinism(train: Path, tmp_path: Path) -> None:
     assert again.read_bytes() == out.read_bytes()
     other, _ = train_embeddings(train, tmp_path / "other.txt", dim=6, min_count=3, seed=2)
     assert other.read_bytes() != out.read_bytes()
+
+
+@pytest.mark.parametrize(("words", "passes"), [(0, 50), (100_000, 50), (280_000, 36), (2_000_000, 5), (10**9, 5)])
+def test_small_texts_get_more_passes(words: int, passes: int) -> None:
+    assert passes_for(words) == passes
+
+
+def test_passes_can_be_chosen(train: Path, tmp_path: Path) -> None:
+    default, _ = train_embeddings(train, tmp_path / "a.txt", dim=6)
+    one, _ = train_embeddings(train, tmp_path / "b.txt", dim=6, epochs=1)
+    fifty, _ = train_embeddings(train, tmp_path / "c.txt", dim=6, epochs=50)
+    assert default.read_bytes() == fifty.read_bytes() != one.read_bytes()
 
 
 def test_read_back_by_our_own_reader(train: Path, tmp_path: Path) -> None:
