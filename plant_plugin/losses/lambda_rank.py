@@ -5,11 +5,10 @@ Shape key: **B** documents · **M** chosen labels of a document · **T** token p
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
-from torch.nn import functional
+
+from plant_plugin.kernels.ranking_loss import discount, ranking_loss
 
 
 def lambda_rank_loss(
@@ -31,33 +30,17 @@ def lambda_rank_loss(
 
     Returns:
         (B, M) loss, ≥ 0, in bits. Ties in r make no pair; a label none of whose tokens is here (IDCG = 0) gives 0;
-        padding changes nothing.
+        padding changes nothing. Of equal r the earlier position comes first into T_l; of equal s the higher r ranks
+        first. All pairs count, none is ever stored: :mod:`plant_plugin.kernels.ranking_loss`.
+
+    Raises:
+        ValueError: ``pairs`` is neither of the two.
 
     Source: PLANT, Equation 2; Burges 2010 (LambdaMART) for the weight.
     """
     if pairs not in ("within", "top_vs_all"):
         raise ValueError(f"pairs must be `within` or `top_vs_all`, not {pairs!r}")
-    padding = ~mask[:, None, :]
-    gains = (torch.exp2(relevance) - 1).masked_fill(padding, 0.0)
-    count = min(k, scores.shape[-1])
-    best = relevance.masked_fill(padding, -1.0).topk(count, dim=-1)  # sorted by relevance: also the ideal order
-    real = best.values >= 0
-    top_scores, top_gains = scores.gather(-1, best.indices), gains.gather(-1, best.indices)  # (B, M, K)
-    ideal = (top_gains * _discount(torch.arange(1, count + 1, device=scores.device), scores)).sum(-1)
-    if pairs == "within":
-        other_scores, other_gains, other_real = top_scores, top_gains, real
-        other_discount = top_discount = _discount(_ranks(top_scores, real), scores)
-    else:
-        other_scores, other_gains, other_real = scores, gains, (~padding).expand_as(scores)
-        other_discount = _discount(_ranks(scores, other_real), scores)
-        top_discount = other_discount.gather(-1, best.indices)
-    weight = (top_gains[..., :, None] - other_gains[..., None, :]).clamp(min=0)  # only r_j > r_h makes a pair
-    weight = weight * (top_discount[..., :, None] - other_discount[..., None, :]).abs()
-    weight = weight * (real[..., :, None] & other_real[..., None, :])
-    weight = weight / ideal.clamp(min=1e-12)[..., None, None]
-    difference = top_scores[..., :, None] - other_scores[..., None, :]
-    losses = functional.softplus(-sigma * difference) / math.log(2)
-    return (weight.detach() * losses).sum(dim=(-1, -2))
+    return ranking_loss(scores, relevance, mask, k, sigma, pairs)
 
 
 def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) -> Tensor:
@@ -95,19 +78,8 @@ def attention_ndcg(scores: Tensor, relevance: Tensor, mask: Tensor, k: int) -> T
     padding = ~mask[:, None, :]
     gains = (torch.exp2(relevance) - 1).masked_fill(padding, 0.0)
     count = min(k, scores.shape[-1])
-    discount = _discount(torch.arange(1, count + 1, device=scores.device), scores)
+    discounts = discount(torch.arange(1, count + 1, device=scores.device), scores)
     order = scores.masked_fill(padding, float("-inf")).sort(dim=-1, descending=True, stable=True).indices[..., :count]
-    found = (gains.gather(-1, order) * discount).sum(-1)
-    ideal = (gains.topk(count, dim=-1).values * discount).sum(-1)
+    found = (gains.gather(-1, order) * discounts).sum(-1)
+    ideal = (gains.topk(count, dim=-1).values * discounts).sum(-1)
     return torch.where(ideal > 0, found / ideal, torch.full_like(ideal, float("nan")))
-
-
-def _discount(rank: Tensor, like: Tensor) -> Tensor:
-    return 1 / torch.log2(1 + rank.to(like.dtype))
-
-
-def _ranks(scores: Tensor, real: Tensor) -> Tensor:
-    """Place (from 1) of each token when real tokens are sorted by score, highest first; padding comes last."""
-    order = scores.detach().masked_fill(~real, float("-inf")).sort(dim=-1, descending=True, stable=True).indices
-    places = torch.arange(1, scores.shape[-1] + 1, device=scores.device).expand_as(order)
-    return torch.empty_like(order).scatter_(-1, order, places)
