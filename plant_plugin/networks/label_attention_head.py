@@ -117,24 +117,33 @@ class LabelAttentionHead(nn.Module):
         )  # fmt: skip
         return logits + bias
 
-    def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
+    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: torch.dtype | None = None) -> Tensor:
         """Logits of chosen labels only; the same numbers as picking them from :meth:`forward`.
 
         Args:
             hidden: The encoder's states.
             labels: (B, M) label ids, each document its own.
+            product_dtype: As in :func:`label_attention_logits`.
 
         Returns:
             (B, M) logits.
         """
-        queries, strength = self._queries()[labels], self._strength(labels)  # (B, M, A, D), (B, M, A)
+        queries = self._queries(labels)  # (B, M, A, D)
         outputs, bias = self._readout(labels)
-        values = self._split(self.value(hidden.states))
-        scores = torch.einsum("bmad,btad->bamt", queries, self._keys(hidden))
-        scores = _add_prior(scores, hidden, labels, strength)
-        attention = scores.masked_fill(~hidden.mask[:, None, None, :], float("-inf")).softmax(dim=-1)
-        contributions = torch.einsum("bmad,btad->bamt", outputs, values)
-        return (attention * contributions).sum(dim=(1, 3)) + bias
+        keys, values = self._keys(hidden), self._split(self.value(hidden.states))
+        relevance = None if hidden.prior is None else selected_relevance(hidden.prior, labels)  # (B, M, T)
+        strength, everywhere = self._strength(labels), torch.arange(keys.shape[1], device=keys.device)[None]
+        found = []
+        # unbind, not indexing: the backward pass then stacks gradients instead of adding up one batch per document
+        operands = (part.unbind() for part in (queries, keys, values, outputs, hidden.mask))
+        for document, (query, key, value, output, mask) in enumerate(zip(*operands, strict=True)):
+            planted = None if relevance is None else PriorLookup(relevance[document], everywhere)
+            beta = None if strength is None else strength[document]
+            logits = label_attention_logits(
+                query, key[None], value[None], output, mask[None], planted, beta, product_dtype=product_dtype
+            )
+            found.append(logits)
+        return torch.cat(found) + bias
 
     def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """What the network itself scores, without the prior: mean over heads of q·k/√D, for chosen labels.
@@ -149,7 +158,7 @@ class LabelAttentionHead(nn.Module):
         Returns:
             (B, M, T) scores; padding is not masked.
         """
-        queries = self._queries()[labels].flatten(2)  # (B, M, H): the mean over heads is one product over all of H
+        queries = self._queries(labels).flatten(2)  # (B, M, H): the mean over heads is one product over all of H
         return queries @ self._keys(hidden).flatten(2).transpose(1, 2) / self.num_heads
 
     def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = True) -> Tensor:
@@ -163,7 +172,7 @@ class LabelAttentionHead(nn.Module):
         Returns:
             (B, M, T), each row sums to 1 over real tokens.
         """
-        scores = torch.einsum("bmad,btad->bamt", self._queries()[labels], self._keys(hidden))
+        scores = torch.einsum("bmad,btad->bamt", self._queries(labels), self._keys(hidden))
         if with_prior:
             scores = _add_prior(scores, hidden, labels, self._strength(labels))
         return scores.masked_fill(~hidden.mask[:, None, None, :], float("-inf")).softmax(dim=-1).mean(dim=1)
@@ -175,9 +184,12 @@ class LabelAttentionHead(nn.Module):
         """Out of autocast: the softmax and the sums run in the type of the parameters."""
         return narrow.to(self.label_embeddings.dtype)
 
-    def _queries(self) -> Tensor:
-        width = self.hidden_size // self.num_heads
-        return self._split(self._wide(self.query(self.label_embeddings))) / math.sqrt(width)  # (L, A, D)
+    def _queries(self, labels: Tensor | None = None) -> Tensor:
+        """Of all labels, (L, A, D), or of chosen ones, (B, M, A, D)."""
+        few = self._few(labels)
+        queries = self.query(self.label_embeddings if few is None else self.label_embeddings[few])
+        queries = self._split(self._wide(queries)) / math.sqrt(self.hidden_size // self.num_heads)
+        return queries if labels is few else queries[labels]
 
     def _keys(self, hidden: Hidden) -> Tensor:
         return self._split(self._wide(self.key(hidden.states)))  # (B, T, A, D)
@@ -187,12 +199,17 @@ class LabelAttentionHead(nn.Module):
 
     def _readout(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Fact 1: what each label reads per head, (…, A, D), and its bias (…,), folded from boost, pool and W_c."""
-        multiply = self.boost_multiply if labels is None else self.boost_multiply[labels]
-        add = self.boost_add if labels is None else self.boost_add[labels]
+        few = self._few(labels)
+        multiply, add = (part if few is None else part[few] for part in (self.boost_multiply, self.boost_add))
         weight = self.pool @ self.classifier  # (H,)
         reading = multiply * weight  # (…, H)
-        bias = (add @ weight) / self.hidden_size + reading @ self.merge.bias
-        return self._split(self._wide(reading @ self.merge.weight)), self._wide(bias)
+        bias = self._wide((add @ weight) / self.hidden_size + reading @ self.merge.bias)
+        outputs = self._split(self._wide(reading @ self.merge.weight))
+        return (outputs, bias) if labels is few else (outputs[labels], bias[labels])
+
+    def _few(self, labels: Tensor | None) -> Tensor | None:
+        """The labels to project: the chosen ones where they are fewer than all, else all (None) to pick from."""
+        return labels if labels is not None and labels.numel() < self.num_labels else None
 
 
 def _add_prior(scores: Tensor, hidden: Hidden, labels: Tensor, strength: Tensor | None) -> Tensor:

@@ -139,10 +139,16 @@ class PLANT(nn.Module):
 
     def logits(self, hidden: Hidden) -> Tensor:
         """Logits (B, L) of all labels; under autocast the products are narrow in training, never in evaluation."""
-        kind = hidden.states.device.type
-        narrow = torch.get_autocast_dtype(kind) if self.training and torch.is_autocast_enabled(kind) else None
-        logits: Tensor = self.head(hidden, product_dtype=narrow)
+        logits: Tensor = self.head(hidden, product_dtype=self._narrow(hidden))
         return logits
+
+    def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
+        """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
+        return self.head.selected_logits(hidden, labels, product_dtype=self._narrow(hidden))
+
+    def _narrow(self, hidden: Hidden) -> torch.dtype | None:
+        kind = hidden.states.device.type
+        return torch.get_autocast_dtype(kind) if self.training and torch.is_autocast_enabled(kind) else None
 
 
 def _unfit(what: str, key: str) -> ConfigError:

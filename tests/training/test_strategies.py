@@ -131,17 +131,24 @@ def test_relevance_and_vocabulary_come_from_training_only(made: Made, tmp_path: 
     assert (before.relevance.matrix != after.relevance.matrix).nnz == 0
 
 
-def test_stage2_loss_over_selected_labels_equals_the_dense_way(made: Made, tmp_path: Path) -> None:
+@pytest.mark.parametrize("training", [False, True])  # with dropout both passes must see the same states
+@pytest.mark.parametrize("worth_selecting", [0.0, 1.0])
+def test_stage2_loss_over_selected_labels_equals_the_dense_way(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, training: bool, worth_selecting: float
+) -> None:
+    monkeypatch.setattr(stage2, "WORTH_SELECTING", worth_selecting)
     config = made()
     record = Run(tmp_path / "run", silent=True)
     prepared = prepare(config, record)
-    network = build_network(prepared, config, record, planted=False).eval()  # without dropout
+    network = build_network(prepared, config, record, planted=False).train(training)
     batch = next(iter(prepared.split("train", 8)))
     module = stage2.Stage2(network, config.stage2, config, prepared.split("train", 8), None)
     positives = stage2.positives_of(batch, prepared.num_labels)
+    torch.manual_seed(4)
     loss = module._loss(network.encode(batch), positives)
     gradients = torch.autograd.grad(loss, list(network.parameters()))
 
+    torch.manual_seed(4)
     logits = network(batch)["logits"]
     total = torch.zeros(())
     for document in range(8):
