@@ -9,7 +9,7 @@ WORKERS ?= 2
 CONSTRAINTS ?= constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format integration packaging clean
+.PHONY: help demo test check format integration packaging speed clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,12 @@ integration: $(STAMP) ## whole configurations, baselines beside LibMultiLabel's 
 
 packaging: $(STAMP) ## build the wheel, install it elsewhere, use it there
 	$(BIN)/python -m pytest -m packaging
+
+speed: $(STAMP) ## kernels against the plain formula and LibMultiLabel's modules: one table of ratios (minutes)
+	mkdir -p .benchmarks
+	$(BIN)/python -m pytest benchmarks/speed -o addopts= --benchmark-only --benchmark-quiet -q \
+		--benchmark-json=.benchmarks/speed.json
+	$(BIN)/python benchmarks/speed/table.py .benchmarks/speed.json
 
 clean: ## remove the environment, builds and tool caches; runs/ stays
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks

@@ -1,9 +1,4 @@
-"""Label attention in blocks against the dense way, forward and backward, at the size of EURLEX-6K.
-
-    python -m pytest benchmarks/speed -o addopts= --benchmark-only
-
-Read the ratio of the two within one run; the machines are shared and single times mean little.
-"""
+"""Label attention to logits, forward and backward, against LibMultiLabel's module and the formula written out."""
 
 from __future__ import annotations
 
@@ -12,25 +7,39 @@ from typing import Any
 
 import pytest
 import torch
+from libmultilabel.nn.networks.modules import LabelwiseAttention, LabelwiseLinearOutput, LabelwiseMultiHeadAttention
+from torch import nn
 
-from plant_plugin.kernels.label_attention import PriorLookup, label_attention_logits, label_attention_reference
+from plant_plugin.networks.label_attention_head import Hidden, LabelAttentionHead, reference_logits
 
-DOCUMENTS, POSITIONS, LABELS, TYPES = 16, 400, 2632, 1700
+# documents, heads, positions, width, labels: issue's bar, and the size of EURLEX-6K
+SIZES = [(8, 8, 512, 256, 4271), (16, 1, 400, 128, 2632)]
 
 
-@pytest.mark.parametrize(("heads", "hidden"), [(1, 128), (4, 256)])
-@pytest.mark.parametrize("way", [label_attention_reference, label_attention_logits])
-def test_forward_and_backward(benchmark: Any, way: Callable[..., torch.Tensor], heads: int, hidden: int) -> None:
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("way", ["LibMultiLabel", "formula", "plant_plugin"])
+def test_forward_and_backward(measure: Callable[..., Any], size: tuple[int, ...], way: str) -> None:
+    documents, heads, positions, width, labels = size
     torch.manual_seed(0)
-    width = hidden // heads
-    per_label = [torch.randn(LABELS, heads, width, requires_grad=True) for _ in range(2)]
-    per_position = [torch.randn(DOCUMENTS, POSITIONS, heads, width, requires_grad=True) for _ in range(2)]
-    mask = torch.ones(DOCUMENTS, POSITIONS, dtype=torch.bool)
-    prior = PriorLookup(torch.rand(LABELS, TYPES), torch.randint(0, TYPES, (DOCUMENTS, POSITIONS)))
-    strength = torch.full((LABELS, heads), 4.0, requires_grad=True)
+    states = torch.randn(documents, positions, width, requires_grad=True)
+    output = LabelwiseLinearOutput(width, labels)
+    attention: nn.Module
+    if heads == 1:
+        attention = LabelwiseAttention(width, labels)
+    else:
+        attention = LabelwiseMultiHeadAttention(width, labels, heads)
+    head = LabelAttentionHead(width, labels, num_heads=heads, pool_size=min(width, 128))
+    hidden = Hidden(states, torch.ones(documents, positions, dtype=torch.bool))
+    ways = {
+        "LibMultiLabel": lambda: output(attention(states)[0]),
+        "formula": lambda: reference_logits(head, hidden),
+        "plant_plugin": lambda: head(hidden),
+    }
 
     def step() -> None:
-        logits = way(per_label[0] / width**0.5, *per_position, per_label[1], mask, prior, strength)
-        logits.sum().backward()
+        for parameter in (states, *attention.parameters(), *output.parameters(), *head.parameters()):
+            parameter.grad = None
+        ways[way]().sum().backward()
 
-    benchmark.pedantic(step, rounds=3, warmup_rounds=1)
+    name = f"label attention, forward and backward: B={documents} A={heads} T={positions} H={width} L={labels:,}"
+    measure(name, way, step)

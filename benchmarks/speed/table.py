@@ -1,0 +1,127 @@
+"""From pytest-benchmark's record to a table of ratios: ``python benchmarks/speed/table.py RECORD.json``.
+
+Writes ``benchmarks/speed/results.json`` (medians, peak memory, the machine) and ``benchmarks/tables/speed.md``, and
+prints the table. Without a record it writes the table anew from the results.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+RESULTS, TABLE = HERE / "results.json", HERE.parent / "tables" / "speed.md"
+OURS = "plant_plugin"
+
+
+def condense(record: dict[str, Any]) -> dict[str, Any]:
+    """Of pytest-benchmark's record what is worth keeping; nothing that names the machine's owner."""
+    found = record["machine_info"]
+    cpu = found["cpu"]
+    machine = {
+        "cpu": cpu.get("brand_raw", found["machine"]),
+        "cores": os.cpu_count(),
+        "instructions": [flag for flag in ("avx2", "avx512f", "amx_bf16") if flag in cpu.get("flags", [])],
+        **{name: found[name] for name in ("threads", "load", "python_version", "torch")},
+    }
+    measurements = [
+        {**found["extra_info"], "median_s": found["stats"]["median"], "rounds": found["stats"]["rounds"]}
+        for found in record["benchmarks"]
+    ]
+    return {"machine": machine, "measurements": measurements}
+
+
+def seconds(value: float) -> str:
+    """A time in three digits."""
+    return f"{value:.3g} s" if value >= 1 else f"{value * 1000:.3g} ms"
+
+
+def megabytes(value: float | None) -> str:
+    """A memory in whole MiB."""
+    return "–" if value is None else f"{value:,.0f} MiB"
+
+
+def quotient(other: float | None, ours: float | None) -> str:
+    """How many times ours the other is."""
+    return "–" if not other or not ours or max(other, ours) < 1e-6 else f"{other / ours:.1f} ×"
+
+
+def ratios(measurements: list[dict[str, Any]]) -> list[list[str]]:
+    """One row for each case and way: time, memory, and both as multiples of ours."""
+    cases: dict[str, dict[str, dict[str, Any]]] = {}
+    for found in measurements:
+        if not found.get("along"):
+            cases.setdefault(found["case"], {})[found["way"]] = found
+    body = []
+    for case, ways in cases.items():
+        ours = ways.get(OURS, {})
+        for way, found in ways.items():
+            time, memory = found["median_s"], found["peak_mb"]
+            other = [quotient(time, ours.get("median_s")), quotient(memory, ours.get("peak_mb"))]
+            body.append([case, way, seconds(time), megabytes(memory), *(other if way != OURS else ["", ""])])
+    return body
+
+
+def slope(points: list[tuple[float, float]]) -> str:
+    """Slope of the least-squares line through the points on logarithmic axes."""
+    logs = [(math.log(size), math.log(value)) for size, value in points if value > 0]
+    if len(logs) < 2:
+        return "–"
+    center = [sum(column) / len(logs) for column in zip(*logs, strict=True)]
+    rise = sum((x - center[0]) * (y - center[1]) for x, y in logs)
+    return f"{rise / sum((x - center[0]) ** 2 for x, _ in logs):.2f}"
+
+
+def growth(measurements: list[dict[str, Any]]) -> list[list[str]]:
+    """One row for each case and letter: sizes, times, and the slopes of time and memory."""
+    lines: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for found in measurements:
+        if found.get("along"):
+            lines.setdefault((found["case"], found["along"]), []).append(found)
+    body = []
+    for (case, along), found in lines.items():
+        times = [(one["size"], one["median_s"]) for one in found]
+        memory = [(one["size"], one["peak_mb"] or 0.0) for one in found]
+        shown = ", ".join(f"{size:,}: {seconds(time)}" for size, time in times)
+        body.append([case, along, shown, slope(times), slope(memory)])
+    return body
+
+
+def page(results: dict[str, Any]) -> str:
+    """The whole table as Markdown."""
+
+    def rows(header: list[str], body: list[list[str]]) -> list[str]:
+        return ["| " + " | ".join(line) + " |" for line in [header, ["---"] * len(header), *body]]
+
+    machine, found = results["machine"], results["measurements"]
+    return "\n".join([
+        "# Speed and memory", "",
+        "Made by `make speed`; do not edit. Medians. Ways of a case ran one after the other: read the multiples of "
+        "ours. Memory: how far one call lifts the process above where it stood.", "",
+        f"Machine: {machine['cpu']}, {machine['cores']} cores, {' '.join(machine['instructions'])}; threads: "
+        f"{machine['threads']}; load {machine['load']}; Python {machine['python_version']}, "
+        f"torch {machine['torch']}.", "",
+        *rows(["case", "way", "time", "memory", "time ÷ ours", "memory ÷ ours"], ratios(found)), "",
+        "Growth of ours, slope on logarithmic axes (1: proportional):", "",
+        *rows(["case", "along", "times", "slope of time", "slope of memory"], growth(found)), "",
+    ])  # fmt: skip
+
+
+def main() -> int:
+    """Condense the record where one is given; write and print the table."""
+    if len(sys.argv) > 1:
+        RESULTS.write_text(
+            json.dumps(condense(json.loads(Path(sys.argv[1]).read_text())), indent=1, ensure_ascii=False)
+        )
+    text = page(json.loads(RESULTS.read_text()))
+    TABLE.write_text(text, encoding="utf-8")
+    print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
