@@ -11,6 +11,7 @@ from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.embeddings import embeddings
 from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.commands.listing import list_entries
+from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
 from plant_plugin.commands.train import libmultilabel
 from plant_plugin.commands.validate import validate
@@ -33,5 +34,5 @@ def plant() -> None:
     """List what there is, check a configuration, look at relevance, prepare word vectors."""
 
 
-for command in (list_entries, validate, doctor, relevance, embeddings):
+for command in (list_entries, prepare, validate, doctor, relevance, embeddings):
     plant.add_command(command)

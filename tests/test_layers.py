@@ -23,6 +23,7 @@ ROOMS = (
     "report",
     "host.encoders",  # LibMultiLabel's encoders and GloVe vectors; reads nothing of ours
     "data",
+    "prepare",  # raw data sets to training files
     "relevance",
     "kernels",
     "losses",

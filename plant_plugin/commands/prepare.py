@@ -1,0 +1,119 @@
+"""``plant prepare``: from raw data sets to training files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+SUBSETS = ("full", "top50", "rare50", "few")
+STYLES = ("caml", "edin", "raw")
+WARNINGS = {
+    "patients_in_two_splits": "patients have admissions in two splits: what was learned of them helps in test",
+    "split_ids_without_document": "admissions of the split lists have no document here",
+    "ids_saved_as_floats": "ids were saved as floats (123456.0) and read as whole numbers",
+    "tables_without_leading_zeros": "code tables hold no code that starts with 0: were they read as numbers?",
+}
+
+
+@click.group()
+def prepare() -> None:
+    """Turn a raw data set into training files, with a provenance.json beside them."""
+
+
+class SubsetList(click.ParamType):
+    """Names of subsets with commas between them."""
+
+    name = "NAME,NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Text to a tuple; each name once, in the order of ``SUBSETS``."""
+        if not isinstance(value, str):
+            return value
+        names = [name.strip() for name in value.split(",")]
+        for name in names:
+            if name not in SUBSETS:
+                self.fail(f"{name!r} is none of {', '.join(SUBSETS)}", param, ctx)
+        return tuple(name for name in SUBSETS if name in names)
+
+
+def mimic_options(min_count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The options that both versions of MIMIC have."""
+    options = (
+        click.option("--out", required=True, type=FOLDER, help="Where the folders of the sets go, e.g. data."),
+        click.option(
+            "--splits",
+            type=click.Path(path_type=Path),
+            help="CAML's *_hadm_ids.csv (their folder) or a *_splits.feather of Edin et al. Without it: by a hash of "
+            "the patient, 90.5, 3.1 and 6.4 %.",
+        ),
+        click.option("--subset", "subsets", type=SubsetList(), default="full,top50", show_default=True,
+                     help=f"Which of {', '.join(SUBSETS)}."),
+        click.option("--style", type=click.Choice(STYLES), default="caml", show_default=True,
+                     help="Words with a letter in lower case; Edin et al.'s cleaning; or the text as it is."),
+        click.option("--seed", type=int, default=1, show_default=True, help="Of the split by hashed patients."),
+        click.option("--codes", type=FILE, help="The codes of top50, one a line, instead of the most frequent ones."),
+        click.option("--few-in-test", is_flag=True, help="few: only codes that a test document has too."),
+        click.option("--min_count", type=click.IntRange(min=1), default=min_count, show_default=True,
+                     help="full: documents that a code needs."),
+        click.option("--min_count_over", type=click.Choice(("train", "all")), default="train", show_default=True,
+                     help="Where they are counted; `all` as in the literature."),
+        click.option("--dry-run", is_flag=True, help="Read everything, write nothing, tell the counts."),
+    )  # fmt: skip
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+@prepare.command()
+@click.option("--raw", required=True, type=FOLDER, help="NOTEEVENTS, DIAGNOSES_ICD, PROCEDURES_ICD (.csv or .csv.gz).")
+@click.option("--caml-compatible", is_flag=True, help="Repeat what CAML's program does where it differs (see README).")
+@mimic_options(min_count=1)
+def mimic3(raw: Path, **options: Any) -> None:
+    """MIMIC-III v1.4: discharge summaries and their ICD-9 codes."""
+    from plant_plugin.prepare.mimic import MimicOptions, prepare_mimic
+    from plant_plugin.prepare.mimic3 import mimic3_source
+
+    tell(prepare_mimic(mimic3_source(raw), MimicOptions(**options)), options["out"], options["dry_run"])
+
+
+@prepare.command()
+@click.option("--hosp", required=True, type=FOLDER, help="diagnoses_icd and procedures_icd (.csv or .csv.gz).")
+@click.option("--note", required=True, type=FOLDER, help="discharge (.csv or .csv.gz).")
+@click.option("--icd", type=click.Choice(("10", "9")), default="10", show_default=True, help="Version of the codes.")
+@mimic_options(min_count=10)
+def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
+    """MIMIC-IV 2.2 or 3.x: discharge summaries and their ICD-10 or ICD-9 codes."""
+    from plant_plugin.prepare.mimic import MimicOptions, prepare_mimic
+    from plant_plugin.prepare.mimic4 import mimic4_source
+
+    if icd == "10" and "rare50" in options["subsets"]:
+        raise click.UsageError("rare50 is a list of ICD-9 codes: use --icd 9, or leave it out")
+    tell(
+        prepare_mimic(mimic4_source(hosp, note, int(icd)), MimicOptions(**options)), options["out"], options["dry_run"]
+    )
+
+
+def tell(made: Mapping[str, Any], out: Path, dry_run: bool = False) -> None:
+    """Print the counts of a preparation, what to worry about first; never a text or an id."""
+    counts = {**made["counts"]}
+    for name, meaning in WARNINGS.items():
+        number = max([counts.pop(name, 0), *(part.get(name, 0) for part in made["sets"].values())])
+        if number:
+            click.echo(f"note: {number:,} {meaning}", err=True)
+    for name, number in counts.items():
+        click.echo(f"{name.replace('_', ' '):<45} {number:>12,}")
+    for folder, sizes in made["sets"].items():
+        click.echo(("would be written: " if dry_run else "written: ") + str(out / folder))
+        for name, number in sizes.items():
+            if name not in WARNINGS:
+                shown = f"{number:>12,}" if isinstance(number, int) else f"{number!s:>12}"
+                click.echo(f"  {name.replace('_', ' '):<43} {shown}")

@@ -1,0 +1,84 @@
+"""A folder of results that appears when it is complete, and ``provenance.json``, which says how it came to be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from plant_plugin import __version__
+from plant_plugin.errors import PlantError
+
+PROVENANCE = "provenance.json"
+PROVENANCE_VERSION = 1
+CHUNK = 1 << 20
+
+
+def sha256(path: Path) -> str:
+    """Of a file's bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def describe(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """Name, size and SHA-256 of each file."""
+    return [{"name": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)} for path in paths]
+
+
+def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write how the other files of a folder were made and their hashes; no time of day, so that two runs agree."""
+    made = describe(sorted(path for path in folder.iterdir() if path.name != PROVENANCE))
+    versions = {"plant_plugin": __version__, "python": platform.python_version()}
+    whole = {"format": PROVENANCE_VERSION, "versions": versions, **content, "files": made}
+    (folder / PROVENANCE).write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def staged(out: Path) -> Iterator[Path]:
+    """Yield an empty folder inside ``out``; its folders and files take their place in ``out`` when the block ends well.
+
+    Older files of the same names are replaced, others stay. In each folder an old ``provenance.json`` goes first and
+    the new one comes last, so that its presence says that everything beside it is whole.
+
+    Args:
+        out: The folder to fill; made if missing.
+
+    Raises:
+        PlantError: The folder cannot be written, or the disk is full.
+    """
+    made = [folder for folder in (out, *out.parents) if not folder.exists()]
+    stage = out / f".{uuid.uuid4().hex[:12]}.part"
+    try:
+        stage.mkdir(parents=True)
+        yield stage
+        for folder in sorted({path.parent for path in stage.rglob("*") if path.is_file()}):
+            _move(folder, out / folder.relative_to(stage))
+    except OSError as error:
+        if error.filename is not None and not str(error.filename).startswith(str(out)):
+            raise
+        fix = "free some space, change its permissions, or choose another folder"
+        what = f"cannot be written ({error.strerror or error})"
+        raise PlantError(what, where=str(out), fix=fix) from error
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        for folder in made:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+
+def _move(source: Path, target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    (target / PROVENANCE).unlink(missing_ok=True)
+    for path in sorted(source.iterdir(), key=lambda path: path.name == PROVENANCE):
+        if path.is_file():
+            os.replace(path, target / path.name)
