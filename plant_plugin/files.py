@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,17 @@ FULL_DISK_PHRASES = (
     "requested and",  # numpy: "1000 requested and 12 written"
     "PytorchStreamWriter failed writing",  # torch.save
 )
+
+CHUNK = 1 << 20  # bytes
+
+
+def sha256(path: str | os.PathLike[str]) -> str:
+    """Of a file's bytes, in hexadecimal; reads it piece by piece."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 @contextlib.contextmanager

@@ -102,6 +102,25 @@ def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
     )
 
 
+@prepare.command()
+@click.argument("source", type=FOLDER)
+@click.argument("out", type=FOLDER)
+@click.option("--vocabulary", type=FILE, help="Words of the features, one a line, for sparse files without texts.")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of texts and names, e.g. latin-1.")
+@click.option(
+    "--propensities",
+    type=click.Choice(("default", "wikipedia", "amazon")),
+    help="Parameters to note; by the folder's name unless given.",
+)
+@click.option("--dry-run", is_flag=True, help="Read everything, write nothing, tell the counts.")
+def xmc(source: Path, out: Path, **options: Any) -> None:
+    """A data set of the extreme classification repository, in any of its shapes, from the folder SOURCE."""
+    from plant_plugin.prepare.xmc import prepare_xmc
+
+    tell(prepare_xmc(source, out, **options), out, options["dry_run"])
+    click.echo(("would be written: " if options["dry_run"] else "written: ") + str(out))
+
+
 def tell(made: Mapping[str, Any], out: Path, dry_run: bool = False) -> None:
     """Print the counts of a preparation, what to worry about first; never a text or an id."""
     counts = {**made["counts"]}
@@ -110,10 +129,14 @@ def tell(made: Mapping[str, Any], out: Path, dry_run: bool = False) -> None:
         if number:
             click.echo(f"note: {number:,} {meaning}", err=True)
     for name, number in counts.items():
-        click.echo(f"{name.replace('_', ' '):<45} {number:>12,}")
+        click.echo(_line(name, number))
     for folder, sizes in made["sets"].items():
         click.echo(("would be written: " if dry_run else "written: ") + str(out / folder))
         for name, number in sizes.items():
             if name not in WARNINGS:
-                shown = f"{number:>12,}" if isinstance(number, int) else f"{number!s:>12}"
-                click.echo(f"  {name.replace('_', ' '):<43} {shown}")
+                click.echo("  " + _line(name, number))
+
+
+def _line(name: str, value: Any) -> str:
+    shown = f"{value:>12,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value!s:>12}"
+    return f"{name.replace('_', ' '):<45} {shown}"

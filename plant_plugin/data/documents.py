@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from plant_plugin.data.demo import demo_file
 from plant_plugin.data.libmultilabel_txt import Documents, ReadCounts, read_libmultilabel_text
+from plant_plugin.data.xmc_sparse import read_xmc_documents
 from plant_plugin.errors import DataError
 
 if TYPE_CHECKING:
@@ -153,7 +154,10 @@ def _training_splits(config: Config) -> tuple[Split, Split | None]:
 
 
 def _read_split(name: str, source: str, config: Config) -> Split:
-    documents = read_source(source, allow_bad_lines=config.allow_bad_lines, cache_dir=config.cache_dir)
+    if config.data_format == "xmc":
+        documents = read_xmc_documents(source, config.vocab_file)
+    else:
+        documents = read_source(source, allow_bad_lines=config.allow_bad_lines, cache_dir=config.cache_dir)
     if config.remove_no_label_data and name != "test":
         kept = [row for row, labels in enumerate(documents.labels) if labels]
         documents = _select(documents, kept)

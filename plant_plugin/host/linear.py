@@ -17,7 +17,7 @@ from libmultilabel.linear.utils import LINEAR_TECHNIQUES, linear_test
 from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, check_ranks, read_checked, sizes_and_hashes, warn_changed_labels
-from plant_plugin.host.svm import check_svm, svm_hashes
+from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
 from plant_plugin.report.scored import Scored, logits_of, sparse_truth, write_predictions
 
 if TYPE_CHECKING:
@@ -55,10 +55,11 @@ class LinearBaseline:
 
     def __init__(self, settings: AttributeDict) -> None:
         self.settings = settings
+        self.files = with_svm_files(settings)  # the same but for files of another format
 
     def read(self) -> None:
-        """Seed, read and turn texts into tf-idf (``svm`` files hold features already)."""
-        settings = self.settings
+        """Seed, read and turn texts into tf-idf (``svm`` and ``xmc`` files hold features already)."""
+        settings = self.files
         if settings.data_format == "svm":
             self.corpus = None
             check_svm(settings)
@@ -87,7 +88,7 @@ class LinearBaseline:
 
     def _check_features(self) -> None:
         made_with = self.preprocessor.data_format
-        if (made_with == "svm") != (self.settings.data_format == "svm"):
+        if (made_with == "svm") != (self.files.data_format == "svm"):
             raise CheckpointError(
                 f"the model was trained on data_format {made_with}, the test file is {self.settings.data_format}",
                 where=self.settings.checkpoint_path,
@@ -166,7 +167,7 @@ class LinearBaseline:
             yield scores, sparse_truth(split["y"][start : start + size])
 
     def _validation(self) -> dict[str, Any]:
-        raw = linear.load_dataset(self.settings.data_format, None, self.settings.val_file)
+        raw = linear.load_dataset(self.files.data_format, None, self.files.val_file)
         split: dict[str, Any] = self.preprocessor.transform(raw)["test"]
         return split
 
@@ -174,7 +175,7 @@ class LinearBaseline:
         """What the evaluation needs."""
         train, test = self.datasets.get("train"), self.datasets.get("test")
         if self.corpus is None:
-            counts, hashes = svm_hashes(self.settings, self.labels)
+            counts, hashes = svm_hashes(self.files, self.labels)
         else:
             counts, hashes = sizes_and_hashes(self.corpus, self.labels)
         return Scored(

@@ -1,19 +1,59 @@
-"""Files of ``data_format: svm``: what LibMultiLabel cannot read is named before it tries, and splits are hashed."""
+"""Files of features: what LibMultiLabel cannot read is named before it tries, and splits are hashed.
+
+``data_format: xmc`` is turned into LibMultiLabel's ``svm`` in the cache folder: no header, features counted from 1.
+"""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import re
 from pathlib import Path
 
 from libmultilabel.common_utils import AttributeDict
 
+from plant_plugin.data.cache import cache_folder
+from plant_plugin.data.xmc_sparse import read_xmc, xmc_header
 from plant_plugin.errors import DataError
+from plant_plugin.files import atomic_write, sha256
 
 NUMBERS, FEATURE = r"[+\-]?\d+(?:,[+\-]?\d+)*", r"\d+:[^:\s]+"
 LINE = re.compile(rf"(?:{NUMBERS}|{FEATURE})?(?:\s+{FEATURE})*\s*")
 HEADER = re.compile(r"\d+ \d+ \d+\s*")
 SPLITS = {"train": "training_file", "val": "val_file", "test": "test_file"}
+
+
+def with_svm_files(settings: AttributeDict) -> AttributeDict:
+    """The settings, with files of ``xmc`` replaced by the same in ``svm``.
+
+    Raises:
+        DataError: A file is not of the format, or training and other files differ in their numbers of features.
+    """
+    if settings.data_format != "xmc":
+        return settings
+    changed = copy.copy(settings)
+    widths = set()
+    for key in SPLITS.values():
+        if settings[key] is not None:
+            path = Path(settings[key])
+            widths.add(xmc_header(path)[1])
+            changed[key] = str(_as_svm(path, settings.get("cache_dir")))
+    if len(widths) > 1:
+        fix = "take training and test file of one data set"
+        raise DataError("the files have different numbers of features", where=str(settings.training_file), fix=fix)
+    changed["data_format"] = "svm"
+    return changed
+
+
+def _as_svm(path: Path, cache_dir: str | None) -> Path:
+    target = cache_folder(cache_dir) / "svm" / f"{sha256(path)}.svm"
+    if not target.is_file():
+        with atomic_write(target) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+            for row in read_xmc(path):
+                pairs = zip(row.features, row.values, strict=True)
+                labels = ",".join(map(str, row.labels))
+                stream.write(f"{labels} {' '.join(f'{feature + 1}:{value!r}' for feature, value in pairs)}\n")
+    return target
 
 
 def check_svm(settings: AttributeDict) -> None:
@@ -45,7 +85,7 @@ def _check_line(line: str, path: Path, number: int) -> None:
         raise DataError(
             "a header with the numbers of documents, features and labels, which LibMultiLabel's reader does not take",
             where=where,
-            fix="remove the line; features must then count from 1",
+            fix="say data_format: xmc, for which features count from 0",
         )
     if re.search(r"\s0:", line):
         raise DataError("feature 0", where=where, fix="count features from 1: add one to every feature number")
@@ -58,5 +98,5 @@ def svm_hashes(settings: AttributeDict, labels: list[str]) -> tuple[dict[str, in
     hashes = {"labels": hashlib.sha256("\n".join(labels).encode()).hexdigest()}
     for split, key in SPLITS.items():
         if settings[key] is not None:
-            hashes[split] = hashlib.sha256(Path(settings[key]).read_bytes()).hexdigest()
+            hashes[split] = sha256(settings[key])
     return {"dropped": 0}, hashes

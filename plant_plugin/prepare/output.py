@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -15,19 +14,10 @@ from typing import Any
 
 from plant_plugin import __version__
 from plant_plugin.errors import PlantError
+from plant_plugin.files import sha256
 
 PROVENANCE = "provenance.json"
 PROVENANCE_VERSION = 1
-CHUNK = 1 << 20
-
-
-def sha256(path: Path) -> str:
-    """Of a file's bytes, in hexadecimal."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while chunk := stream.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def describe(paths: Iterable[Path]) -> list[dict[str, Any]]:

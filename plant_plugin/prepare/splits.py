@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.prepare.notes import Admission
-from plant_plugin.prepare.tables import open_lines, read_id
+from plant_plugin.prepare.tables import read_id
 
 SPLITS = ("train", "valid", "test")
 SHARES = (0.905, 0.031, 0.064)  # CAML's, as shares of admissions
@@ -85,7 +86,7 @@ def find_split_lists(source: Path, *, top50: bool = False) -> SplitList | None:
 def _caml(lists: dict[str, Path]) -> SplitList:
     pairs: list[tuple[int, str]] = []
     for split, path in lists.items():
-        with open_lines(path) as stream:
+        with TextLines(path) as stream:
             for line, text in enumerate(stream, 1):
                 number = read_id(text, "the id", path, line, Counter())
                 if number is not None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
+from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.notes import Admission
-from plant_plugin.prepare.tables import open_lines
 
 SUBSETS = ("full", "top50", "rare50", "few")
 FOLDER_ENDINGS = {"full": "", "top50": "-50", "rare50": "-rare50", "few": "-few"}
@@ -63,7 +63,7 @@ def listed_codes(path: Path) -> frozenset[str]:
     Raises:
         DataError: The file cannot be read or is empty.
     """
-    with open_lines(path) as stream:
+    with TextLines(path) as stream:
         codes = frozenset(line.strip() for line in stream) - {""}
     if not codes:
         raise DataError("the file holds no code", where=str(path), fix="one code a line, with its dot")

@@ -8,14 +8,11 @@ tables take minutes either way, for the cleaning of the text.
 from __future__ import annotations
 
 import csv
-import gzip
-import io
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, cast
 
+from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError
 
 MAX_FIELD = 1 << 24  # characters; far above any note, so that a quote that never closes is noticed
@@ -58,7 +55,7 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     csv.field_size_limit(MAX_FIELD)
     start = 1
     try:
-        with _open(path) as stream:
+        with TextLines(path, newline="") as stream:
             reader = csv.reader(stream, strict=True)
             header = next(reader, None)
             if header is None:
@@ -79,53 +76,6 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
         what = "a quote opens here that never closes" if "end of data" in str(error) else "not well-formed CSV"
         fix = "the file is cut off or was changed: download it again"
         raise DataError(what, where=f"{path}, line {start + 1}", fix=fix) from None
-    except UnicodeDecodeError:
-        fix = "save the file as UTF-8 (iconv -f latin1 -t utf-8)"
-        raise DataError("not valid UTF-8", where=f"{path}, after line {start}", fix=fix) from None
-
-
-def _open(path: Path) -> IO[str]:
-    return cast("IO[str]", _Guarded(path))
-
-
-class _Guarded:
-    """A text stream whose errors of reading (cut off, not gzip) become sentences."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            binary = gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")
-            self.stream = io.TextIOWrapper(cast("IO[bytes]", binary), encoding="utf-8-sig", newline="")
-        except OSError as error:
-            raise self._explain(error) from error
-
-    def __enter__(self) -> _Guarded:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stream.close()
-
-    def __iter__(self) -> Iterator[str]:
-        try:
-            yield from self.stream
-        except (EOFError, zlib.error, OSError) as error:
-            raise self._explain(error) from error
-
-    def _explain(self, error: Exception) -> DataError:
-        if isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile)):
-            fix = "download it again and compare its checksum (SHA256SUMS.txt stands beside it)"
-            return DataError("the compressed file is cut off or not a .gz file", where=str(self.path), fix=fix)
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        return DataError(f"the file cannot be read ({reason})", where=str(self.path), fix="check the path")
-
-
-def open_lines(path: Path) -> IO[str]:
-    """A text file, plain or ``.gz``, to read line by line; errors of reading become sentences.
-
-    Raises:
-        DataError: The file is missing, or (while reading) cut off.
-    """
-    return _open(path)
 
 
 def _places(header: list[str], columns: Sequence[str], path: Path) -> list[int]:

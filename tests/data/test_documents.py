@@ -15,7 +15,7 @@ def configuration(folder: Path, train: str = "", val: str | None = None, test: s
     """The keys that load_corpus reads; contents are written to files of the folder."""
     values = {
         "training_file": None, "val_file": None, "test_file": None, "label_file": None, "val_size": 0.2,
-        "merge_train_val": False, "remove_no_label_data": False, "include_test_labels": False,
+        "merge_train_val": False, "data_format": "txt", "remove_no_label_data": False, "include_test_labels": False,
         "allow_bad_lines": False, "cache_dir": str(folder / "cache"), "eval": False,
     }  # fmt: skip
     for key, content in (("training_file", train), ("val_file", val), ("test_file", test)):

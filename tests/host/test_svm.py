@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from libmultilabel.common_utils import AttributeDict
 from libmultilabel.linear import load_dataset
 
 from plant_plugin.errors import DataError
-from plant_plugin.host.svm import check_svm
+from plant_plugin.host.svm import check_svm, with_svm_files
 
 
 def files(**paths: Any) -> Any:
@@ -45,3 +46,26 @@ def test_what_it_cannot_read_is_named(text: str | bytes, message: str, tmp_path:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="No such file"):
         check_svm(files(test_file=str(tmp_path / "none.svm")))
+
+
+def test_xmc_becomes_svm(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("3 6 3\n0,2 0:0.5 5:1\n 3:1e-3\n1\n")
+    settings = AttributeDict(files(training_file=str(path)), data_format="xmc", cache_dir=str(tmp_path / "cache"))
+    changed = with_svm_files(settings)
+    assert (changed.data_format, settings.data_format, settings.training_file) == ("svm", "xmc", str(path))
+    assert Path(changed.training_file).read_text() == "0,2 1:0.5 6:1.0\n 4:0.001\n1 \n"
+    check_svm(changed)
+    read = load_dataset("svm", changed.training_file, None)["train"]
+    assert read["y"] == [[0, 2], [], [1]]
+    assert read["x"].toarray().tolist() == [[0.5, 0, 0, 0, 0, 1], [0, 0, 0, 0.001, 0, 0], [0] * 6]
+    stamp = Path(changed.training_file).stat().st_mtime_ns
+    assert Path(with_svm_files(settings).training_file).stat().st_mtime_ns == stamp
+
+
+def test_xmc_files_of_two_data_sets(tmp_path: Path) -> None:
+    for name, features in (("train", 6), ("test", 7)):
+        (tmp_path / f"{name}.txt").write_text(f"1 {features} 3\n0 1:1\n")
+    given = files(training_file=str(tmp_path / "train.txt"), test_file=str(tmp_path / "test.txt"))
+    with pytest.raises(DataError, match="different numbers of features"):
+        with_svm_files(AttributeDict(given, data_format="xmc", cache_dir=str(tmp_path)))

@@ -39,7 +39,7 @@ OPERATIONS = [(1, 100, "02100Z9", 10), (3, 300, "0331", 9), (2, 200, "02100Z9", 
 def write_mimic4(folder: Path, *, codes: Any = CODES, hosp_header: list[str] = DIAGNOSES) -> tuple[Path, Path]:
     hosp, note = folder / "hosp", folder / "note"
     tables = {
-        note / "discharge.csv.gz": (DISCHARGE, [(f"{s}-{k}-{n}", s, h, k, n, "", "", text) for s, h, k, n, text in NOTES]),
+        note / "discharge.csv.gz": (DISCHARGE, [(f"{s}-{n}", s, h, k, n, "", "", text) for s, h, k, n, text in NOTES]),
         hosp / "diagnoses_icd.csv.gz": (hosp_header, [(s, h, 1, code, version) for s, h, code, version in codes]),
         hosp / "procedures_icd.csv.gz": (PROCEDURES, [(s, h, 1, "2150-01-01", c, v) for s, h, c, v in OPERATIONS]),
     }  # fmt: skip

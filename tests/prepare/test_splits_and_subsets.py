@@ -179,5 +179,5 @@ def test_listed_codes(tmp_path: Path) -> None:
     path.write_text("\n")
     with pytest.raises(DataError, match="holds no code"):
         subsets.listed_codes(path)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="no such file"):
         subsets.listed_codes(tmp_path / "none.txt")

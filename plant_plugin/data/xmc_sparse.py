@@ -1,0 +1,162 @@
+"""Sparse text files of the extreme classification repository.
+
+First line ``documents features labels``; then a line per document, ``label,label feature:value feature:value``,
+counted from 0; the label list may be empty. With two numbers in the first line (``documents columns``) a line holds
+pairs alone.
+
+Source: http://manikvarma.org/downloads/XC/XMLRepository.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from plant_plugin.data.libmultilabel_txt import Documents
+from plant_plugin.data.text_lines import TextLines
+from plant_plugin.errors import DataError
+
+HEADER = re.compile(r"(\d+) (\d+) (\d+)\s*")
+PAIRS_HEADER = re.compile(r"(\d+) (\d+)\s*")
+OF_THE_FORMAT = "a line has to be 'label,label feature:value feature:value …'"
+
+
+@dataclass
+class XmcRow:
+    """One document: its line in the file, label ids, and features with their values, as the file orders them."""
+
+    line: int
+    labels: list[int]
+    features: list[int]
+    values: list[float]
+
+
+def has_header(path: Path) -> bool:
+    """Whether the first line is that of a sparse file with labels and features."""
+    with TextLines(path) as stream:
+        return HEADER.fullmatch(next(stream, "")) is not None
+
+
+def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER) -> tuple[int, ...]:
+    """The numbers of the first line.
+
+    Raises:
+        DataError: The file cannot be read or starts with something else.
+    """
+    with TextLines(path) as stream:
+        found = pattern.fullmatch(next(stream, ""))
+    if found is None:
+        wanted = "documents, features and labels" if pattern is HEADER else "documents and columns"
+        fix = "take the file as it was downloaded; files without a first line like this are data_format: svm"
+        raise DataError(f"the first line has to be the numbers of {wanted}", where=f"{path}, line 1", fix=fix)
+    return tuple(map(int, found.groups()))
+
+
+def read_xmc(path: Path) -> Iterator[XmcRow]:
+    """Documents of a file with labels and features, one at a time.
+
+    Raises:
+        DataError: A line is not of the format, an id is outside what the header says, or documents are missing or
+            too many. Messages name the line.
+    """
+    documents, features, labels = xmc_header(path)
+    for line, text in _numbered(path, documents):
+        parts = text.split()
+        try:
+            given = [int(label) for label in parts.pop(0).split(",")] if parts and ":" not in parts[0] else []
+            ids, values = _pairs(parts)
+        except ValueError:  # its message would hold the line's content
+            raise DataError("not of the format", where=f"{path}, line {line}", fix=OF_THE_FORMAT) from None
+        _check_range(given, labels, "label", path, line)
+        _check_range(ids, features, "feature", path, line)
+        yield XmcRow(line, given, ids, values)
+
+
+def read_pairs(path: Path) -> Iterator[list[int]]:
+    """Column ids of each line of a file with two numbers in its header (``trn_X_Y.txt``).
+
+    Raises:
+        DataError: As :func:`read_xmc`.
+    """
+    documents, columns = xmc_header(path, PAIRS_HEADER)
+    for line, text in _numbered(path, documents):
+        try:
+            ids, _ = _pairs(text.split())
+        except ValueError:
+            fix = "a line has to be 'label:1 label:1 …'"
+            raise DataError("not of the format", where=f"{path}, line {line}", fix=fix) from None
+        _check_range(ids, columns, "label", path, line)
+        yield ids
+
+
+def _numbered(path: Path, documents: int) -> Iterator[tuple[int, str]]:
+    number = 1
+    with TextLines(path) as stream:
+        next(stream)
+        for number, text in enumerate(stream, 2):
+            if number - 1 > documents:
+                if not text.strip() and not any(rest.strip() for rest in stream):
+                    return
+                raise _wrong_number(path, f"more than the {documents:,} documents of the first line")
+            yield number, text
+    if number - 1 != documents:
+        raise _wrong_number(path, f"{number - 1:,} documents, the first line says {documents:,}")
+
+
+def _wrong_number(path: Path, what: str) -> DataError:
+    return DataError(what, where=str(path), fix="the file is cut off or joined from two; download it again")
+
+
+def _pairs(parts: list[str]) -> tuple[list[int], list[float]]:
+    ids, values = [], []
+    for part in parts:
+        name, _, value = part.partition(":")
+        ids.append(int(name))
+        values.append(float(value))
+    return ids, values
+
+
+def _check_range(ids: list[int], size: int, what: str, path: Path, line: int) -> None:
+    if ids and not (0 <= min(ids) and max(ids) < size):
+        wrong = max(ids) if max(ids) >= size else min(ids)
+        raise DataError(
+            f"{what} {wrong}, but the first line says {size:,} {what}s and they count from 0",
+            where=f"{path}, line {line}",
+            fix="correct the first line, or subtract one from every number if they count from 1",
+        )
+
+
+def words_of_row(row: XmcRow, words: list[str]) -> str:
+    """A text from a bag of words: each feature's word, as often as its value says where all are whole numbers."""
+    whole = all(value >= 1 and value.is_integer() for value in row.values)
+    times = (int(value) if whole else 1 for value in row.values)
+    return " ".join(words[feature] for feature, number in zip(row.features, times, strict=True) for _ in range(number))
+
+
+def read_words(path: Path, features: int) -> list[str]:
+    """The word of each feature, one a line.
+
+    Raises:
+        DataError: The file cannot be read, or has another number of lines than there are features.
+    """
+    with TextLines(path) as stream:
+        words = [line.strip() for line in stream]
+    if len(words) != features:
+        fix = "give the vocabulary of this data set, one word a line, in the order of the features"
+        raise DataError(f"{len(words):,} words for {features:,} features", where=str(path), fix=fix)
+    return words
+
+
+def read_xmc_documents(path: str | Path, vocab_file: str | Path) -> Documents:
+    """A sparse file as documents whose words are those of the features; label ids are the labels."""
+    path = Path(path)
+    words = read_words(Path(vocab_file), xmc_header(path)[1])
+    documents = Documents()
+    for row in read_xmc(path):
+        documents.texts.append(words_of_row(row, words))
+        documents.labels.append([str(label) for label in row.labels])
+    documents.counts.read = len(documents.texts)
+    documents.counts.without_labels = sum(not labels for labels in documents.labels)
+    return documents

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from plant_plugin.data.xmc_sparse import has_header, read_pairs, read_words, read_xmc
+from plant_plugin.errors import DataError
+
+
+def write(folder: Path, text: str, name: str = "train.txt") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_labels_features_and_empty_lists(end: str, tmp_path: Path) -> None:
+    lines = ["4 6 3", "0,2 0:0.5 5:1", " 3:1e-3", "4:2", "1"]
+    rows = list(read_xmc(write(tmp_path, end.join(lines) + end)))
+    assert [(row.labels, row.features, row.values) for row in rows] == [
+        ([0, 2], [0, 5], [0.5, 1.0]), ([], [3], [0.001]), ([], [4], [2.0]), ([1], [], []),
+    ]  # fmt: skip
+    assert [row.line for row in rows] == [2, 3, 4, 5]
+
+
+def test_pairs_and_blank_lines_at_the_end(tmp_path: Path) -> None:
+    assert list(read_pairs(write(tmp_path, "3 4\n0:1 3:1\n\n2:1\n\n\n"))) == [[0, 3], [], [2]]
+
+
+def test_has_header(tmp_path: Path) -> None:
+    assert has_header(write(tmp_path, "1 2 3\n"))
+    assert not has_header(write(tmp_path, "1 2\n"))
+    assert not has_header(write(tmp_path, ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("3 5 10\n1 1:1\n11 1:1\n2 1:1\n", "line 3: label 11, but the first line says 10 labels"),
+        ("1 5 10\n-1 1:1\n", "line 2: label -1"),
+        ("1 5 10\n1 5:1\n", "line 2: feature 5, but the first line says 5 features and they count from 0"),
+        ("1 5 10\nsecret 1:1\n", "line 2: not of the format"),
+        ("1 5 10\n1 secret:1\n", "line 2: not of the format"),
+        ("1 5 10\n1 1:secret\n", "line 2: not of the format"),
+        ("2 5 10\n1 1:1\n", "1 documents, the first line says 2"),
+        ("1 5 10\n1 1:1\n1 1:1\n", "more than the 1 documents"),
+        ("1 1:1\n", "line 1: the first line has to be the numbers of documents, features and labels"),
+        ("", "line 1: the first line has to be"),
+    ],
+)
+def test_bad_files(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        list(read_xmc(path := write(tmp_path, text)))
+    assert "secret" not in str(caught.value).replace(str(path), "")
+
+
+def test_words_of_another_data_set(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="2 words for 3 features"):
+        read_words(write(tmp_path, "a\nb\n"), 3)

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from made_up_xmc import TEST, TRAIN, WRITERS, joined, read_back, text_lines
+
+from plant_plugin.cli import plant
+from plant_plugin.errors import DataError
+from plant_plugin.prepare import xmc
+from plant_plugin.prepare.xmc import prepare_xmc, propensities_of
+
+SHAPES = pytest.mark.parametrize("shape", WRITERS)
+
+
+def written(shape: str, tmp_path: Path) -> Path:
+    folder = tmp_path / shape
+    folder.mkdir()
+    spaces = shape != "attention_xml"
+    WRITERS[shape](folder, TRAIN if spaces else joined(TRAIN), TEST if spaces else joined(TEST))
+    return folder
+
+
+@SHAPES
+def test_every_shape_gives_the_same_documents(shape: str, tmp_path: Path) -> None:
+    made = prepare_xmc(written(shape, tmp_path), tmp_path / "out")
+    expected = [joined(split) if shape == "attention_xml" else split for split in (TRAIN, TEST)]
+    assert [read_back(tmp_path / "out", split) for split in ("train", "test")] == expected
+    counts = made["counts"]
+    assert counts["shape"] == shape
+    assert (counts["train"], counts["train_without_labels"], counts["train_without_text"]) == (3, 1, 0)
+    assert (counts["test"], counts["test_without_labels"], counts["test_without_text"]) == (2, 0, 1)
+    assert (counts["labels"], counts["labels_in_training"], counts["test_labels_unseen_in_training"]) == (3, 2, 1)
+
+
+@SHAPES
+def test_two_runs_are_alike_and_a_dry_run_tells_the_same(shape: str, tmp_path: Path) -> None:
+    source = written(shape, tmp_path)
+    told = prepare_xmc(source, tmp_path / "none", dry_run=True)
+    assert not (tmp_path / "none").exists()
+    assert told == prepare_xmc(source, tmp_path / "one")
+    prepare_xmc(source, tmp_path / "two")
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xclib") is None, reason="needs pyxclib")
+@pytest.mark.parametrize("shape", ["pairs", "sparse"])
+def test_pyxclib_agrees(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = written(shape, tmp_path)
+    assert prepare_xmc(source, tmp_path / "out")["counts"]["train_compared_with_pyxclib"] is True
+    monkeypatch.setattr(xmc, "read_xmc", lambda path: iter([]) if "test" in path.name else iter_wrong())
+    monkeypatch.setattr(xmc, "read_pairs", lambda path: iter([[2]]))
+    with pytest.raises(DataError, match=r"line 2: pyxclib reads other labels"):
+        prepare_xmc(source, tmp_path / "out")
+
+
+def iter_wrong():
+    from plant_plugin.data.xmc_sparse import XmcRow
+
+    yield XmcRow(2, [2], [], [])
+
+
+def test_without_pyxclib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xmc.importlib.util, "find_spec", lambda name: None)
+    made = prepare_xmc(written("pairs", tmp_path), tmp_path / "out")
+    assert made["counts"]["train_compared_with_pyxclib"] is False
+
+
+def test_a_vocabulary_makes_texts_of_bags(tmp_path: Path) -> None:
+    text_lines(tmp_path / "in" / "train.txt", ["3 3 2", "1,0 0:2 2:1", " 1:0.5 2:3", "1"])
+    text_lines(tmp_path / "in" / "test.txt", ["1 3 2", "0 1:1"])
+    text_lines(tmp_path / "words.txt", ["fever", "cough", "ankle"])
+    prepare_xmc(tmp_path / "in", tmp_path / "out", vocabulary=tmp_path / "words.txt")
+    # Whole numbers are counts; other values say no more than that the word is there.
+    assert (tmp_path / "out" / "train.txt").read_text() == "0 1\tfever fever ankle\n\tcough ankle\n1\t\n"
+    assert (tmp_path / "out" / "label_names.tsv").read_text() == "0\t0\n1\t1\n"
+    text_lines(tmp_path / "words.txt", ["fever", "cough"])
+    with pytest.raises(DataError, match=r"words.txt: 2 words for 3 features"):
+        prepare_xmc(tmp_path / "in", tmp_path / "out", vocabulary=tmp_path / "words.txt")
+
+
+def test_title_and_content_and_their_line_breaks(tmp_path: Path) -> None:
+    source = written("json", tmp_path)
+    entry = {"uid": "1", "title": "A\ttitle", "content": "two\r\nlines", "target_ind": [1, 0, 1]}
+    with gzip.open(source / "tst.json.gz", "wt") as stream:
+        stream.write(json.dumps(entry) + "\n" + json.dumps({"title": "T", "target_ind": []}))
+    prepare_xmc(source, tmp_path / "out")
+    assert (tmp_path / "out" / "test.txt").read_text() == "0 1\tA title two  lines\n\tT\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("EURLex-4K", "default"), ("LF-WikiSeeAlso-320K", "wikipedia"), ("Wikipedia-500K", "wikipedia"),
+        ("wiki10-31k", "default"), ("LF-AmazonTitles-131K", "amazon"),
+    ],
+)  # fmt: skip
+def test_propensities_by_name(name: str, kind: str, tmp_path: Path) -> None:
+    assert propensities_of(name) == kind
+    written("json", tmp_path).rename(tmp_path / name)
+    prepare_xmc(tmp_path / name, tmp_path / "out")
+    a, b = xmc.PROPENSITIES[kind]
+    assert f"propensity_a: {a}\npropensity_b: {b}\n" in (tmp_path / "out" / "propensity.yml").read_text()
+
+
+def test_the_command(tmp_path: Path) -> None:
+    source = written("npz", tmp_path)
+    done = CliRunner().invoke(plant, ["prepare", "xmc", str(source), str(tmp_path / "o"), "--propensities", "amazon"])
+    assert done.exit_code == 0, done.output
+    assert "propensity_a: 0.6" in (tmp_path / "o" / "propensity.yml").read_text()
+    assert "nobody" not in done.output
+
+
+def test_another_encoding(tmp_path: Path) -> None:
+    source = written("npz", tmp_path)
+    (source / "X.tst.txt").write_bytes("Fi\xe8vre\nx\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"not valid UTF-8"):
+        prepare_xmc(source, tmp_path / "out")
+    (source / "X.trn.txt").write_bytes(b"a\nb\nc\n")
+    prepare_xmc(source, tmp_path / "out", encoding="latin-1")
+    assert "Fièvre" in (tmp_path / "out" / "test.txt").read_text(encoding="utf-8")
+
+
+def spoil_json(line: bytes) -> bytes:
+    return gzip.compress(b'{"target_ind": [0]}\n' + line + b"\n", mtime=0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "name", "content", "message"),
+    [
+        ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n4 0:1\n1 0:1\n", r"line 3: label 4, but the first line says 3"),
+        ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n1 3:1\n1 0:1\n", r"line 3: feature 3, but the first line says 3"),
+        ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n1 x:1\n1 0:1\n", r"line 3: not of the format"),
+        ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n1 0:1\n", r"2 documents, the first line says 3"),
+        ("sparse", "some_train.txt", b"1 3 3\n0 0:1\n1 0:1\n", r"more than the 1 documents"),
+        ("sparse", "some_train.txt", b"3 3 4\n0 0:1\n1 0:1\n1 0:1\n", r"numbers of labels differ: train 4, test 3"),
+        ("sparse", "some_train.txt", b"0 0:1\n1 0:1\n1 0:1\n", r"only a file for test"),
+        ("sparse", "other_train.txt", b"1 3 3\n0 0:1\n", r"several files for train: other_train.txt, some_train.txt"),
+        ("sparse", "test_raw_texts.txt", b"one\n", r"1 texts for 2 lists of labels"),
+        ("pairs", "trn_X_Y.txt", b"3 3\n0:1\n1:1 3:1\n\n", r"line 3: label 3, but the first line says 3"),
+        ("pairs", "trn_X_Y.txt", b"3 3\n0:1\nsecret\n\n", r"line 3: not of the format"),
+        ("pairs", "trn_X_Y.txt", b"3\n0:1\n", r"line 1: the first line has to be the numbers of documents and columns"),
+        ("pairs", "raw_data/tst_raw_texts.txt", b"secret\nb\nc\n", r"3 texts for 2 lists of labels"),
+        ("pairs", "lbl_raw_texts.txt", b"secret\n", r"1 names for 3 labels"),
+        ("npz", "X.trn.txt", b"a\nb\n", r"2 texts for 3 lists of labels"),
+        ("npz", "Y.trn.npz", b"secret", r"Y.trn.npz: not a sparse matrix"),
+        ("attention_xml", "train_labels.txt", b"a\nb\n", r"3 texts for 2 lists of labels"),
+        ("json", "trn.json.gz", spoil_json(b'{"title": "secret'), r"trn.json.gz, line 2: broken JSON"),
+        ("json", "trn.json.gz", spoil_json(b"[1]"), r"line 2: broken JSON"),
+        ("json", "trn.json.gz", spoil_json(b'{"title": "secret"}'), r"line 2: no list target_ind"),
+        ("json", "trn.json.gz", spoil_json(b'{"target_ind": ["1"]}'), r"line 2: no list target_ind"),
+        ("json", "trn.json.gz", spoil_json(b'{"target_ind": [3]}'), r"line 2: label 3, but lbl.json.gz has 3 labels"),
+        ("json", "trn.json.gz", spoil_json(b'{"target_ind": [1]}')[:-9], r"the compressed file is cut off"),
+        ("json", "trn.json.gz", gzip.compress(b"", mtime=0), r"no train documents"),
+    ],
+)  # fmt: skip
+def test_bad_input(shape: str, name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    source = written(shape, tmp_path)
+    (source / name).write_bytes(content)
+    with pytest.raises(DataError, match=message) as caught:
+        prepare_xmc(source, tmp_path / "out")
+    assert "secret" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("shape", "name", "message"),
+    [
+        ("json", "lbl.json.gz", r"lbl.json.gz is missing"),
+        ("json", "tst.json.gz", r"tst.json is missing"),
+        ("npz", "X.trn.txt", r"labels without texts"),
+        ("sparse", "some_test.txt", r"only a file for train"),
+        ("pairs", "trn_X_Y.txt", r"none of the shapes"),
+    ],
+)
+def test_missing_files(shape: str, name: str, message: str, tmp_path: Path) -> None:
+    source = written(shape, tmp_path)
+    (source / name).unlink()
+    with pytest.raises(DataError, match=message):
+        prepare_xmc(source, tmp_path / "out")
+    with pytest.raises(DataError, match="no such folder"):
+        prepare_xmc(tmp_path / "none", tmp_path / "out")
+
+
+def test_a_pyxclib_that_does_not_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xmc.importlib.util, "find_spec", lambda name: True)
+    monkeypatch.setitem(sys.modules, "xclib.data", None)
+    made = prepare_xmc(written("pairs", tmp_path), tmp_path / "out")
+    assert made["counts"]["train_compared_with_pyxclib"] is False
