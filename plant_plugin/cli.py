@@ -13,6 +13,7 @@ from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.commands.listing import list_entries
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
+from plant_plugin.commands.stats import stats
 from plant_plugin.commands.train import libmultilabel
 from plant_plugin.commands.validate import validate
 
@@ -34,5 +35,5 @@ def plant() -> None:
     """List what there is, check a configuration, look at relevance, prepare word vectors."""
 
 
-for command in (list_entries, prepare, validate, doctor, relevance, embeddings):
+for command in (list_entries, prepare, stats, validate, doctor, relevance, embeddings):
     plant.add_command(command)

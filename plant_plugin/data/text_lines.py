@@ -22,14 +22,15 @@ class TextLines:
 
     Args:
         path: The file.
-        newline: ``"\n"`` ends lines there alone; ``""`` at any line end, left as it is (what ``csv`` wants).
+        newline: ``"\n"`` ends lines there alone; ``""`` at any line end, left as it is (what
+            ``csv`` wants); None at any line end, made one.
         encoding: Of the text; a byte order mark of UTF-8 is skipped.
 
     Raises:
         DataError: The file cannot be opened, or (while reading) is cut off or of another encoding.
     """
 
-    def __init__(self, path: Path, newline: str = "\n", encoding: str = "utf-8-sig") -> None:
+    def __init__(self, path: Path, newline: str | None = "\n", encoding: str = "utf-8-sig") -> None:
         self.path, self.encoding = path, encoding
         try:
             binary = cast("IO[bytes]", OPENERS.get(path.suffix, open)(path, "rb"))

@@ -1,0 +1,147 @@
+"""What is in training files: sizes, label frequencies, what splits share. Reads them once, a document at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plant_plugin.data.documents import source_path
+from plant_plugin.data.text_lines import TextLines
+from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.evaluation.names import BINS
+from plant_plugin.files import atomic_write
+
+COLUMNS = (2, 3)
+
+
+@dataclass
+class FileStats:
+    """One file.
+
+    Attributes:
+        name: As it was asked for.
+        labels_each: Labels of each document.
+        words_each: Words (runs without white space) of each document.
+        label_counts: Documents of each label.
+        texts: Digest of each text -> how many documents have it.
+    """
+
+    name: str
+    labels_each: list[int] = field(default_factory=list, repr=False)
+    words_each: list[int] = field(default_factory=list, repr=False)
+    label_counts: Counter[str] = field(default_factory=Counter, repr=False)
+    texts: Counter[bytes] = field(default_factory=Counter, repr=False)
+
+
+def read_stats(source: str) -> FileStats:
+    """Go through a file of LibMultiLabel's text format (or ``demo:train`` and the like).
+
+    Raises:
+        DataError: The file cannot be read, is empty, or has a line of another form; the message names the line.
+    """
+    path, stats, columns = source_path(source), FileStats(source), 0
+    with TextLines(path, newline=None) as stream:
+        for number, line in enumerate(stream, 1):
+            line = line.rstrip("\n")
+            if not line.strip(" "):
+                continue
+            fields = line.split("\t")
+            columns = columns or len(fields)
+            if len(fields) != columns or columns not in COLUMNS:
+                raise DataError(
+                    f"{len(fields)} columns, not labels TAB text or id TAB labels TAB text",
+                    where=f"{path}, line {number}",
+                    fix="separate labels and text by one TAB, and put no TAB into a text",
+                )
+            labels = set(fields[-2].split())
+            stats.labels_each.append(len(labels))
+            stats.words_each.append(len(fields[-1].split()))
+            stats.label_counts.update(labels)
+            stats.texts[hashlib.blake2b(fields[-1].encode(), digest_size=16).digest()] += 1
+    if not stats.labels_each:
+        raise DataError("the file holds no document", where=str(path), fix="check that it was written completely")
+    return stats
+
+
+def summary(files: Sequence[FileStats]) -> list[dict[str, Any]]:
+    """The numbers of each file; the first one counts as the training file."""
+    train = files[0]
+    rows = []
+    for place, stats in enumerate(files):
+        row: dict[str, Any] = {
+            "file": stats.name,
+            "documents": len(stats.labels_each),
+            "documents without labels": stats.labels_each.count(0),
+            "documents with a text that came before": sum(stats.texts.values()) - len(stats.texts),
+            "labels": len(stats.label_counts),
+            "labels a document": spread(stats.labels_each),
+            "words": sum(stats.words_each),
+            "words a document": spread(stats.words_each),
+        }
+        if place:
+            unseen = stats.label_counts.keys() - train.label_counts.keys()
+            row["labels unseen in training"] = len(unseen)
+            row["their share of all labels given"] = share(
+                sum(stats.label_counts[label] for label in unseen), stats.label_counts.total()
+            )
+        for other in files[:place]:
+            shared = sum(number for text, number in stats.texts.items() if text in other.texts)
+            row[f"documents whose text is in {other.name}"] = shared
+        rows.append(row)
+    return rows
+
+
+def spread(values: Sequence[int]) -> str:
+    """Median and the middle half, e.g. ``5 (3 to 8)``."""
+    low, middle, high = np.percentile(values, (25, 50, 75))
+    return f"{middle:g} ({low:g} to {high:g})"
+
+
+def share(part: int, whole: int) -> str:
+    """A percentage; nothing where there is no whole."""
+    return f"{100 * part / whole:.2f} %" if whole else "–"
+
+
+def frequency_bins(files: Sequence[FileStats]) -> list[tuple[str, int, list[str]]]:
+    """For each bin of training documents: its name, its labels, and its share of the labels given in each file."""
+    train = files[0].label_counts
+    every = set().union(*(stats.label_counts for stats in files))
+    rows = []
+    for name, (lowest, highest) in BINS.items():
+        inside = {label for label in every if lowest <= train[label] and (highest is None or train[label] <= highest)}
+        shares = [
+            share(sum(stats.label_counts[label] for label in inside), stats.label_counts.total()) for stats in files
+        ]
+        rows.append((name, len(inside), shares))
+    return rows
+
+
+def draw_histogram(counts: Iterable[int], path: Path) -> None:
+    """A PNG: how many labels have how many training documents, on a logarithmic axis.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        PlantError: The file cannot be written.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        fix = "pip install 'plant-plugin[prepare]', or leave out --png"
+        raise MissingExtraError("the picture needs matplotlib", where="--png", fix=fix) from error
+    values = np.fromiter(counts, dtype=np.int64)
+    edges = np.unique(np.geomspace(1, max(int(values.max(initial=1)), 2) + 1, 30).astype(np.int64))
+    figure = Figure(figsize=(5, 3), dpi=120, layout="constrained")
+    axes = figure.add_subplot()
+    axes.hist(values, bins=edges.tolist(), color="#4477aa", edgecolor="white", linewidth=0.3)
+    axes.set_xscale("log")
+    axes.set_xlabel("training documents of a label")
+    axes.set_ylabel("labels")
+    with atomic_write(path) as temporary:
+        FigureCanvasAgg(figure).print_png(str(temporary))

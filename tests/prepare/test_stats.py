@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from plant_plugin.cli import plant
+from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, spread, summary
+
+
+def write(folder: Path, name: str, *lines: str) -> str:
+    path = folder / name
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    train = ["a b\tone two three", "a\tone two three", "a a c\tfour", "\tfive six"]
+    test = ["a new\tone two three", "new\tseven", "b\tseven"]
+    return write(tmp_path, "train.txt", *train), write(tmp_path, "test.txt", "", *test)
+
+
+def test_numbers_by_hand(files: tuple[str, str]) -> None:
+    train, test = summary([read_stats(name) for name in files])
+    assert train == {
+        "file": files[0],
+        "documents": 4,
+        "documents without labels": 1,
+        "documents with a text that came before": 1,
+        "labels": 3,
+        "labels a document": "1.5 (0.75 to 2)",
+        "words": 9,
+        "words a document": "2.5 (1.75 to 3)",
+    }
+    assert test["labels unseen in training"] == 1
+    assert test["their share of all labels given"] == "50.00 %"
+    assert test[f"documents whose text is in {files[0]}"] == 1
+    assert test["documents with a text that came before"] == 1
+
+
+def test_bins_by_hand(files: tuple[str, str]) -> None:
+    bins = {name: rest for name, *rest in frequency_bins([read_stats(name) for name in files])}
+    assert bins["0"] == [1, ["0.00 %", "50.00 %"]]
+    assert bins["1-5"] == [3, ["100.00 %", "50.00 %"]]
+    assert bins["6-10"] == [0, ["0.00 %", "0.00 %"]]
+
+
+def test_ids_do_not_count_and_line_ends_do_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "three.txt"
+    path.write_bytes(b"7\ta b\tone two\r\n8\tc\tone two\r\n")
+    (row,) = summary([read_stats(str(path))])
+    assert (row["labels"], row["words"], row["documents with a text that came before"]) == (3, 4, 1)
+
+
+def test_spread_of_one_document() -> None:
+    assert spread([7]) == "7 (7 to 7)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [(["a\tx", "secret"], "line 2: 1 columns"), (["a\tb\tc\td"], "line 1: 4 columns"), ([], "holds no document")],
+)
+def test_bad_files(lines: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        read_stats(write(tmp_path, "x.txt", *lines))
+    assert "secret" not in str(caught.value)
+
+
+def test_the_command_and_its_picture(files: tuple[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pictures = [tmp_path / "one.png", tmp_path / "two.png"]
+    for picture in pictures:
+        done = CliRunner().invoke(plant, ["stats", *files, "--png", str(picture)])
+        assert done.exit_code == 0, done.output
+    assert pictures[0].read_bytes().startswith(b"\x89PNG")
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
+    assert "labels unseen in training" in done.output
+    assert "seven" not in done.output
+
+
+def test_picture_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"plant-plugin\[prepare\]"):
+        draw_histogram([1, 2], tmp_path / "x.png")
+
+
+def test_picture_of_labels_that_all_occur_once(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    draw_histogram([1, 1], tmp_path / "x.png")
+    assert (tmp_path / "x.png").is_file()
