@@ -60,6 +60,8 @@ EVERY_LIGHT_COMMAND = pytest.mark.parametrize(
         ("plant", "list"),
         ("plant", "validate", "CONFIG"),
         ("plant", "relevance", "--help"),
+        ("plant", "prepare", "mimic3", "--help"),
+        ("plant", "stats", "--help"),
         ("plant", "doctor"),
     ],
     ids=" ".join,

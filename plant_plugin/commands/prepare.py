@@ -121,6 +121,19 @@ def xmc(source: Path, out: Path, **options: Any) -> None:
     click.echo(("would be written: " if options["dry_run"] else "written: ") + str(out))
 
 
+@prepare.command()
+@click.option("--documents", required=True, type=click.IntRange(min=28), help="In all; 3 of 28 validate, 5 of 28 test.")
+@click.option("--labels", default=300, show_default=True, type=click.IntRange(min=1), help="Codes that can be drawn.")
+@click.option("--seed", default=20240607, show_default=True, type=int, help="Another seed, other notes.")
+@click.option("--out", required=True, type=FOLDER, help="The folder to write.")
+def demo(out: Path, **options: int) -> None:
+    """Made-up discharge summaries, like those of demo:train, as many as asked for."""
+    from plant_plugin.prepare.demo import prepare_demo
+
+    tell(prepare_demo(out, **options), out)
+    click.echo(f"written: {out}")
+
+
 def tell(made: Mapping[str, Any], out: Path, dry_run: bool = False) -> None:
     """Print the counts of a preparation, what to worry about first; never a text or an id."""
     counts = {**made["counts"]}

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import random
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 import simple_icd_10_cm as icd
 
@@ -25,6 +27,7 @@ from plant_plugin.data.demo_phrases import (
     SECTIONS,
     SYMPTOMS,
 )
+from plant_plugin.errors import ConfigError
 
 RANK_SHIFT = 5  # Zipf-Mandelbrot: keeps the first few codes from being in every note
 SAME_GROUP = 0.5  # chance that the next code comes from the group of one already drawn
@@ -32,7 +35,7 @@ UNMENTIONED = 0.05  # codes that were assigned although the note says nothing
 EMPTY_WORDS = re.compile(r"\b(?:other|unspecified|specified|not elsewhere classified|nos|nec)\b|[,;:()\[\]]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each exists once
 class _Condition:
     code: str
     group: str
@@ -40,18 +43,68 @@ class _Condition:
     weight: float  # relative frequency
 
 
+class _Pool:
+    """Conditions to draw from; a draw takes the logarithm of their number, so that label sets may be large."""
+
+    def __init__(self, conditions: list[_Condition]) -> None:
+        self.conditions = conditions
+        self.sums = list(accumulate(condition.weight for condition in conditions))
+        self.places_of: dict[str, list[int]] = {}
+        for place, condition in enumerate(conditions):
+            self.places_of.setdefault(condition.group, []).append(place)
+
+    def __len__(self) -> int:
+        return len(self.conditions)
+
+    def draw(self, chosen: list[int], source: random.Random) -> int:
+        """The place of one more condition, by weight."""
+        chosen = sorted(chosen)
+        weights = [self.conditions[place].weight for place in chosen]
+        drawn = source.random() * (self.sums[-1] - sum(weights))
+        for place, weight in zip(chosen, weights, strict=True):
+            if drawn < self.sums[place] - weight:
+                break
+            drawn += weight
+        return min(bisect(self.sums, drawn), len(self) - 1)
+
+    def draw_related(self, chosen: list[int], source: random.Random) -> int | None:
+        """The place of one more condition of the groups of those chosen, if chance and the groups have one."""
+        groups = {self.conditions[place].group for place in chosen}
+        related = sorted(place for group in groups for place in self.places_of[group] if place not in chosen)
+        if not related or source.random() >= SAME_GROUP:
+            return None
+        return source.choices(related, [self.conditions[place].weight for place in related])[0]
+
+    def others(self, chosen: list[int], source: random.Random) -> list[_Condition]:
+        """Two to four of those not chosen, each as likely."""
+        left = len(self) - len(chosen)
+        found = []
+        for place in source.sample(range(left), min(source.randint(2, 4), left)):
+            for taken in sorted(chosen):
+                place += taken <= place
+            found.append(self.conditions[place])
+        return found
+
+
 def write_notes(options: DemoOptions) -> dict[str, Iterator[str]]:
-    """Lines ``codes TAB note`` of each split; the same options always give the same lines."""
-    conditions = _conditions(options)
-    return {split: _lines(conditions, split, options) for split in SPLITS}
+    """Lines ``codes TAB note`` of each split; the same options always give the same lines.
+
+    Raises:
+        ConfigError: Fewer than one label, or more than there are codes to draw.
+    """
+    pool = _Pool(_conditions(options))
+    if not 0 < options.labels <= len(pool):
+        what = f"{options.labels:,} labels, but there are {len(pool):,} codes to draw from"
+        raise ConfigError(what, where="labels", fix="ask for no more than these")
+    return {split: _lines(pool, split, options) for split in SPLITS}
 
 
-def _lines(conditions: list[_Condition], split: str, options: DemoOptions) -> Iterator[str]:
+def _lines(pool: _Pool, split: str, options: DemoOptions) -> Iterator[str]:
     source = random.Random(f"{options.seed} {split}")
     for _ in range(getattr(options, split)):
-        chosen = _draw(conditions, source)
-        codes = " ".join(sorted(condition.code for condition in chosen))
-        yield f"{codes}\t{_note(chosen, conditions, source)}\n"
+        chosen = _draw(pool, source)
+        codes = " ".join(sorted(pool.conditions[place].code for place in chosen))
+        yield f"{codes}\t{_note(chosen, pool, source)}\n"
 
 
 def _conditions(options: DemoOptions) -> list[_Condition]:
@@ -79,30 +132,26 @@ def _terms(code: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term for term in cleaned if term))
 
 
-def _draw(conditions: list[_Condition], source: random.Random) -> list[_Condition]:
-    """Four to six conditions, each next one often from the group of one already drawn."""
-    chosen: list[_Condition] = []
-    number = min(source.randint(4, 6), len(conditions))
+def _draw(pool: _Pool, source: random.Random) -> list[int]:
+    """Places of four to six conditions, each next one often from the group of one already drawn."""
+    chosen: list[int] = []
+    number = min(source.randint(4, 6), len(pool))
     while len(chosen) < number:
-        left = [condition for condition in conditions if condition not in chosen]
-        groups = {condition.group for condition in chosen}
-        related = [condition for condition in left if condition.group in groups]
-        candidates = related if related and source.random() < SAME_GROUP else left
-        chosen += source.choices(candidates, [condition.weight for condition in candidates])
+        related = pool.draw_related(chosen, source)
+        chosen.append(pool.draw(chosen, source) if related is None else related)
     return chosen
 
 
-def _note(chosen: list[_Condition], conditions: list[_Condition], source: random.Random) -> str:
+def _note(chosen: list[int], pool: _Pool, source: random.Random) -> str:
     """A note of 150 to 300 words about the chosen conditions."""
     facts = []
-    for condition in chosen:
+    for condition in (pool.conditions[place] for place in chosen):
         if source.random() >= UNMENTIONED:
             times = 2 if source.random() < 0.3 else 1
             facts += [_fill(source.choice(PRESENT), _told(condition, source)) for _ in range(times)]
         if source.random() < 0.5:
             facts.append(_fill(source.choice(HINTS), source.choice(GROUPS[condition.group][1])))
-    others = [condition for condition in conditions if condition not in chosen]
-    for absent in source.sample(others, min(source.randint(2, 4), len(others))):
+    for absent in pool.others(chosen, source):
         facts.append(_fill(source.choice(ABSENT), _told(absent, source)))
     age, sex = source.randint(32, 91), source.choice(("man", "woman"))
     opening = f"CHIEF COMPLAINT: {source.choice(SYMPTOMS)}. {age} year old {sex} admitted from home."

@@ -11,8 +11,8 @@ from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.files import atomic_write
 
 LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many words
-# A small text needs more passes: after 5 passes over BC5CDR (0.3 million words) two random vectors had a cosine of 0.86,
-# after 30 of 0.09. From 2 million words on, CAML's 5 passes are enough.
+# A small text needs more passes: after 5 passes over BC5CDR (0.3 million words) two random vectors had a cosine of
+# 0.86, after 30 of 0.09. From 2 million words on, CAML's 5 passes are enough.
 WORDS_TO_SEE = 10_000_000
 FEWEST_PASSES, MOST_PASSES = 5, 50
 

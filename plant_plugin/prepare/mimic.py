@@ -194,7 +194,7 @@ class _Preparation:
             if self.own_lists is not None:
                 splits = assign(admissions, self.own_lists, options.seed, counts)
         elif name == "rare50":
-            codes = subsets.rare50_codes()
+            codes = subsets.rare50_codes(splits)
         elif name == "few":
             codes = subsets.few_codes(splits, in_test=options.few_in_test)
         chosen = subsets.restrict(splits, codes, counts)

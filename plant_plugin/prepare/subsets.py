@@ -9,6 +9,7 @@ from pathlib import Path
 
 from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError
+from plant_plugin.prepare.codes import as_caml_reads
 from plant_plugin.prepare.notes import Admission
 
 SUBSETS = ("full", "top50", "rare50", "few")
@@ -48,13 +49,19 @@ def few_codes(splits: Splits, *, in_test: bool) -> frozenset[str]:
     return frozenset(found & code_counts(splits["test"]).keys() if in_test else found)
 
 
-def rare50_codes() -> frozenset[str]:
-    """The 50 codes of the benchmark "rare50".
+def rare50_codes(splits: Splits) -> frozenset[str]:
+    """The 50 codes of the benchmark "rare50", under their right names.
+
+    Its list is written as CAML's program reads codes: ``40.7`` in it is ``04.07``. So a code of the data belongs to it
+    when CAML would read it as one that is listed; listed codes that the data lack stay as they are.
 
     Source: Yang et al. 2022, "Knowledge Injected Prompt Based Fine-tuning for Multi-label Few-shot ICD Coding".
     """
     text = resources.files("plant_plugin.prepare").joinpath("rare50_codes.txt").read_text(encoding="utf-8")
-    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+    listed = {line for line in text.splitlines() if line and not line.startswith("#")}
+    read_as = {code: as_caml_reads(code) for code in code_counts(everywhere(splits))}
+    present = {code for code, read in read_as.items() if read in listed}
+    return frozenset(present | (listed - set(read_as.values())))
 
 
 def listed_codes(path: Path) -> frozenset[str]:

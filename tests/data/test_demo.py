@@ -112,3 +112,21 @@ def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path.home() / ".cache" / "plant_plugin"
     assert cache_folder("~/x") == Path.home() / "x"
+
+
+def test_draws_follow_the_weights() -> None:
+    """The draw in logarithmic time against the plain one: all that are left, by weight."""
+    import random
+
+    from plant_plugin.data import demo_notes
+
+    weights = (5, 1, 3, 0.5, 2)
+    conditions = [demo_notes._Condition(str(place), "", ("x",), weight) for place, weight in enumerate(weights)]
+    pool = demo_notes._Pool(conditions)
+    for chosen in ([], [0], [4, 0], [1, 2, 3], [3, 1]):
+        fast, plain = random.Random(1), random.Random(1)
+        left = [place for place in range(5) if place not in chosen]
+        for _ in range(200):
+            assert pool.draw(chosen, fast) == plain.choices(left, [weights[place] for place in left])[0]
+            found = pool.others(chosen, fast)
+            assert found == [conditions[place] for place in plain.sample(left, min(plain.randint(2, 4), len(left)))]

@@ -131,6 +131,24 @@ def test_top50_has_lists_of_its_own(raw: Path, lists: Path, tmp_path: Path) -> N
     assert lines(tmp_path / "MIMIC-50" / "dev_50_hadm_ids.csv") == ["600"]
 
 
+def test_subsets_of_listed_and_rare_codes(raw: Path, lists: Path, tmp_path: Path) -> None:
+    (tmp_path / "codes.txt").write_text("038.9\n03.31\n999.9\n")
+    options = {"splits": lists, "codes": tmp_path / "codes.txt", "few_in_test": True}
+    made = prepare(raw, tmp_path, subsets=("top50", "few"), **options)["sets"]
+    assert lines(tmp_path / "MIMIC-50" / "train.txt")[1] == "038.9\tfirst of two reports sepsis and shock"
+    assert made["MIMIC-50"]["valid_without_a_code_of_the_subset"] == 1
+    assert made["MIMIC-50"]["asked_for_codes_without_document"] == 1
+    # Of the eight codes with one to five training documents, only 038.9 is in test.
+    assert lines(tmp_path / "MIMIC-few" / "labels.txt") == ["038.9"]
+    assert json.loads((tmp_path / "MIMIC-few" / PROVENANCE).read_text())["options"]["few_in_test"] is True
+    with pytest.raises(DataError, match="--subset rare50: no training document has one of its codes"):
+        prepare(raw, tmp_path, subsets=("rare50",))
+    rare = write_mimic3(tmp_path / "rare", diagnoses=[*DIAGNOSES, (1, 100, "1710")])
+    made = prepare(rare, tmp_path, subsets=("rare50",), splits=lists)["sets"]["MIMIC-rare50"]
+    assert lines(tmp_path / "MIMIC-rare50" / "train.txt")[0].startswith("171.0\tchest pain")
+    assert (made["train"], made["labels"], made["asked_for_codes_without_document"]) == (1, 1, 49)
+
+
 def test_provenance(raw: Path, lists: Path, tmp_path: Path) -> None:
     prepare(raw, tmp_path, splits=lists)
     text = (tmp_path / "MIMIC" / PROVENANCE).read_text()

@@ -168,8 +168,18 @@ def test_restrict_counts_what_goes(documents: subsets.Splits) -> None:
 
 def test_rare50_is_shipped(shared: Path) -> None:
     listed = (shared / "data" / "mimic" / "rare50_codes.txt").read_text().split()
-    assert subsets.rare50_codes() == set(listed)
-    assert len(subsets.rare50_codes()) == 50
+    assert subsets.rare50_codes({"train": [], "valid": [], "test": []}) == set(listed)
+    assert len(listed) == 50
+
+
+def test_rare50_under_the_right_names() -> None:
+    """Its 40.7 is 04.07 and its 77.7 is 77.70, as CAML reads them."""
+    found = subsets.rare50_codes(
+        {"train": [admission(1, 1, "04.07", "148.1", "33.1")], "test": [admission(2, 2, "77.70")]}
+    )
+    assert {"04.07", "77.70", "148.1"} < found
+    assert not {"40.7", "77.7", "33.1"} & found
+    assert len(found) == 50
 
 
 def test_listed_codes(tmp_path: Path) -> None:

@@ -1,0 +1,49 @@
+"""The built-in made-up discharge summaries, at any size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from plant_plugin.data.demo import GENERATOR_VERSION, SPLITS, DemoOptions
+from plant_plugin.prepare.output import staged, write_provenance
+
+VALID, TEST, WHOLE = 3, 5, 28  # parts of all documents, those of the built-in data: 300 and 500 of 2,800
+
+
+def sized(documents: int, labels: int, seed: int) -> DemoOptions:
+    """Options for so many documents in all; 2,800 with the built-in seed and labels are ``demo:train`` and siblings."""
+    valid, test = documents * VALID // WHOLE, documents * TEST // WHOLE
+    return DemoOptions(seed=seed, train=documents - valid - test, valid=valid, test=test, labels=labels)
+
+
+def prepare_demo(out: Path, documents: int, labels: int, seed: int) -> dict[str, Any]:
+    """Write ``train.txt``, ``valid.txt``, ``test.txt`` and ``provenance.json``, a document at a time.
+
+    Raises:
+        ConfigError: More labels than there are codes.
+        PlantError: The folder cannot be written.
+    """
+    from plant_plugin.data.demo_notes import write_notes  # reads the whole of ICD-10-CM, seconds
+
+    options = sized(documents, labels, seed)
+    notes, given = write_notes(options), Counter[str]()
+    with staged(out) as stage:
+        for split in SPLITS:
+            with open(stage / f"{split}.txt", "w", encoding="utf-8", newline="\n") as stream:
+                stream.writelines(_counted(notes[split], given))
+        counts = {**{split: getattr(options, split) for split in SPLITS}, "labels": len(given)}
+        versions = {"generator": GENERATOR_VERSION, "simple-icd-10-cm": version("simple-icd-10-cm")}
+        content = {"command": "prepare demo", "options": {**asdict(options), **versions}, "sources": []}
+        write_provenance(stage, {**content, "counts": counts})
+    return {"counts": counts, "sets": {}}
+
+
+def _counted(lines: Iterator[str], given: Counter[str]) -> Iterator[str]:
+    for line in lines:
+        given.update(line.partition("\t")[0].split())
+        yield line
