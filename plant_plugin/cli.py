@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 from plant_plugin import __version__
+from plant_plugin.commands.compare import compare
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.embeddings import embeddings
+from plant_plugin.commands.evaluate import evaluate
 from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.commands.listing import list_entries
 from plant_plugin.commands.prepare import prepare
@@ -32,8 +34,8 @@ class QuietGroup(click.Group):
 @click.group(cls=QuietGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="plant_plugin")
 def plant() -> None:
-    """List what there is, check a configuration, look at relevance, prepare word vectors."""
+    """List what there is, check a configuration, look at relevance, prepare word vectors, evaluate and compare."""
 
 
-for command in (list_entries, prepare, stats, validate, doctor, relevance, embeddings):
+for command in (list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare):
     plant.add_command(command)

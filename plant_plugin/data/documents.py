@@ -216,7 +216,7 @@ def _split(name: str, documents: Documents) -> Split:
 
 def _label_names(config: Config, train: Split, val: Split | None, test: Split | None) -> list[str]:
     if config.label_file:
-        names = _read_label_file(Path(config.label_file))
+        names = set(read_label_file(Path(config.label_file)))
     else:
         if config.include_test_labels and test is None:
             raise DataError("include_test_labels needs a test file", where="include_test_labels", fix="give test_file")
@@ -227,12 +227,17 @@ def _label_names(config: Config, train: Split, val: Split | None, test: Split | 
     return sorted(names)
 
 
-def _read_label_file(path: Path) -> set[str]:
+def read_label_file(path: Path) -> list[str]:
+    """The distinct labels of a label file, one a line, in the order of the file.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the label file cannot be read ({type(error).__name__})", where=str(path)) from error
-    return {line.strip() for line in lines} - {""}
+    return list(dict.fromkeys(name for line in lines if (name := line.strip())))
 
 
 def _count(corpus: Corpus) -> dict[str, int]:

@@ -44,7 +44,7 @@ class Documents:
     counts: ReadCounts = field(default_factory=ReadCounts)
 
 
-def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False) -> Documents:
+def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False, keep_texts: bool = True) -> Documents:
     """Read one file of LibMultiLabel's text format.
 
     The first line decides whether there are two or three columns. Lines that are empty or hold only spaces are
@@ -53,6 +53,7 @@ def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False) 
     Args:
         path: The file; a name ending in ``.gz`` or ``.xz`` is decompressed while reading.
         allow_bad_lines: Drop and count lines whose number of columns differs from the first line's.
+        keep_texts: False leaves the texts empty, for who wants labels only.
 
     Raises:
         DataError: The file is missing, empty, corrupt or not UTF-8, its first line has neither two nor three columns,
@@ -78,7 +79,7 @@ def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False) 
                     raise _bad_line(len(fields), columns, path, number)
                 documents.counts.dropped += 1
                 continue
-            documents.texts.append(fields[-1])
+            documents.texts.append(fields[-1] if keep_texts else "")
             documents.labels.append(fields[-2].split())
             if documents.ids is not None:
                 documents.ids.append(fields[0])

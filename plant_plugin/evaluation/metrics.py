@@ -17,6 +17,7 @@ from plant_plugin.evaluation import names, propensity, ranking
 from plant_plugin.evaluation.classification import LabelCounts, macro, micro
 from plant_plugin.evaluation.inputs import checked_scores, checked_truth, dense_blocks
 from plant_plugin.evaluation.names import Metric
+from plant_plugin.evaluation.per_document import PerDocument, Predicted
 from plant_plugin.evaluation.roc import roc_areas
 from plant_plugin.evaluation.score_store import ScoreStore
 
@@ -39,6 +40,7 @@ class Evaluator:
             probability 0.5. A label is predicted when its score is greater.
         propensity: A and B of the propensity model.
         spill_folder: Where scores are kept on disk for the AUCs; None for the system's temporary folder.
+        keep_documents: Keep what `per_document` hands out.
 
     Raises:
         ConfigError: A metric that does not exist, whose k exceeds L, whose threshold was not given, or that needs
@@ -55,6 +57,7 @@ class Evaluator:
         thresholds: Mapping[str, float] = PROBABILITY_HALF,
         propensity: tuple[float, float] = (0.55, 1.5),
         spill_folder: str | os.PathLike[str] | None = None,
+        keep_documents: bool = False,
     ) -> None:
         self.num_labels = num_labels
         self.thresholds = dict(thresholds)
@@ -79,6 +82,8 @@ class Evaluator:
         self._truth: list[sp.csr_matrix] = []
         self._precisions: list[npt.NDArray[np.float64]] = []
         self._loss_sum: float | None = None
+        self._predicted = Predicted(self.thresholds) if keep_documents else None
+        self._numbers: list[npt.NDArray[np.int64]] = []
 
     def _defaults(self) -> list[Metric]:
         """Every metric of the package that this evaluator has the means for, in the order of reports."""
@@ -104,14 +109,17 @@ class Evaluator:
             return ConfigError(f"{metric.name}: needs the label counts of the training split, which are not at hand")
         return None
 
-    def update(self, scores: Any, truth: Any, *, loss: float | None = None) -> None:
+    def update(
+        self, scores: Any, truth: Any, documents: npt.ArrayLike | None = None, *, loss: float | None = None
+    ) -> None:
         """Add a batch of documents.
 
         Args:
             scores: (B, L) logits or decision values, read as float32. -inf: not scored; such a label is never
                 predicted and never a hit. A sparse matrix (e.g. the top 100 of each document) has scored only its
-                stored entries; with ``metrics=None`` the AUCs are then left out.
+                stored entries; with ``metrics=None`` MAP and the AUCs are then left out.
             truth: 0/1 (B, L), sparse or dense.
+            documents: (B,) numbers of the documents in their file, where batches do not follow its order.
             loss: Mean loss of the batch, for ``Loss``.
 
         Raises:
@@ -125,8 +133,15 @@ class Evaluator:
         sparse = sp.issparse(scores)
         if not truth.shape[0]:
             return
+        first = self._documents
         self._documents += truth.shape[0]
         self._truth.append(truth)
+        if sparse and self._by_default:
+            self._average_precision = self._keep_scores = False
+            self.metrics = [metric for metric in self.metrics if not metric.needs_whole_ranking]
+        if self._predicted is not None:
+            self._predicted.add(scores)
+            self._numbers.append(np.asarray(np.arange(first, self._documents) if documents is None else documents))
         if self._cutoff:
             select = ranking.top_labels_sparse if sparse else ranking.top_labels
             self._top.append(select(scores, self._cutoff))
@@ -134,8 +149,6 @@ class Evaluator:
             counts.add(scores, truth, self.thresholds[name])
         if self._average_precision:
             self._precisions.append(ranking.average_precisions(scores, truth))
-        if sparse and self._by_default:
-            self._keep_scores = False
         if self._keep_scores:
             self._store = self._store or ScoreStore(self.num_labels, self._spill_folder)
             for rows, block in dense_blocks(scores):
@@ -208,6 +221,30 @@ class Evaluator:
                 upper = np.inf if highest is None else highest
                 found[name] = (self.train_label_counts >= lowest) & (self.train_label_counts <= upper)
         return found
+
+    def per_document(self, labels: Sequence[str]) -> PerDocument:
+        """What every document contributes, in the order of their file; needs ``keep_documents`` and a document.
+
+        Args:
+            labels: The L names, in column order.
+        """
+        if self._predicted is None:
+            raise ValueError("the evaluator was made without keep_documents")
+        truth = sp.csr_matrix(sp.vstack(self._truth, format="csr"))
+        precision = None
+        if self._average_precision:
+            precision = np.full(self._documents, np.nan, dtype=np.float32)
+            precision[np.diff(truth.indptr) > 0] = np.concatenate(self._precisions)
+        return PerDocument(
+            list(labels),
+            truth,
+            np.concatenate(self._top) if self._top else np.empty((self._documents, 0), dtype=np.int64),
+            self._predicted.matrices(),
+            precision,
+            self.train_label_counts,
+            self.num_train,
+            self._propensity,
+        ).in_order(np.concatenate(self._numbers))
 
     @property
     def counts(self) -> dict[str, int]:

@@ -109,6 +109,11 @@ class Metric:
         return self.family.startswith("AUC")
 
     @property
+    def needs_whole_ranking(self) -> bool:
+        """Whether the best labels alone do not tell it."""
+        return self.needs_all_scores or self.family == "MAP"
+
+    @property
     def higher_is_better(self) -> bool:
         """False for the loss only."""
         return self.family != "Loss"

@@ -16,6 +16,9 @@ from plant_plugin.files import atomic_write
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
+    from plant_plugin.evaluation.per_document import PerDocument
+
+PER_DOCUMENT = "per_document.npz"  # beside result.json: what the tests of `plant compare` need
 
 # What can change a number. Read from package metadata: nothing is imported for it.
 PACKAGES = (
@@ -80,19 +83,36 @@ def write_result(
         "strategy": strategy,
         "seed": config.seed,
         "split": split,
-        "metrics": _plain(metrics),
-        "counts": _plain(counts),
-        "thresholds": _plain(thresholds),
-        "time_s": _plain(time_s),
-        "peak_memory_mb": _plain(peak_memory_mb),
+        "metrics": plain(metrics),
+        "counts": plain(counts),
+        "thresholds": plain(thresholds),
+        "time_s": plain(time_s),
+        "peak_memory_mb": plain(peak_memory_mb),
         "device": device,
         "hashes": {**hashes, "config": config.hash()},
         "versions": versions(),
         "backend": backend,
     }
+    save_result(path, result)
+    return result
+
+
+def save_result(path: str | os.PathLike[str], result: Mapping[str, Any], documents: PerDocument | None = None) -> None:
+    """Write a result and, beside it, what its documents contribute; each whole or not at all.
+
+    Raises:
+        PlantError: The disk is full or the folder cannot be written.
+    """
+    if documents is not None:
+        documents.save(per_document_path(path))
     with atomic_write(path) as temporary:
         temporary.write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    return result
+
+
+def per_document_path(result: str | os.PathLike[str]) -> Path:
+    """Where the per-document values of a result lie: ``per_document.npz`` of a run, ``seed1.npz`` of ``seed1.json``."""
+    path = Path(result)
+    return path.with_name(PER_DOCUMENT) if path.name == "result.json" else path.with_suffix(".npz")
 
 
 def dataset_name(config: Config) -> str:
@@ -119,10 +139,10 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """The same in types that JSON has: numpy numbers become Python's, NaN and infinities null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
 from plant_plugin.evaluation.thresholds import tune_thresholds
 from plant_plugin.files import atomic_write
-from plant_plugin.report.result import write_result
+from plant_plugin.report.result import PER_DOCUMENT, write_result
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ScoreBatches = Callable[[], Iterable[tuple[npt.NDArray[np.float32], Any]]]
+ScoreBatches = Callable[[], Iterable[tuple[Any, ...]]]
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Scored:
         train_counts: int64 (L,), documents of the split trained on that have each label; None when nothing was read.
         num_train: Documents of that split.
         validation: Starts a pass over scores (B, L) and truth (B, L, sparse) of the validation split; None without one.
-        test: The same for the test split.
+        test: The same for the test split; a third element numbers the documents where they are not in file order.
         hashes: SHA-256 of ``labels`` and of each split read.
         counts: What reading dropped.
         strategy: ``plant`` or ``end_to_end``; ``libmultilabel``: trained as LibMultiLabel trains.
@@ -86,7 +86,7 @@ def tuned_thresholds(run: Run, scored: Scored) -> dict[str, float]:
 
 
 def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """Score test with this package's metrics and write ``result.json``.
+    """Score test with this package's metrics and write ``result.json`` and, beside it, ``per_document.npz``.
 
     Args:
         config: The configuration.
@@ -109,10 +109,12 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
             thresholds=thresholds,
             propensity=(config.propensity_a, config.propensity_b),
             spill_folder=run.folder,
+            keep_documents=True,
         )
-        for scores, truth in scored.test():
-            evaluator.update(scores, truth)
+        for batch in scored.test():
+            evaluator.update(*batch)
         metrics = evaluator.compute()
+    evaluator.per_document(scored.labels).save(Path(run.folder) / PER_DOCUMENT)
     time_s, peak_memory_mb = run.totals()
     return write_result(
         Path(run.folder) / "result.json",

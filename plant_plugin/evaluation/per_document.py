@@ -1,0 +1,208 @@
+"""What every document contributes to the metrics: enough to compute them again on any resample of the documents.
+
+Ranked metrics follow from the best K labels and the true ones; F1 from the predicted and the true pairs; MAP from each
+document's average precision. All of these are exact. The AUCs are not offered: a resample's AUC needs every score.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.errors import DataError
+from plant_plugin.evaluation.ranking import Scores
+from plant_plugin.files import atomic_write
+
+VERSION = 1
+MOST_PAIRS = 20_000_000  # predicted pairs kept for one threshold; one that predicts more is let go
+
+
+@dataclass
+class PerDocument:
+    """The documents of a split in the order of its file; no ids and no text.
+
+    Attributes:
+        labels: The label set, in column order.
+        truth: 0/1 (N, L).
+        top: int64 (N, K), the best labels first; L where fewer were scored. (N, 0) without ranked metrics.
+        predicted: Threshold's name -> 0/1 (N, L).
+        average_precision: float32 (N,), NaN for documents without labels; None where the ranking was not whole.
+        train_counts: int64 (L,) training documents with each label, or None.
+        num_train: Training documents, or None.
+        propensity: A and B of the propensity model.
+    """
+
+    labels: list[str] = field(repr=False)
+    truth: sp.csr_matrix = field(repr=False)
+    top: npt.NDArray[np.int64] = field(repr=False)
+    predicted: dict[str, sp.csr_matrix] = field(repr=False)
+    average_precision: npt.NDArray[np.float32] | None = field(default=None, repr=False)
+    train_counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    num_train: int | None = None
+    propensity: tuple[float, float] = (0.55, 1.5)
+
+    def __len__(self) -> int:
+        return int(self.truth.shape[0])
+
+    def in_order(self, documents: npt.NDArray[np.int64]) -> PerDocument:
+        """The same with row i being the document that stood at number ``documents[i]`` of the file, sorted by it."""
+        order = np.argsort(documents, kind="stable")
+        precision = self.average_precision
+        return replace(
+            self,
+            truth=self.truth[order],
+            top=self.top[order],
+            predicted={name: pairs[order] for name, pairs in self.predicted.items()},
+            average_precision=None if precision is None else precision[order],
+        )
+
+    def under(self, labels: list[str]) -> PerDocument:
+        """The same under a larger label set, (N, len(labels)); the added labels are never true nor predicted."""
+        if labels == self.labels:
+            return self
+        place = {name: column for column, name in enumerate(labels)}
+        new = np.array([place[name] for name in self.labels] + [len(labels)], dtype=np.int64)
+
+        def moved(pairs: sp.csr_matrix) -> sp.csr_matrix:
+            found = sp.csr_matrix((pairs.data, new[pairs.indices], pairs.indptr), shape=(len(self), len(labels)))
+            found.sort_indices()
+            return found
+
+        counts = None
+        if self.train_counts is not None:
+            counts = np.zeros(len(labels), dtype=np.int64)
+            counts[new[:-1]] = self.train_counts
+        return replace(
+            self,
+            labels=labels,
+            truth=moved(self.truth),
+            top=new[self.top],
+            predicted={name: moved(pairs) for name, pairs in self.predicted.items()},
+            train_counts=counts,
+        )
+
+    def only(self, labels: list[str]) -> sp.csr_matrix:
+        """The truth of some of the labels, (N, len(labels))."""
+        place = {name: column for column, name in enumerate(self.labels)}
+        return self.truth if labels == self.labels else self.truth[:, [place[name] for name in labels]]
+
+    def finding(self, truth: sp.csr_matrix) -> PerDocument:
+        """The same with more true labels (N, L) to be found, none of which was ever ranked or predicted."""
+        precision = self.average_precision
+        if precision is not None:
+            known, wanted = np.diff(self.truth.indptr), np.diff(truth.indptr)
+            scaled = np.nan_to_num(precision) * known / wanted.clip(1)
+            precision = np.where(wanted > 0, scaled, np.nan).astype(np.float32)
+        return replace(self, truth=truth, average_precision=precision)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a compressed ``.npz`` without pickles, whole or not at all.
+
+        Raises:
+            PlantError: The disk is full or the folder cannot be written.
+        """
+        num_labels = len(self.labels)
+        label_type = np.uint16 if num_labels <= np.iinfo(np.uint16).max else np.uint32
+        arrays: dict[str, Any] = {
+            "version": np.array(VERSION),
+            "labels": np.frombuffer("\n".join(self.labels).encode(), dtype=np.uint8),
+            "top": self.top.astype(label_type),
+            "truth_labels": self.truth.indices.astype(label_type),
+            "truth_counts": np.diff(self.truth.indptr).astype(np.uint32),
+            "thresholds": np.array(list(self.predicted), dtype=np.str_),
+            "propensity": np.array(self.propensity),
+        }
+        for number, pairs in enumerate(self.predicted.values()):
+            arrays[f"predicted{number}_labels"] = pairs.indices.astype(label_type)
+            arrays[f"predicted{number}_counts"] = np.diff(pairs.indptr).astype(np.uint32)
+        if self.average_precision is not None:
+            arrays["average_precision"] = self.average_precision.astype(np.float32)
+        if self.train_counts is not None:
+            arrays["train_counts"] = self.train_counts.astype(np.uint32)
+        if self.num_train is not None:
+            arrays["num_train"] = np.array(self.num_train)
+        with atomic_write(path) as temporary:
+            np.savez_compressed(temporary, **arrays)
+
+
+def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
+    """Read what :meth:`PerDocument.save` wrote.
+
+    Raises:
+        DataError: No such file, torn, or of another version.
+    """
+    try:
+        with np.load(Path(path), allow_pickle=False) as stored:
+            arrays = dict(stored)
+        if int(arrays["version"]) != VERSION:
+            raise ValueError("version")
+        labels = arrays["labels"].tobytes().decode().split("\n")
+        shape = (len(arrays["truth_counts"]), len(labels))
+        predicted = {
+            str(name): _pairs(arrays[f"predicted{number}_labels"], arrays[f"predicted{number}_counts"], shape)
+            for number, name in enumerate(arrays["thresholds"])
+        }
+        first, second = arrays["propensity"].tolist()
+        return PerDocument(
+            labels,
+            _pairs(arrays["truth_labels"], arrays["truth_counts"], shape),
+            arrays["top"].astype(np.int64),
+            predicted,
+            arrays.get("average_precision"),
+            arrays["train_counts"].astype(np.int64) if "train_counts" in arrays else None,
+            int(arrays["num_train"]) if "num_train" in arrays else None,
+            (first, second),
+        )
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
+        raise DataError(
+            f"not the per-document values of a result ({type(error).__name__})",
+            where=str(path),
+            fix="copy it again beside its result.json, or delete it to compare without tests",
+        ) from error
+
+
+def _pairs(labels: npt.NDArray[Any], counts: npt.NDArray[Any], shape: tuple[int, int]) -> sp.csr_matrix:
+    indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    return sp.csr_matrix((np.ones(len(labels), dtype=np.float32), labels.astype(np.int64), indptr), shape=shape)
+
+
+class Predicted:
+    """Collects the predicted pairs of each threshold, batch by batch.
+
+    Args:
+        thresholds: Name -> threshold in score space; a label is predicted when its score is greater.
+    """
+
+    def __init__(self, thresholds: dict[str, float]) -> None:
+        self._limits = {name: np.float32(value) for name, value in thresholds.items()}
+        self._batches: dict[str, list[sp.csr_matrix]] = {name: [] for name in thresholds}
+        self._pairs = dict.fromkeys(thresholds, 0)
+
+    def add(self, scores: Scores | sp.csr_matrix) -> None:
+        """Add a batch of scores (B, L)."""
+        for name, limit in self._limits.items():
+            if self._pairs[name] > MOST_PAIRS:
+                continue
+            if sp.issparse(scores):
+                above = scores.copy()
+                above.data = (scores.data > limit).astype(np.float32)
+                above.eliminate_zeros()
+            else:
+                above = sp.csr_matrix(scores > limit, dtype=np.float32)
+            self._pairs[name] += above.nnz
+            self._batches[name].append(above)
+            if self._pairs[name] > MOST_PAIRS:
+                self._batches[name].clear()
+
+    def matrices(self) -> dict[str, sp.csr_matrix]:
+        """Threshold's name -> 0/1 (N, L), without those that predict more than can be kept."""
+        return {
+            name: sp.csr_matrix(sp.vstack(batches, format="csr")) for name, batches in self._batches.items() if batches
+        }

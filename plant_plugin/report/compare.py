@@ -1,0 +1,189 @@
+"""Systems side by side: means over seeds, and what the paired tests say against a baseline."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.evaluation.names import Metric, parse_metric
+from plant_plugin.evaluation.per_document import PerDocument
+from plant_plugin.evaluation.resampling import DocumentSums, computable
+from plant_plugin.evaluation.significance import Comparison, compare_documents
+from plant_plugin.report.systems import System, check_same_split, obstacle
+
+METRICS = ("P@1", "P@5", "P@15", "R@5", "RP@5", "nDCG@5", "PSP@5", "MAP", "Micro-F1@micro", "Macro-F1@macro",
+           "Macro-F1-present@macro", "Macro-F1-caml@macro", "AUC-macro", "AUC-micro")  # fmt: skip
+UP, DOWN = "▲", "▼"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of the table.
+
+    Attributes:
+        mean: Over seeds, a fraction; None where no seed has it.
+        deviation: Standard deviation over seeds; None for one seed.
+        test: Against the baseline; None for the baseline itself and where there is no test.
+        obstacle: Why it cannot be compared with the baseline, or None.
+        best: Whether no comparable system has a higher mean.
+    """
+
+    mean: float | None
+    deviation: float | None = None
+    test: Comparison | None = None
+    obstacle: str | None = None
+    best: bool = False
+
+    @property
+    def mark(self) -> str:
+        """▲ or ▼ where the difference is significant."""
+        if self.test is None or not self.test.significant:
+            return ""
+        return UP if self.test.gain > 0 else DOWN
+
+
+@dataclass
+class Table:
+    """Systems, metrics and cells, with sentences on what they do not say.
+
+    Attributes:
+        title: Data set and split.
+        baseline: Name of the system that the others are tested against.
+        resamples: Of bootstrap and randomisation.
+        systems: Rows.
+        seeds: System -> number of seeds.
+        metrics: Columns.
+        cells: (system, metric) -> cell.
+        notes: What was left out and why.
+    """
+
+    title: str
+    baseline: str
+    resamples: int
+    systems: list[str]
+    seeds: dict[str, int]
+    metrics: list[str]
+    cells: dict[tuple[str, str], Cell] = field(repr=False)
+    notes: list[str] = field(default_factory=list)
+
+
+def compare(
+    systems: Sequence[System],
+    baseline: str,
+    *,
+    metrics: Sequence[str] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Table:
+    """Compare systems with a baseline.
+
+    Args:
+        systems: At least the baseline.
+        baseline: Name of one of them.
+        metrics: Names as in results; None for ``METRICS`` as far as any system has them.
+        resamples: Of bootstrap and randomisation.
+        seed: Of their draws.
+
+    Raises:
+        ConfigError: No system is called like the baseline, or an unknown metric.
+        DataError: Different test splits, or a metric asked for that no result has.
+    """
+    by_name = {system.name: system for system in systems}
+    if baseline not in by_name:
+        raise ConfigError(
+            f"no result is called {baseline!r}", where="--baseline", fix=f"choose one of {', '.join(by_name)}"
+        )
+    against = by_name[baseline]
+    for system in systems:
+        check_same_split(system, against)
+    parsed = [parse_metric(name) for name in metrics or METRICS]
+    missing = [metric.name for metric in parsed if not any(system.values(metric.name) for system in systems)]
+    if metrics and missing:
+        raise DataError(f"no result has {', '.join(missing)}", where="--metric", fix="choose metrics that results hold")
+    parsed = [metric for metric in parsed if metric.name not in missing]
+    notes: list[str] = []
+    cells = {}
+    for system in systems:
+        obstacles = {metric.name: obstacle(metric, system, against) for metric in parsed}
+        tests = {} if system is against else _tests(system, against, parsed, obstacles, resamples, seed, notes)
+        for metric in parsed:
+            values = system.values(metric.name)
+            cells[system.name, metric.name] = Cell(
+                statistics.fmean(values) if values else None,
+                statistics.stdev(values) if len(values) > 1 else None,
+                tests.get(metric.name),
+                obstacles[metric.name],
+            )
+        for reason in dict.fromkeys(reason for reason in obstacles.values() if reason):
+            refused = ", ".join(name for name, found in obstacles.items() if found == reason)
+            notes.append(f"{system.name}: {refused} cannot be compared as they stand: {reason}")
+    told = against.results[0]
+    title = f"{told.get('dataset', 'unnamed')}, {told.get('split', 'test')} split"
+    seeds = {system.name: len(system.results) for system in systems}
+    names = [metric.name for metric in parsed]
+    return Table(title, baseline, resamples, list(by_name), seeds, names, _with_best(cells, parsed), notes)
+
+
+def _tests(
+    system: System,
+    against: System,
+    metrics: Sequence[Metric],
+    obstacles: dict[str, str | None],
+    resamples: int,
+    seed: int,
+    notes: list[str],
+) -> dict[str, Comparison]:
+    """Metric -> comparison, for those that can be tested; says why for the others."""
+    if not system.documents or not against.documents:
+        lacking = " and ".join(found.name for found in (system, against) if not found.documents)
+        notes.append(f"{system.name}: no tests, because {lacking} came without per-document values")
+        return {}
+    alike = system.told("hashes", "labels") == against.told("hashes", "labels")
+    both = (*system.documents, *against.documents)
+    comparable = [m for m in metrics if obstacles[m.name] is None or (not alike and not m.needs_training_counts)]
+    testable = [metric for metric in comparable if all(computable(metric, documents) for documents in both)]
+    if untested := [metric.name for metric in comparable if metric not in testable and system.values(metric.name)]:
+        notes.append(f"{system.name}: no tests of {', '.join(untested)}: not kept document by document")
+    if not testable:
+        return {}
+    ours, theirs = system.documents, against.documents
+    if not alike:
+        ours, theirs = _on_common_ground(ours, theirs)
+        notes.append(
+            f"{system.name}: tests and gains are over the {len(ours[0].labels):,} labels that it or {against.name} "
+            "knows, a label that a system does not know being never found by it; the columns are over each one's own"
+        )
+    return compare_documents(
+        [DocumentSums(documents, testable) for documents in ours],
+        [DocumentSums(documents, testable) for documents in theirs],
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _on_common_ground(
+    ours: list[PerDocument], theirs: list[PerDocument]
+) -> tuple[list[PerDocument], list[PerDocument]]:
+    """Both under the union of their label sets, with every label true that is true in either."""
+    labels = sorted({*ours[0].labels, *theirs[0].labels})
+    ours, theirs = ([documents.under(labels) for documents in side] for side in (ours, theirs))
+    truth = ours[0].truth.maximum(theirs[0].truth).tocsr()
+    truth.sort_indices()
+    first, second = ([documents.finding(truth) for documents in side] for side in (ours, theirs))
+    return first, second
+
+
+def _with_best(cells: dict[tuple[str, str], Cell], metrics: Sequence[Metric]) -> dict[tuple[str, str], Cell]:
+    """The same with the best of each column marked, among those that can be compared with the baseline."""
+    best = {}
+    for metric in metrics:
+        means = [cell.mean for (_, name), cell in cells.items() if name == metric.name and not cell.obstacle]
+        numbers = [mean for mean in means if mean is not None]
+        best[metric.name] = (max if metric.higher_is_better else min)(numbers) if len(numbers) > 1 else None
+    return {
+        key: Cell(cell.mean, cell.deviation, cell.test, cell.obstacle, not cell.obstacle and cell.mean is not None
+                  and cell.mean == best[key[1]])
+        for key, cell in cells.items()
+    }  # fmt: skip

@@ -1,0 +1,185 @@
+"""A comparison as Markdown, CSV, LaTeX or one self-contained HTML page."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+from collections.abc import Callable, Mapping
+
+from plant_plugin.report.compare import DOWN, UP, Cell, Table
+
+LATEX_MARKS = {UP: r"\,$\blacktriangle$", DOWN: r"\,$\blacktriangledown$", "": ""}
+LATEX_ESCAPES = str.maketrans({
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", ">": r"\textgreater{}", "<": r"\textless{}",
+})  # fmt: skip
+CSV_COLUMNS = ("system", "metric", "seeds", "mean", "deviation", "gain", "low", "high", "p_randomisation",
+               "p_wilcoxon", "mark", "best", "obstacle")  # fmt: skip
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+body {{ font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #222; }}
+.wide {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; margin: 1rem 0; }}
+th, td {{ padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }}
+th:first-child, td:first-child {{ text-align: left; }}
+figure {{ margin: 2rem 0; }}
+img {{ max-width: 100%; height: auto; }}
+.up {{ color: #1a7f37; }} .down {{ color: #b42318; }} .apart {{ color: #888; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+def number(cell: Cell) -> str:
+    """Mean ± deviation in percent, one decimal; an en dash where there is none."""
+    if cell.mean is None:
+        return "–"
+    mean = f"{100 * cell.mean:.1f}"
+    return mean if cell.deviation is None else f"{mean} ± {100 * cell.deviation:.1f}"
+
+
+def explanation(table: Table) -> str:
+    """What the signs mean, in sentences."""
+    return (
+        f"Percent, mean ± standard deviation over seeds; bold: the best that can be compared. {UP} and {DOWN}: "
+        f"significantly above or below {table.baseline}: approximate randomisation gives p < 0.05 and the 95 % "
+        f"interval of the paired bootstrap excludes 0 ({table.resamples:,} resamples of the documents each; no "
+        "correction for the number of comparisons; seeds are averaged, so the tests are about documents, not seeds). "
+        "†: this number and the baseline's cannot be compared as they stand, see the notes."
+    )
+
+
+def gains(table: Table) -> list[tuple[str, str, str, str, str, str]]:
+    """System, metric, gain in points, its interval, p of randomisation and of Wilcoxon, of every test."""
+    found = []
+    for (system, metric), cell in table.cells.items():
+        if cell.test is not None:
+            test = cell.test
+            gain, low, high = (f"{100 * value:+.2f}" for value in (test.gain, test.low, test.high))
+            wilcoxon = "–" if test.wilcoxon is None else f"{test.wilcoxon:.3f}"
+            found.append((system, metric, f"{gain} {cell.mark}".strip(), f"{low} to {high}",
+                          f"{test.randomisation:.3f}", wilcoxon))  # fmt: skip
+    return found
+
+
+GAINS = ("system", "metric", "gain", "95 % interval", "p, randomisation", "p, Wilcoxon")
+
+
+def markdown_rows(header: list[str], body: list[list[str]]) -> list[str]:
+    """A Markdown table, first column to the left."""
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *body]
+    return ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines]
+
+
+def markdown_cell(cell: Cell) -> str:
+    """Number, mark and dagger."""
+    text = f"**{number(cell)}**" if cell.best else number(cell)
+    return f"{text} {cell.mark}".strip() + ("†" if cell.obstacle else "")
+
+
+def markdown(table: Table) -> str:
+    """The table, the gains and the notes."""
+    body = [
+        [name, str(table.seeds[name]), *(markdown_cell(table.cells[name, metric]) for metric in table.metrics)]
+        for name in table.systems
+    ]
+    lines = [f"# {table.title}", "", explanation(table), "", *markdown_rows(["system", "seeds", *table.metrics], body)]
+    if found := gains(table):
+        lines += [
+            "",
+            f"Gain over {table.baseline}, in points:",
+            "",
+            *markdown_rows(list(GAINS), [list(g) for g in found]),
+        ]
+    if table.notes:
+        lines += ["", *(f"- {note}." for note in table.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def comma_separated(table: Table) -> str:
+    """One line for each system and metric, numbers as fractions and unrounded."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for (system, metric), cell in table.cells.items():
+        test = cell.test
+        tested = (
+            (test.gain, test.low, test.high, test.randomisation, test.wilcoxon) if test is not None else (None,) * 5
+        )
+        writer.writerow([system, metric, table.seeds[system], cell.mean, cell.deviation, *tested, cell.mark,
+                         int(cell.best), cell.obstacle])  # fmt: skip
+    return stream.getvalue()
+
+
+def latex(table: Table) -> str:
+    """A ``tabular`` for booktabs and amssymb."""
+    lines = [
+        f"% {table.title}. {explanation(table)}",
+        r"\begin{tabular}{lr" + "r" * len(table.metrics) + "}",
+        r"\toprule",
+        " & ".join(text.translate(LATEX_ESCAPES) for text in ("system", "seeds", *table.metrics)) + r" \\",
+        r"\midrule",
+    ]
+    for name in table.systems:
+        row = [name.translate(LATEX_ESCAPES), str(table.seeds[name])]
+        for metric in table.metrics:
+            cell = table.cells[name, metric]
+            text = number(cell).replace("±", r"$\pm$").replace("–", "--")
+            row.append((rf"\textbf{{{text}}}" if cell.best else text) + LATEX_MARKS[cell.mark]
+                       + (r"$^\dagger$" if cell.obstacle else ""))  # fmt: skip
+        lines.append(" & ".join(row) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(line.replace("\n", " ") for line in lines) + "\n"
+
+
+def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
+    """One HTML page that needs no other file and runs no script.
+
+    Args:
+        table: The comparison.
+        pictures: Caption -> SVG.
+    """
+    header = "".join(f"<th>{html.escape(text)}</th>" for text in ("system", "seeds", *table.metrics))
+    rows = "".join(
+        f"<tr><td>{html.escape(name)}</td><td>{table.seeds[name]}</td>"
+        + "".join(_html_cell(table.cells[name, metric]) for metric in table.metrics)
+        + "</tr>\n"
+        for name in table.systems
+    )
+    body = f'<p>{html.escape(explanation(table))}</p>\n<div class="wide"><table><tr>{header}</tr>\n{rows}</table></div>'
+    if found := gains(table):
+        header = "".join(f"<th>{html.escape(text)}</th>" for text in GAINS)
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>\n" for row in found)
+        body += f"\n<h2>Gain over {html.escape(table.baseline)}, in points</h2>\n"
+        body += f'<div class="wide"><table><tr>{header}</tr>\n{rows}</table></div>'
+    if table.notes:
+        body += "\n<h2>Notes</h2>\n<ul>" + "".join(f"<li>{html.escape(note)}.</li>" for note in table.notes) + "</ul>"
+    for caption, picture in (pictures or {}).items():
+        encoded, text = base64.b64encode(picture).decode(), html.escape(caption)
+        body += f'\n<figure><img alt="{text}" src="data:image/svg+xml;base64,{encoded}">'
+        body += f"<figcaption>{text}</figcaption></figure>"
+    return PAGE.format(title=html.escape(table.title), body=body)
+
+
+def _html_cell(cell: Cell) -> str:
+    text = html.escape(number(cell))
+    text = f"<b>{text}</b>" if cell.best else text
+    if cell.mark:
+        text += f' <span class="{"up" if cell.mark == UP else "down"}">{cell.mark}</span>'
+    if cell.obstacle:
+        return f'<td class="apart" title="{html.escape(cell.obstacle)}">{text}†</td>'
+    return f"<td>{text}</td>"
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {".md": markdown, ".csv": comma_separated, ".tex": latex, ".html": page}

@@ -1,0 +1,172 @@
+"""Metrics of predictions that any program made, in the form of ``result.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.errors import DataError
+from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.evaluation.names import parse_metric
+from plant_plugin.evaluation.per_document import PerDocument
+from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS
+from plant_plugin.report.result import plain, versions
+from plant_plugin.report.score_files import NamedScores
+
+UNITS = {"probability": 0.5, "logit": 0.0}  # the undecided score of each
+Matrix = sp.csr_matrix | npt.NDArray[np.float32]
+
+
+def label_set(truth: Sequence[Sequence[str]], train: Sequence[Sequence[str]], scored: Sequence[str]) -> list[str]:
+    """All labels of truth, training and scores, sorted."""
+    return sorted({name for lists in (truth, train) for names in lists for name in names} | set(scored))
+
+
+def truth_matrix(truth: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple[sp.csr_matrix, int]:
+    """0/1 (N, L), and how many true labels are outside the label set; documents without labels are empty rows."""
+    place = {name: column for column, name in enumerate(labels)}
+    rows = [sorted({place[name] for name in names if name in place}) for names in truth]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+    indices = np.array([column for row in rows for column in row], dtype=np.int64)
+    matrix = sp.csr_matrix((np.ones(len(indices), dtype=np.float32), indices, indptr), shape=(len(rows), len(labels)))
+    return matrix, sum(name not in place for names in truth for name in names)
+
+
+def score_matrix(
+    scores: NamedScores | Matrix, labels: Sequence[str], columns: Sequence[str] | None, *, where: str
+) -> tuple[Matrix, int]:
+    """Scores (N, L) under the label set, and how many were of other labels.
+
+    Args:
+        scores: As read.
+        labels: The label set, sorted.
+        columns: The names of a matrix's columns; None when it follows the label set.
+        where: The file, for errors.
+
+    Raises:
+        DataError: A matrix has another number of columns than there are names.
+    """
+    if isinstance(scores, NamedScores):
+        return scores.matrix(labels)
+    columns = labels if columns is None else columns
+    if scores.shape[1] != len(columns):
+        raise DataError(
+            f"the scores have {scores.shape[1]} columns, and there are {len(columns)} labels",
+            where=where,
+            fix="give --label-file with the label of each column, one a line, in the columns' order",
+        )
+    if list(columns) == list(labels):
+        return scores, 0
+    place = {name: column for column, name in enumerate(columns)}
+    return scores[:, [place[name] for name in labels]], 0
+
+
+def evaluate_predictions(
+    scores: Matrix,
+    truth: sp.csr_matrix,
+    labels: Sequence[str],
+    *,
+    train_counts: npt.NDArray[np.int64] | None = None,
+    num_train: int | None = None,
+    unit: str | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    propensity: tuple[float, float] = (0.55, 1.5),
+) -> tuple[dict[str, Any], PerDocument]:
+    """Every metric that these predictions allow.
+
+    Args:
+        scores: (N, L); of a sparse matrix only the stored entries are scored.
+        truth: 0/1 (N, L).
+        labels: L names.
+        train_counts: (L,) training documents with each label; without them nothing that needs them is computed.
+        num_train: Training documents.
+        unit: ``probability`` or ``logit``, for the threshold called 0.5; None: probabilities where all lie in [0, 1].
+        thresholds: More thresholds, in the unit of the scores, e.g. ``micro``.
+        propensity: A and B.
+
+    Returns:
+        ``metrics``, ``counts``, ``thresholds``, ``notes`` (what was left out or taken for granted, in sentences),
+        ``versions`` and ``backend``; and what each document contributes.
+
+    Raises:
+        DataError: Another number of documents in truth than in scores, or none.
+        ConfigError: A threshold of an unknown name.
+    """
+    if scores.shape[0] != truth.shape[0]:
+        raise DataError(
+            f"there are scores of {scores.shape[0]} documents and truth of {truth.shape[0]}",
+            fix="both need a line for each document in the same order, an empty one where nothing was predicted; "
+            "programs that drop documents without labels must be told to keep them",
+        )
+    values = scores.data if sp.issparse(scores) else scores
+    notes: list[str] = []
+    if unit is None:
+        within = bool(values.size) and float(values.min()) >= 0.0 and float(values.max()) <= 1.0
+        unit = "probability" if within else "logit"
+        notes.append(f"scores taken for {unit} values: {'all lie' if within else 'not all lie'} between 0 and 1")
+    limits = {"0.5": UNITS[unit], **(thresholds or {})}
+    for name in limits:
+        parse_metric(f"Micro-F1@{name}")
+    evaluator = Evaluator(
+        len(labels),
+        metrics=None,
+        train_label_counts=train_counts,
+        num_train=num_train,
+        thresholds=limits,
+        propensity=propensity,
+        keep_documents=True,
+    )
+    whole = not sp.issparse(scores) or scores.nnz == scores.shape[0] * scores.shape[1]
+    for rows in _blocks(*scores.shape):
+        block = scores[rows]
+        evaluator.update(block.toarray() if whole and sp.issparse(block) else block, truth[rows])
+    metrics, documents = evaluator.compute(), evaluator.per_document(labels)
+    if not whole:
+        assert not isinstance(scores, np.ndarray)  # a dense matrix is whole
+        longest = int(np.diff(scores.indptr).max(initial=0))
+        metrics = {name: value for name, value in metrics.items() if (parse_metric(name).k or 0) <= longest}
+        documents.top = documents.top[:, :longest]
+        notes += _partial(scores, longest, limits)
+    if train_counts is None:
+        notes.append("no training file: propensity-scored metrics and frequency bins are left out")
+    result = {
+        "metrics": plain(metrics),
+        "counts": evaluator.counts,
+        "thresholds": limits,
+        "notes": notes,
+        "versions": versions(),
+        "backend": evaluator.backend,
+    }
+    return result, documents
+
+
+def _blocks(num_documents: int, num_labels: int) -> Iterator[slice]:
+    step = max(1, BLOCK_ELEMENTS // max(1, num_labels))
+    for start in range(0, num_documents, step):
+        yield slice(start, min(start + step, num_documents))
+
+
+def _partial(scores: sp.csr_matrix, longest: int, limits: Mapping[str, float]) -> list[str]:
+    """What the scores of some labels only leave open, in sentences."""
+    found = [
+        f"at most {longest} labels of a document are scored: MAP, the AUCs and cut-offs above {longest} are left out",
+    ]
+    lengths = np.diff(scores.indptr)
+    shorter = int((lengths < longest).sum())
+    if shorter:
+        found.append(f"{shorter:,} documents have fewer than {longest} scores; the places without one count as misses")
+    for name, limit in limits.items():
+        above = np.bincount(
+            np.repeat(np.arange(len(lengths)), lengths)[scores.data > np.float32(limit)], minlength=len(lengths)
+        )
+        cut = int(((above == lengths) & (lengths > 0)).sum())
+        if cut:
+            found.append(
+                f"F1@{name}: in {cut:,} documents every score exceeds the threshold; labels beyond the scored ones "
+                "are taken for not predicted"
+            )
+    return found

@@ -1,0 +1,196 @@
+"""Results grouped into systems, each over its seeds, and which of their metrics may stand beside another's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plant_plugin.errors import DataError
+from plant_plugin.evaluation.names import Metric, parse_metric
+from plant_plugin.evaluation.per_document import PerDocument, load_per_document
+from plant_plugin.evaluation.resampling import DocumentSums, computable
+from plant_plugin.report.result import per_document_path
+
+AGREE = 1e-5  # float32 beside float64
+OVER_ALL_LABELS = ("Macro-P", "Macro-R", "Macro-F1", "Macro-F1-caml", "AUC-micro")
+CHECKED = ("P@1", "Micro-F1@0.5", "Macro-F1@0.5")
+
+
+@dataclass
+class System:
+    """One system's results.
+
+    Attributes:
+        name: Its row in tables.
+        results: Contents of ``result.json``, one a seed.
+        documents: What the documents of each seed contribute; empty where any seed lacks it.
+    """
+
+    name: str
+    results: list[dict[str, Any]] = field(repr=False)
+    documents: list[PerDocument] = field(default_factory=list, repr=False)
+
+    def values(self, metric: str) -> list[float]:
+        """The metric of every seed that has it."""
+        found = [result["metrics"].get(metric) for result in self.results]
+        return [float(value) for value in found if value is not None]
+
+    def told(self, *keys: str) -> Any:
+        """An entry of the first seed's result, None where it is missing."""
+        found: Any = self.results[0]
+        for key in keys:
+            found = found.get(key) if isinstance(found, dict) else None
+        return found
+
+
+def load_systems(paths: Sequence[str]) -> list[System]:
+    """Read results and what lies beside them.
+
+    Args:
+        paths: ``result.json``, ``seed1.json`` and the like, or a folder that holds any; ``NAME=PATH`` gives the system
+            its name. Otherwise ``seed*.json`` are called by their folder, and a run's by model and strategy. Results of
+            one name are the seeds of one system.
+
+    Raises:
+        DataError: No result there, a file that is none, two results of one seed in a system, seeds of different test
+            splits or label sets, or per-document values that do not belong to their result.
+    """
+    systems: dict[str, System] = {}
+    kept: dict[str, list[PerDocument | None]] = {}
+    for text in paths:
+        given, _, path = text.rpartition("=") if not Path(text).exists() else ("", "", text)
+        for file in _files(Path(path)):
+            result = _read(file)
+            name = given or (file.parent.name if file.name != "result.json" else _called(result))
+            system = systems.setdefault(name, System(name, []))
+            if any(other.get("seed") == result.get("seed") for other in system.results):
+                raise DataError(
+                    f"two results of seed {result.get('seed')} for {name}",
+                    where=str(file),
+                    fix="write NAME=PATH to tell two systems apart",
+                )
+            system.results.append(result)
+            beside = per_document_path(file)
+            kept.setdefault(name, []).append(_documents(beside, result) if beside.is_file() else None)
+    for name, system in systems.items():
+        found = [documents for documents in kept[name] if documents is not None]
+        system.documents = found if len(found) == len(system.results) else []
+        for key in ("test", "labels"):
+            if len({result.get("hashes", {}).get(key) for result in system.results}) > 1:
+                raise DataError(
+                    f"the seeds of {name} have different {'test splits' if key == 'test' else 'label sets'}",
+                    where=str(paths[0]),
+                    fix="write NAME=PATH to tell two systems apart",
+                )
+    return list(systems.values())
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = [path / "result.json"] if (path / "result.json").is_file() else sorted(path.glob("seed*.json"))
+    if not found:
+        raise DataError("no result.json and no seed*.json in this folder", where=str(path), fix="name the file itself")
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError("no such file", where=str(path), fix="check the path") from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"not a result ({type(error).__name__})", where=str(path)) from error
+    if not isinstance(result, dict) or not isinstance(result.get("metrics"), dict):
+        raise DataError("not a result: it holds no metrics", where=str(path), fix="name a result.json")
+    return result
+
+
+def _called(result: dict[str, Any]) -> str:
+    words = [str(result.get("model") or "unnamed")]
+    if result.get("strategy") not in (None, "libmultilabel"):
+        words.append(str(result["strategy"]))
+    return " ".join(words)
+
+
+def _documents(path: Path, result: dict[str, Any]) -> PerDocument:
+    """Per-document values, having seen that they give the metrics of the result."""
+    documents = load_per_document(path)
+    metrics = [parse_metric(name) for name in CHECKED if result["metrics"].get(name) is not None]
+    metrics = [metric for metric in metrics if computable(metric, documents)]
+    sums = DocumentSums(documents, metrics)
+    found = sums.values(sums.sums(np.ones((1, len(documents)))))[0] if metrics else np.empty(0)
+    for metric, value in zip(metrics, found, strict=True):
+        if abs(value - result["metrics"][metric.name]) > AGREE:
+            raise DataError(
+                f"these values give another {metric.name} than the result beside them",
+                where=str(path),
+                fix="copy both files of one run",
+            )
+    return documents
+
+
+def check_same_split(system: System, baseline: System) -> None:
+    """Refuse results of different test documents.
+
+    Raises:
+        DataError: Another split, another number of documents, or (where per-document values are kept) documents whose
+            true labels differ.
+    """
+    for what, keys in (("test splits", ("hashes", "test")), ("numbers of documents", ("counts", "documents"))):
+        ours, theirs = system.told(*keys), baseline.told(*keys)
+        if ours != theirs:
+            raise DataError(
+                f"{system.name} and {baseline.name} have different {what} "
+                f"({str(ours)[:12]} and {str(theirs)[:12]}): their numbers say nothing about each other",
+                fix="evaluate both on the same test file",
+            )
+    if system.documents and baseline.documents:
+        common = sorted({*system.documents[0].labels} & {*baseline.documents[0].labels})
+        first = baseline.documents[0].only(common)
+        for documents in (*system.documents, *baseline.documents):
+            if abs(documents.only(common) - first).nnz:
+                raise DataError(
+                    f"the documents of {system.name} and {baseline.name} stand in different orders, or have different "
+                    "true labels: they cannot be paired",
+                    fix="run them again with this version, or delete the .npz beside a result to compare without tests",
+                )
+
+
+def obstacle(metric: Metric, system: System, baseline: System) -> str | None:
+    """Why a metric of two systems on one split cannot be compared, or None where it can."""
+    if system.told("hashes", "labels") == baseline.told("hashes", "labels"):
+        if metric.needs_training_counts and _training(system) != _training(baseline):
+            return "frequency bins and propensities come from different training counts"
+        return None
+    sizes = f"L = {system.told('counts', 'labels')} against {baseline.told('counts', 'labels')}"
+    if metric.family in OVER_ALL_LABELS:
+        return f"a mean over all labels, and the label sets differ ({sizes})"
+    if metric.needs_training_counts:
+        return f"frequency bins and propensities come from different label sets ({sizes})"
+    if metric.family != "P" and not _same_truth(system, baseline):
+        return f"the label sets differ ({sizes}) and leave different true labels to be found"
+    return None
+
+
+def _training(system: System) -> Any:
+    """What tells the training counts apart: themselves where they are kept, else the split's hash."""
+    if not system.documents or system.documents[0].train_counts is None:
+        return system.told("hashes", "train")
+    documents = system.documents[0]
+    return documents.train_counts.tobytes(), documents.num_train, documents.propensity  # type: ignore[union-attr]
+
+
+def _same_truth(system: System, baseline: System) -> bool:
+    """Whether both label sets hold the same true labels of the test split."""
+    if system.documents and baseline.documents:
+        ours, theirs = system.documents[0], baseline.documents[0]
+        union = sorted({*ours.labels, *theirs.labels})
+        return abs(ours.under(union).truth - theirs.under(union).truth).nnz == 0
+    keys = (("counts", "labels_present"), ("counts", "dropped_labels"))
+    return all(system.told(*key) == baseline.told(*key) is not None for key in keys)

@@ -1,0 +1,298 @@
+"""``plant compare``: grouping, refusals, tests, formats."""
+
+from __future__ import annotations
+
+import csv
+import html.parser
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner, Result
+
+from plant_plugin.cli import plant
+from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.report.compare import compare
+from plant_plugin.report.formats import comma_separated, latex, markdown, page
+from plant_plugin.report.result import plain, save_result
+from plant_plugin.report.systems import load_systems
+
+NUMBER, LABELS = 80, [f"l{number:02d}" for number in range(20)]
+TRUTH = np.random.default_rng(1).random((NUMBER, len(LABELS))) < 0.15
+METRICS = ["P@1", "P@5", "PSP@5", "MAP", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-present@macro", "AUC-macro"]
+
+
+def write(
+    path: Path,
+    seed: int | None,
+    quality: float,
+    *,
+    labels: int = len(LABELS),
+    test: str = "split",
+    per_document: bool = True,
+    model: str = "M",
+) -> None:
+    scores = np.random.default_rng(seed).standard_normal(TRUTH.shape) + quality * (2 * TRUTH - 1)
+    thresholds = {"0.5": 0.0, "micro": 0.5, "macro": 0.2}
+    evaluator = Evaluator(
+        labels, train_label_counts=np.arange(labels), num_train=500, thresholds=thresholds, keep_documents=True
+    )
+    evaluator.update(scores[:, :labels], TRUTH[:, :labels])
+    result = {
+        "dataset": "made <up>",
+        "model": model,
+        "strategy": "plant",
+        "seed": seed,
+        "split": "test",
+        "metrics": plain(evaluator.compute()),
+        "counts": {**evaluator.counts, "dropped_labels": int(TRUTH[:, labels:].sum())},
+        "hashes": {"test": test, "labels": f"{labels} labels", "train": "training"},
+    }
+    save_result(path, result, evaluator.per_document(LABELS[:labels]) if per_document else None)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    for seed in (1, 2, 3):
+        write(tmp_path / "good" / f"seed{seed}.json", seed, 2.0)
+    for seed in (4, 5):
+        write(tmp_path / "bad_one" / f"seed{seed}.json", seed, 0.3)
+    return tmp_path
+
+
+def both(results: Path) -> list[str]:
+    return [str(results / "good"), str(results / "bad_one")]
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(plant, ["compare", *arguments])
+
+
+def test_marks_means_and_best(results: Path) -> None:
+    table = compare(load_systems(both(results)), "bad_one", metrics=METRICS, resamples=50)
+    values = [json.loads(path.read_text())["metrics"]["P@5"] for path in sorted((results / "good").glob("*.json"))]
+    cell = table.cells["good", "P@5"]
+    assert (cell.mean, cell.deviation) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
+    for metric in METRICS[:-1]:
+        found = table.cells["good", metric]
+        assert found.mark == "▲", metric
+        assert found.best
+        assert found.test is not None
+        assert found.test.gain == pytest.approx(found.mean - table.cells["bad_one", metric].mean, abs=1e-6)
+        assert table.cells["bad_one", metric].mark == ""
+        assert not table.cells["bad_one", metric].best
+    assert table.cells["good", "AUC-macro"].test is None
+    assert any("AUC-macro" in note and "not kept" in note for note in table.notes)
+    assert (
+        compare(load_systems(both(results)), "good", metrics=["MAP"], resamples=50).cells["bad_one", "MAP"].mark == "▼"
+    )
+
+
+def test_noise_gets_no_mark(tmp_path: Path) -> None:
+    write(tmp_path / "one" / "seed1.json", 1, 1.0)
+    write(tmp_path / "two" / "seed1.json", 2, 1.0)
+    table = compare(load_systems([str(tmp_path / "one"), str(tmp_path / "two")]), "two", metrics=["P@1"], resamples=200)
+    assert table.cells["one", "P@1"].mark == ""
+
+
+def test_without_per_document_values_there_are_means_only(results: Path) -> None:
+    write(results / "bare" / "seed1.json", 1, 2.0, per_document=False)
+    table = compare(load_systems([*both(results), str(results / "bare")]), "bad_one", metrics=["P@1"], resamples=10)
+    assert table.cells["bare", "P@1"].test is None
+    assert table.cells["good", "P@1"].test is not None
+    assert "bare: no tests, because bare came without per-document values" in table.notes
+
+
+@pytest.mark.parametrize("per_document", [True, False])
+def test_other_label_sets(results: Path, per_document: bool) -> None:
+    write(results / "fewer" / "seed1.json", 1, 2.0, labels=18, per_document=per_document)
+    table = compare(load_systems([*both(results), str(results / "fewer")]), "bad_one", metrics=METRICS, resamples=20)
+    assert table.cells["fewer", "P@1"].obstacle is None
+    for metric in METRICS[2:]:
+        assert table.cells["fewer", metric].obstacle, metric
+        assert not table.cells["fewer", metric].best
+    assert any("L = 18 against 20" in note for note in table.notes)
+    assert table.cells["fewer", "PSP@5"].test is None
+    if per_document:
+        assert any("over the 20 labels that it or bad_one knows" in note for note in table.notes)
+        assert table.cells["fewer", "Macro-F1@macro"].test is not None
+
+
+def test_common_ground_is_scoring_the_unknown_labels_as_never_found(tmp_path: Path) -> None:
+    write(tmp_path / "fewer" / "seed1.json", 1, 2.0, labels=18)
+    write(tmp_path / "all" / "seed2.json", 2, 0.5)
+    table = compare(load_systems([str(tmp_path / "fewer"), str(tmp_path / "all")]), "all", resamples=5)
+    scores = np.random.default_rng(1).standard_normal(TRUTH.shape) + 2.0 * (2 * TRUTH - 1)
+    scores[:, 18:] = -np.inf
+    evaluator = Evaluator(20, metrics=table.metrics, train_label_counts=np.arange(20), num_train=500,
+                          thresholds={"micro": 0.5, "macro": 0.2})  # fmt: skip
+    evaluator.update(scores, sp.csr_matrix(TRUTH))
+    expected = evaluator.compute()
+    tested = [metric for metric in table.metrics if table.cells["fewer", metric].test is not None]
+    assert {"R@5", "MAP", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-present@macro"} <= set(tested)
+    for metric in tested:
+        gain = expected[metric] - table.cells["all", metric].mean
+        assert table.cells["fewer", metric].test.gain == pytest.approx(gain, abs=1e-6), metric
+
+
+def test_the_same_labels_with_nothing_dropped_compare_present_labels(results: Path) -> None:
+    systems = load_systems(both(results))
+    larger = [f"l{number:02d}" for number in range(21)]
+    for result in systems[0].results:
+        result["hashes"]["labels"], result["counts"]["labels"] = "21 labels", 21
+    systems[0].documents = [documents.under(larger) for documents in systems[0].documents]
+    table = compare(systems, "bad_one", metrics=METRICS, resamples=20)
+    assert table.cells["good", "Macro-F1-present@macro"].obstacle is None
+    assert table.cells["good", "Micro-F1@micro"].obstacle is None
+    assert "mean over all labels" in str(table.cells["good", "Macro-F1@macro"].obstacle)
+    assert table.cells["good", "PSP@5"].obstacle
+
+
+def test_other_training_counts_forbid_propensities_only(results: Path) -> None:
+    systems = load_systems(both(results))
+    systems[0].documents = [replace(documents, num_train=77) for documents in systems[0].documents]
+    table = compare(systems, "bad_one", metrics=["PSP@5", "P@5"], resamples=5)
+    assert "training counts" in str(table.cells["good", "PSP@5"].obstacle)
+    assert table.cells["good", "P@5"].obstacle is None
+
+
+def test_other_test_splits_are_refused(results: Path) -> None:
+    write(results / "other" / "seed1.json", 1, 2.0, test="another split")
+    outcome = invoke(*both(results), str(results / "other"), "--baseline", "good")
+    assert outcome.exit_code == 2
+    assert "different test splits" in outcome.output
+
+
+def test_documents_in_another_order_are_refused(results: Path) -> None:
+    systems = load_systems(both(results))
+    backwards = np.arange(NUMBER)[::-1]
+    systems[0].documents = [documents.in_order(backwards) for documents in systems[0].documents]
+    with pytest.raises(DataError, match="cannot be paired"):
+        compare(systems, "bad_one", resamples=5)
+
+
+def test_seeds_of_different_splits_or_labels_are_refused(results: Path) -> None:
+    write(results / "good" / "seed9.json", 9, 2.0, labels=18)
+    with pytest.raises(DataError, match="different label sets"):
+        load_systems(both(results))
+    write(results / "good" / "seed9.json", 9, 2.0, test="another split")
+    with pytest.raises(DataError, match="different test splits"):
+        load_systems(both(results))
+
+
+def test_values_of_another_run_are_refused(results: Path) -> None:
+    (results / "good" / "seed1.npz").write_bytes((results / "bad_one" / "seed4.npz").read_bytes())
+    with pytest.raises(DataError, match="give another"):
+        load_systems(both(results))
+
+
+def test_names_of_systems(tmp_path: Path) -> None:
+    for number, folder in enumerate(("run1", "run2")):
+        write(tmp_path / folder / "result.json", number, 1.0)
+    first, second = str(tmp_path / "run1"), str(tmp_path / "run2" / "result.json")
+    assert [(system.name, len(system.results)) for system in load_systems([first, second])] == [("M plant", 2)]
+    assert [system.name for system in load_systems([f"a={first}", second])] == ["a", "M plant"]
+    with pytest.raises(DataError, match="two results of seed 0"):
+        load_systems([first, first])
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "no such file"), ("{", "not a result"), ("{}", "no metrics")])
+def test_what_is_no_result(tmp_path: Path, content: str | None, message: str) -> None:
+    path = tmp_path / "result.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(DataError, match=message):
+        load_systems([str(path)])
+
+
+def test_a_folder_without_results(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no seed"):
+        load_systems([str(tmp_path)])
+
+
+def test_unknown_baseline_metric_and_ending(results: Path) -> None:
+    with pytest.raises(ConfigError, match="no result is called 'x'"):
+        compare(load_systems(both(results)), "x")
+    with pytest.raises(ConfigError, match="no metric"):
+        compare(load_systems(both(results)), "good", metrics=["P@0"])
+    with pytest.raises(DataError, match="no result has P@7"):
+        compare(load_systems(both(results)), "good", metrics=["P@7"])
+    outcome = invoke(*both(results), "--baseline", "good", "--out", str(results / "table.doc"))
+    assert outcome.exit_code == 2
+    assert ".html" in outcome.output
+
+
+class Page(html.parser.HTMLParser):
+    """Collects tags, in order to see that every one is closed and that nothing is fetched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.sources: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.sources += [str(value) for name, value in attrs if name in ("src", "href")]
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_formats(results: Path) -> None:
+    write(results / "a<b&_$" / "seed1.json", 1, 2.0, labels=18)
+    paths = [*both(results), str(results / "a<b&_$")]
+    table = compare(load_systems(paths), "bad_one", metrics=["P@5", "MAP"], resamples=50)
+    text = markdown(table)
+    cell = table.cells["good", "P@5"]
+    assert f"| good | 3 | **{100 * cell.mean:.1f} ± {100 * cell.deviation:.1f}** ▲ |" in text
+    assert f"{100 * cell.test.low:+.2f} to {100 * cell.test.high:+.2f}" in text
+    rows = list(csv.DictReader(io.StringIO(comma_separated(table))))
+    assert len(rows) == 6
+    good = next(row for row in rows if (row["system"], row["metric"]) == ("good", "P@5"))
+    assert float(good["low"]) == cell.test.low
+    assert good["mark"] == "▲"
+    assert next(row for row in rows if row["system"] == "bad_one")["gain"] == ""
+    source = latex(table)
+    assert r"a\textless{}b\&\_\$" in source
+    assert r"\textbf{" in source
+    assert r"$\blacktriangle$" in source
+    assert r"$^\dagger$" in source
+    assert all(line.endswith(r"\\") for line in source.splitlines() if " & " in line)
+    found = Page()
+    found.feed(page(table, {"caption <x>": b"<svg/>"}))
+    assert not found.open
+    assert found.sources == ["data:image/svg+xml;base64,PHN2Zy8+"]
+    assert "made <up>, test split" in found.text
+    assert "a<b&_$" in found.text
+    assert "caption <x>" in found.text
+
+
+def test_the_command_prints_or_writes(results: Path) -> None:
+    call = [*both(results), "--baseline", "bad_one", "--metric", "P@5", "--resamples", "20"]
+    printed = invoke(*call)
+    assert printed.exit_code == 0, printed.output
+    assert "| good | 3 |" in printed.output
+    outs = [results / f"table{ending}" for ending in (".md", ".csv", ".tex", ".html")]
+    written = invoke(*call, *(argument for out in outs for argument in ("--out", str(out))))
+    assert written.exit_code == 0, written.output
+    assert outs[0].read_text() == printed.output
+    assert outs[3].read_text().count("data:image/svg+xml") == 1
+
+
+def test_without_matplotlib_the_page_has_no_picture(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    out = results / "table.html"
+    outcome = invoke(*both(results), "--baseline", "good", "--metric", "P@5", "--resamples", "5", "--out", str(out))
+    assert outcome.exit_code == 0
+    assert "plant-plugin[pictures]" in outcome.output
+    assert "<img" not in out.read_text()
