@@ -8,29 +8,38 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.special import entr, xlog1py
 
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.files import atomic_write
 from plant_plugin.options import RelevanceOptions
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from plant_plugin.relevance_counts import Integers, Small, Table, count_pairs, distinct_tokens, kept_values
+from plant_plugin.relevance_spool import Spool
 
 FORMAT_VERSION = 1
-BLOCK_CELLS = 2_000_000  # (label, token type) cells that one worker holds at once: about 150 MB
+BLOCK_CELLS = 2_000_000  # (label, token type) cells that one worker holds at once
+CELL_BYTES = 16  # of one such cell: token and count, and what is kept of them
+CELL_BYTES_OF_TYPE = 24  # of one token type in a worker: its counters and one row's values
 MAX_WORKERS = 8
+
+
+class Values(NamedTuple):
+    """The kept values of a block of labels, rows of a CSR matrix."""
+
+    offsets: Integers
+    tokens: Small
+    values: npt.NDArray[np.float32]
 
 
 @dataclass
@@ -52,7 +61,7 @@ class Relevance:
         content |= {
             "version": np.int64(FORMAT_VERSION),
             "data": self.matrix.data,
-            "indices": self.matrix.indices.astype(np.int32),
+            "indices": self.matrix.indices.astype(np.int32, copy=False),
             "indptr": self.matrix.indptr.astype(np.int64),
             "shape": np.array(self.matrix.shape, dtype=np.int64),
         }
@@ -98,6 +107,8 @@ def compute_relevance(
     options: RelevanceOptions,
     *,
     workers: int | None = None,
+    memory: int | None = None,
+    folder: str | Path | None = None,
 ) -> Relevance:
     """Relevance of every token type for every label, exactly, block by block of labels.
 
@@ -117,137 +128,158 @@ def compute_relevance(
         options: Measure, association, normalisation, and how many token types a label keeps (``top``; by normalised
             value, ties go to the lower token id).
         workers: Threads; None for one per processor, at most 8. The result does not depend on it.
+        memory: Bytes that the computation may take beside ``arrays`` and ``labels``; the document's token types and the
+            result then lie in nameless temporary files (mapped, so that the system can take their pages back).
+            None: everything stays in memory.
+        folder: Where those files are made; None for the system's temporary folder.
 
     Returns:
         The kept values, all above 0. A label that no training document has, or every one, keeps none.
 
     Raises:
         ValueError: ``arrays`` and ``labels`` differ in length.
-        ConfigError: ``term_frequency`` with another normalisation than ``max``.
+        ConfigError: ``term_frequency`` with another normalisation than ``max``, or ``memory`` is too little for V.
 
     Source:
         PLANT's mutual information gain, natural logarithm; the sign filter is ours, the measure being blind to it.
     """
+    check(arrays, labels, options)
+    workers = workers or min(os.cpu_count() or 1, MAX_WORKERS)
+    cells = BLOCK_CELLS if memory is None else _affordable_cells(memory, workers, vocabulary_size)
+    with Spool(folder, on_disk=memory is not None) as spool:
+        counts = _count(arrays, labels, vocabulary_size, special_ids, options, spool)
+        parts = blocks_of(counts.cells(options), cells)
+
+        def block(part: slice) -> Values:
+            return values_of(counts.table(part, options), counts.label_documents[part], counts.margins, options)
+
+        with ThreadPoolExecutor(workers) as pool:
+            matrix = assemble(_few_ahead(pool, block, parts, 2 * workers), vocabulary_size, spool)
+    return Relevance(matrix)
+
+
+def check(arrays: TokenArrays, labels: sp.csr_array, options: RelevanceOptions) -> None:
+    """Refuse arguments that do not fit each other; see :func:`compute_relevance`."""
     if len(arrays) != labels.shape[0]:
         raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
     if options.measure == "term_frequency" and options.normalize != "max":
         what = f"measure term_frequency knows no normalize: {options.normalize}"
         raise ConfigError(what, where="relevance.normalize", fix="use normalize: max")
-    counts = _count(arrays, labels, vocabulary_size, special_ids, occurrences=options.measure == "term_frequency")
-    block_of = _term_frequency if options.measure == "term_frequency" else _mutual_information
-    with ThreadPoolExecutor(workers or min(os.cpu_count() or 1, MAX_WORKERS)) as pool:
-        blocks = list(pool.map(lambda block: block_of(counts, block, options), _blocks(counts, options)))
-    stacked = sp.vstack(blocks, format="csr") if blocks else sp.csr_array((0, vocabulary_size), dtype=np.float32)
-    return Relevance(sp.csr_array(stacked))
+
+
+def _affordable_cells(memory: int, workers: int, vocabulary_size: int) -> int:
+    """Cells of a block so that all workers' blocks, done and in work, and their counters stay within ``memory``."""
+    cells = (memory // workers - CELL_BYTES_OF_TYPE * vocabulary_size) // (3 * CELL_BYTES)
+    if cells < vocabulary_size:
+        least = workers * (3 * CELL_BYTES + CELL_BYTES_OF_TYPE) * vocabulary_size
+        what = f"{memory / 2**20:,.0f} MiB are too little for {vocabulary_size:,} token types and {workers} threads"
+        raise ConfigError(what, where="--memory", fix=f"give at least {-(-least // 2**20)}MiB")
+    return min(cells, BLOCK_CELLS)
+
+
+def _few_ahead(
+    pool: ThreadPoolExecutor, work: Callable[[slice], Values], parts: list[slice], ahead: int
+) -> Iterator[Values]:
+    """``pool.map`` that never runs further ahead than ``ahead`` results, which would have to be kept."""
+    waiting: deque[Future[Values]] = deque()
+    for part in parts:
+        waiting.append(pool.submit(work, part))
+        if len(waiting) >= ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+class Margins(NamedTuple):
+    """What every pair is measured against."""
+
+    documents: int  # N
+    token_documents: Integers  # n_t, (V,); 0 for special ids
 
 
 @dataclass(frozen=True)
-class _Counts:
+class Counts:
     """What all blocks of labels share."""
 
-    documents: int  # N
-    label_documents: Integers  # n_l, (L,)
-    token_documents: Integers  # n_t, (V,); 0 for special ids
-    labels: sp.csr_array  # (L, N) ones
-    tokens: sp.csr_array  # (N, V) ones where present, or occurrences; nothing for special ids
+    margins: Margins
+    labels: sp.csr_array  # (L, N): each label's documents
+    offsets: Integers  # (N+1,): where each document's tokens begin
+    tokens: Small  # its distinct token types, or (term_frequency) all its tokens; no special ids
+
+    @property
+    def label_documents(self) -> Integers:
+        """n_l, (L,)."""
+        return np.diff(self.labels.indptr).astype(np.int64)
+
+    def cells(self, options: RelevanceOptions) -> Integers:
+        """Entries that each label's row of the table has at most, (L,)."""
+        size = len(self.margins.token_documents)
+        if every_type(options):
+            return np.full(self.labels.shape[0], size)
+        before = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[self.labels.indices])])
+        return np.minimum(np.diff(before[self.labels.indptr]), size)
+
+    def table(self, part: slice, options: RelevanceOptions) -> Table:
+        """n_lt of a run of labels."""
+        starts = self.labels.indptr[part.start : part.stop + 1].astype(np.int64)
+        documents = self.labels.indices[starts[0] : starts[-1]]
+        size = len(self.margins.token_documents)
+        room = int(Counts(self.margins, self.labels[part], self.offsets, self.tokens).cells(options).sum())
+        return count_pairs(starts - starts[0], documents, self.offsets, self.tokens, size, every_type(options), room)
+
+
+def every_type(options: RelevanceOptions) -> bool:
+    """Whether a token that never meets the label is informative too."""
+    return options.measure == "mig" and options.association == "any"
 
 
 def _count(
-    arrays: TokenArrays, labels: sp.csr_array, vocabulary_size: int, special_ids: Iterable[int], *, occurrences: bool
-) -> _Counts:
+    arrays: TokenArrays,
+    labels: sp.csr_array,
+    vocabulary_size: int,
+    special_ids: Iterable[int],
+    options: RelevanceOptions,
+    spool: Spool,
+) -> Counts:
     special = np.zeros(vocabulary_size, dtype=bool)
     special[list(special_ids)] = True
-    kept = ~special[arrays.ids]
-    offsets = np.concatenate([[0], np.cumsum(kept)])[arrays.offsets]
-    ids = arrays.ids[kept]
-    shape = (len(arrays), vocabulary_size)
-    tokens = sp.csr_array((np.ones(len(ids), dtype=np.int64), ids, offsets), shape=shape)
-    tokens.sum_duplicates()
-    token_documents = np.bincount(tokens.indices, minlength=vocabulary_size).astype(np.int64)
-    if not occurrences:
-        tokens.data[:] = 1
-    by_label = sp.csr_array(labels.T).astype(np.int64)
+    token_documents = np.zeros(vocabulary_size, dtype=np.int64)
+    out = spool.empty(len(arrays.ids))
+    occurrences = options.measure == "term_frequency"
+    offsets = distinct_tokens(arrays.ids, arrays.offsets, special, occurrences, out, token_documents)
+    by_label = sp.csr_array(labels.T, copy=True)
     by_label.sum_duplicates()
-    by_label.data[:] = 1
-    return _Counts(len(arrays), np.diff(by_label.indptr).astype(np.int64), token_documents, by_label, tokens)
+    by_label.indices = by_label.indices.astype(np.int32, copy=False)
+    return Counts(Margins(len(arrays), token_documents), by_label, offsets, out[: offsets[-1]])
 
 
-def _blocks(counts: _Counts, options: RelevanceOptions) -> list[slice]:
-    """Runs of labels whose tables together have at most ``BLOCK_CELLS`` cells (one label at least)."""
-    num_labels, vocabulary_size = counts.labels.shape[0], counts.tokens.shape[1]
-    if options.measure == "mig" and options.association == "any":
-        cells = np.full(num_labels, vocabulary_size)
-    else:
-        cells = np.minimum(counts.labels @ np.diff(counts.tokens.indptr).astype(np.int64), vocabulary_size)
-    number = np.cumsum(cells) // BLOCK_CELLS
-    starts = [0, *(np.flatnonzero(np.diff(number)) + 1), num_labels] if num_labels else []
+def blocks_of(cells: Integers, limit: int) -> list[slice]:
+    """Runs of labels whose tables together have about ``limit`` cells at most (one label at least)."""
+    number = np.cumsum(cells) // limit
+    starts = [0, *(np.flatnonzero(np.diff(number)) + 1), len(cells)] if len(cells) else []
     return [slice(int(start), int(stop)) for start, stop in pairwise(starts)]
 
 
-def _mutual_information(counts: _Counts, block: slice, options: RelevanceOptions) -> sp.csr_array:
-    """Normalised MIG of a block of labels, (block, V)."""
-    table = counts.labels[block] @ counts.tokens  # n_lt, (block, V), only where it is above 0
-    if options.association == "any":
-        # A token that never meets the label is informative too.
-        both = table.toarray().ravel()
-        label, token = np.divmod(np.arange(both.size), table.shape[1])
-    else:
-        table.sort_indices()
-        both, token = table.data, table.indices.astype(np.int64)
-        label = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
-    total = counts.documents
-    with_label, with_token = counts.label_documents[block][label], counts.token_documents[token]
-    excess = both * total - with_label * with_token  # exact in integers; its sign is the association's
-    kept = np.flatnonzero(excess > 0 if options.association == "positive" else excess != 0)
-    label, token = label[kept], token[kept]
-    both, with_label, with_token, excess = both[kept], with_label[kept], with_token[kept], excess[kept]
-    value = _four_cells(both, with_label, with_token, excess, total)
-    if options.normalize == "entropy":
-        value /= _entropy(with_label, total)
-    elif options.normalize == "jaccard":
-        value /= _entropy(with_label, total) + _entropy(with_token, total) - value
-    offsets = np.searchsorted(label, np.arange(table.shape[0] + 1))
-    return _keep_top(value, token, offsets, table.shape[1], options)
+def values_of(table: Table, label_documents: Integers, margins: Margins, options: RelevanceOptions) -> Values:
+    """The kept values of a block of labels."""
+    frequency, positive = options.measure == "term_frequency", options.association == "positive"
+    normalize = ("max", "entropy", "jaccard").index(options.normalize)
+    found = kept_values(
+        *table, label_documents, margins.token_documents, margins.documents, frequency, positive, normalize, options.top
+    )
+    return Values(*found)
 
 
-def _four_cells(both: Integers, with_label: Integers, with_token: Integers, excess: Integers, total: int) -> Floats:
-    """Mutual information in nats from counts whose margins are all above 0.
-
-    Each cell's P(x,y)/(P(x)P(y)) is 1 ± excess/(product of its margins), so log1p keeps all digits near independence.
-    """
-    without_label, without_token = total - with_label, total - with_token
-    value = np.asarray(xlog1py(both, excess / (with_label * with_token)), dtype=np.float64)
-    value += xlog1py(with_label - both, -excess / (with_label * without_token))
-    value += xlog1py(with_token - both, -excess / (without_label * with_token))
-    value += xlog1py(without_label - with_token + both, excess / (without_label * without_token))
-    return np.maximum(value / total, 0.0)
-
-
-def _entropy(count: Integers, total: int) -> Floats:
-    """Entropy in nats of a yes/no variable that is true ``count`` times of ``total``."""
-    return np.asarray(entr(count / total) + entr(1.0 - count / total))
-
-
-def _term_frequency(counts: _Counts, block: slice, options: RelevanceOptions) -> sp.csr_array:
-    """Normalised number of occurrences in the documents of a block of labels, (block, V)."""
-    table = counts.labels[block] @ counts.tokens
-    table.sort_indices()
-    return _keep_top(table.data.astype(np.float64), table.indices, table.indptr, table.shape[1], options)
-
-
-def _keep_top(
-    value: Floats, token: Integers, offsets: Integers, vocabulary_size: int, options: RelevanceOptions
-) -> sp.csr_array:
-    """The ``top`` highest of each label as a float32 matrix; ``token`` ascends within a label."""
-    kept = np.ones(len(value), dtype=bool)
-    for start, stop in pairwise(offsets.tolist()):
-        if stop > start and options.normalize == "max":
-            value[start:stop] /= value[start:stop].max()
-        if stop - start > options.top:
-            # As stored, in float32: equal relevance from different tables may differ in the last float64 digit.
-            order = np.argsort(-value[start:stop].astype(np.float32), kind="stable")
-            kept[start + order[options.top :]] = False
-    kept &= value > 0
-    lengths = np.concatenate([[0], np.cumsum(kept)])[offsets]
+def assemble(blocks: Iterable[Values], vocabulary_size: int, spool: Spool) -> sp.csr_array:
+    """Stack the blocks' rows into one matrix (L, V)."""
+    tokens, values = spool.growing(np.int32), spool.growing(np.float32)
+    lengths: list[Integers] = [np.zeros(1, dtype=np.int64)]
+    for block in blocks:
+        lengths.append(np.diff(block.offsets))
+        tokens.append(block.tokens)
+        values.append(block.values)
+    offsets = np.cumsum(np.concatenate(lengths))
+    if offsets[-1] <= np.iinfo(np.int32).max:
+        offsets = offsets.astype(np.int32)  # scipy would copy the tokens to the wider type of the two
     shape = (len(offsets) - 1, vocabulary_size)
-    return sp.csr_array((value[kept].astype(np.float32), token[kept], lengths), shape=shape)
+    return sp.csr_array((values.finish(), tokens.finish(), offsets), shape=shape)

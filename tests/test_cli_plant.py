@@ -16,6 +16,7 @@ from plant_plugin import registry
 from plant_plugin.cli import plant
 from plant_plugin.commands import doctor, listing
 from plant_plugin.commands.relevance import mutual_information
+from plant_plugin.relevance import Relevance
 
 CONFIG = """\
 model_name: PLANT
@@ -119,6 +120,31 @@ def test_relevance_of_an_unknown_label(config_file: str) -> None:
     outcome = invoke("relevance", config_file, "--label", "z")
     assert outcome.exit_code == 2
     assert "no training document has the label 'z'" in outcome.output
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "0.5GiB")])
+def test_relevance_of_all_labels_into_a_file(config_file: str, tmp_path: Path, memory: tuple[str, ...]) -> None:
+    outcome = invoke("relevance", config_file, "--out", str(tmp_path / "found.npz"), *memory)
+    assert outcome.exit_code == 0, outcome.output
+    found = Relevance.load(tmp_path / "found.npz")
+    assert f"{found.matrix.nnz} token types of {found.matrix.shape[0]} labels" in outcome.output
+    assert found.matrix.max() == 1
+    assert {"labels", "vocabulary", "train"} <= found.hashes.keys()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ((), "exactly one"),
+        (("--label", "a", "--out", "found.npz"), "exactly one"),
+        (("--out", "found.npz", "--memory", "much"), "a number with KiB"),
+        (("--out", "found.npz", "--memory", "1"), "give at least 1MiB"),
+    ],
+)
+def test_relevance_refuses(config_file: str, flags: tuple[str, ...], message: str) -> None:
+    outcome = invoke("relevance", config_file, *flags)
+    assert outcome.exit_code == 2
+    assert message in outcome.output
 
 
 @pytest.mark.parametrize("counts", [(1, 2, 3, 10), (0, 2, 3, 10), (2, 2, 2, 10), (2, 2, 10, 10), (1, 1, 1, 1)])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from plant_plugin.data.tokens import TokenArrays, WordTokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.options import RelevanceOptions
 from plant_plugin.relevance import Relevance, compute_relevance
+from plant_plugin.relevance_counts import mutual_information
 
 SPECIAL = (0, 1)
 
@@ -191,11 +193,37 @@ def test_document_order_changes_nothing() -> None:
 
 def test_values_stay_exact_close_to_independence() -> None:
     # One pair more than expected by chance among a million documents: 1.6e-11 nats, lost by a sum of logarithms.
-    total, half = 10**6, np.array([5 * 10**5])
-    excess = np.array([2 * 10**6])
-    found = module._four_cells(half // 2 + 2, half, half, excess, total)
-    ratio = 2 / 250_000
-    assert found[0] == pytest.approx(ratio**2 / 2, rel=1e-6)
+    half = 5 * 10**5
+    assert mutual_information(half // 2 + 2, half, half, 10**6) == pytest.approx((2 / 250_000) ** 2 / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("measure", ["mig", "term_frequency"])
+def test_bounded_memory_gives_the_same(tmp_path: Path, measure: str) -> None:
+    arrays, labels = random_corpus()
+    options = RelevanceOptions(measure=measure, top=30)
+    whole = compute_relevance(arrays, labels, 300, SPECIAL, options).matrix
+    least = 2 * (3 * module.CELL_BYTES + module.CELL_BYTES_OF_TYPE) * 300
+    found = compute_relevance(arrays, labels, 300, SPECIAL, options, workers=2, memory=least, folder=tmp_path)
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(whole, part), getattr(found.matrix, part))
+    for part in (found.matrix.data, found.matrix.indices):
+        while isinstance(part, np.ndarray):
+            part = part.base
+        assert isinstance(part, mmap.mmap)  # not copied on the way
+    assert not list(tmp_path.iterdir())
+    found.save(tmp_path / "relevance.npz")
+    np.testing.assert_array_equal(Relevance.load(tmp_path / "relevance.npz").matrix.toarray(), whole.toarray())
+    with pytest.raises(ConfigError, match=r"token types and 2 threads.*\n?.*give at least 1MiB"):
+        compute_relevance(arrays, labels, 300, SPECIAL, options, workers=2, memory=least - 2)
+
+
+def test_bounded_memory_needs_a_folder_to_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    arrays, labels = random_corpus()
+    with pytest.raises(PlantError, match="temporary files cannot be kept"):
+        compute_relevance(
+            arrays, labels, 300, SPECIAL, RelevanceOptions(), memory=2**30, folder=tmp_path / "file" / "folder"
+        )
 
 
 def test_validation_and_test_data_have_no_influence(tmp_path: Path) -> None:
@@ -204,7 +232,7 @@ def test_validation_and_test_data_have_no_influence(tmp_path: Path) -> None:
     def relevance_with(val: str, test: str, **keys) -> np.ndarray:
         values = {
             "label_file": None, "val_size": 0.2, "merge_train_val": False, "remove_no_label_data": False,
-            "include_test_labels": False, "allow_bad_lines": False, "cache_dir": None, "eval": False, **keys,
+            "include_test_labels": False, "allow_bad_lines": False, "cache_dir": None, "eval": False, "data_format": "txt", **keys,
         }  # fmt: skip
         for name, content in (("training", train), ("val", val), ("test", test)):
             (tmp_path / name).write_text(content, encoding="utf-8")

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
-from plant_plugin.errors import DataError
+from plant_plugin.errors import ConfigError, DataError
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def _bytes(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """2GiB, 2G, 2GB or 500MiB as bytes; powers of 1024."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", value.strip().upper())
+    if found is None or float(found[1]) == 0:
+        raise click.BadParameter("a number with KiB, MiB, GiB or TiB")
+    return int(float(found[1]) * _UNITS[found[2]])
 
 
 @click.command(cls=ConfigCommand, context_settings={"max_content_width": 120})
 @click.argument("config")
-@click.option("--label", required=True, help="The label as the data files write it.")
+@click.option("--label", help="The label as the data files write it.")
 @click.option("--top", default=20, show_default=True, type=click.IntRange(min=1), help="Tokens to show.")
-def relevance(config: str, label: str, top: int, **flags: Any) -> None:
+@click.option("--out", type=click.Path(dir_okay=False), help="Write the relevance of all labels to this .npz file.")
+@click.option("--memory", callback=_bytes, help="What --out may take besides the documents, e.g. 2GiB.")
+def relevance(config: str, label: str | None, top: int, out: str | None, memory: int | None, **flags: Any) -> None:
     """Print the tokens of CONFIG's training split that carry the most information about a label.
 
     MIG is the mutual information of "has the label" and "holds the token", in nats; relevance is what stage 1 ranks
@@ -27,14 +43,26 @@ def relevance(config: str, label: str, top: int, **flags: Any) -> None:
     from plant_plugin.registry import suggestion
     from plant_plugin.relevance import compute_relevance
 
+    if (label is None) == (out is None):
+        raise ConfigError("give exactly one of the two", where="--label, --out")
     settings = load_config(config, overrides_from(flags))
     corpus = load_corpus(settings)
-    if label not in corpus.label_names:
+    if label is not None and label not in corpus.label_names:
         near = suggestion(label, corpus.label_names[:10_000])
         fix = near if near.startswith("did you mean") else "take a label of the training file"
         raise DataError(f"no training document has the label {label!r}", where="--label", fix=fix)
     tokens = build_tokens(settings, corpus.train.texts)
     arrays = encode_cached(tokens, corpus.train, settings.max_seq_length, settings.cache_dir)
+    if label is None:
+        assert out is not None
+        found = compute_relevance(
+            arrays, corpus.label_matrix(corpus.train), tokens.size, tokens.special_ids, settings.relevance,
+            memory=memory, folder=Path(out).parent,
+        )  # fmt: skip
+        found.save(out, labels=corpus.label_hash(), vocabulary=tokens.hash(), train=corpus.train.hash())
+        rows, entries = found.matrix.shape[0], found.matrix.nnz
+        click.echo(f"{entries:,} token types of {rows:,} labels are in {out}")
+        return
     column = corpus.label_names.index(label)
     labels = corpus.label_matrix(corpus.train)[:, [column]]
     row = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, settings.relevance).matrix

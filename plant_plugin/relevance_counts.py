@@ -1,0 +1,209 @@
+"""In how many documents a label and a token type meet, and what that tells: the loops of :mod:`plant_plugin.relevance`.
+
+Shapes: N documents, L labels, V token types. Compiled by numba; nothing here holds Python's lock, so that threads share
+the work. Tables are rows of a CSR matrix: ``offsets`` (rows + 1,), ``tokens`` ascending in each row, ``counts``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Integers = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
+
+SCAN_COST = 32  # passing over this many counters costs as much as putting one token in order
+
+
+class Table(NamedTuple):
+    """n_lt of some labels, only where it is above 0 (or of every token type, see :func:`count_pairs`)."""
+
+    offsets: Integers
+    tokens: Small
+    counts: Small
+
+
+@njit(nogil=True, cache=True)
+def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  # type: ignore[no-untyped-def]
+    """Each document's token types once, or (``occurrences``) as often as they stand there; never special ids.
+
+    Args:
+        ids: int32, all documents' tokens one after the other.
+        offsets: int64 (N+1,).
+        special: bool (V,), ids to leave out.
+        occurrences: Keep repetitions.
+        out: int32, at least as long as ``ids[offsets[0]:offsets[N]]``; receives the tokens.
+        token_documents: int64 (V,); n_t is added to it.
+
+    Returns:
+        int64 (N+1,), where each document's tokens begin in ``out``.
+    """
+    last = np.full(len(special), -1, np.int64)
+    found = np.zeros(len(offsets), np.int64)
+    place = 0
+    for document in range(len(offsets) - 1):
+        for position in range(offsets[document], offsets[document + 1]):
+            token = ids[position]
+            if special[token]:
+                continue
+            new = last[token] != document
+            if new:
+                last[token] = document
+                token_documents[token] += 1
+            if new or occurrences:
+                out[place] = token
+                place += 1
+        found[document + 1] = place
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room):  # type: ignore[no-untyped-def]
+    found_tokens, found_counts = np.empty(room, np.int32), np.empty(room, np.int32)
+    offsets = np.zeros(len(label_offsets), np.int64)
+    counter, met = np.zeros(size, np.int32), np.empty(size, np.int32)
+    place = 0
+    for label in range(len(label_offsets) - 1):
+        of_label = documents[label_offsets[label] : label_offsets[label + 1]]
+        cells = 0
+        for document in of_label:
+            cells += token_offsets[document + 1] - token_offsets[document]
+        if every or cells * SCAN_COST > size:
+            for document in of_label:
+                for position in range(token_offsets[document], token_offsets[document + 1]):
+                    counter[tokens[position]] += 1
+            for token in range(size):
+                if every or counter[token]:
+                    found_tokens[place], found_counts[place] = token, counter[token]
+                    counter[token] = 0
+                    place += 1
+        else:
+            number = 0
+            for document in of_label:
+                for position in range(token_offsets[document], token_offsets[document + 1]):
+                    token = tokens[position]
+                    if counter[token] == 0:
+                        met[number] = token
+                        number += 1
+                    counter[token] += 1
+            for token in np.sort(met[:number]):
+                found_tokens[place], found_counts[place] = token, counter[token]
+                counter[token] = 0
+                place += 1
+        offsets[label + 1] = place
+    return offsets, found_tokens[:place], found_counts[:place]
+
+
+def count_pairs(
+    label_offsets: Integers, documents: Small, token_offsets: Integers, tokens: Small, size: int, every: bool, room: int
+) -> Table:
+    """n_lt of a block of labels.
+
+    Args:
+        label_offsets: (labels + 1,), where each label's documents begin in ``documents``.
+        documents: Document numbers.
+        token_offsets: (N+1,) and ``tokens``: what :func:`distinct_tokens` found.
+        tokens: See there.
+        size: V.
+        every: Write every token type, also where the count is 0.
+        room: Entries that the table has at most.
+    """
+    return Table(*_count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room))
+
+
+@njit(nogil=True, cache=True)
+def mutual_information(both, with_label, with_token, total):  # type: ignore[no-untyped-def]
+    """Mutual information in nats from counts whose margins are all above 0 and below ``total``.
+
+    Each cell's P(x,y)/(P(x)P(y)) is 1 ± excess/(product of its margins), so log1p keeps all digits near independence.
+    """
+    excess = both * total - with_label * with_token
+    without_label, without_token = total - with_label, total - with_token
+    value = 0.0
+    if both:
+        value += both * math.log1p(excess / (with_label * with_token))
+    if with_label > both:
+        value += (with_label - both) * math.log1p(-excess / (with_label * without_token))
+    if with_token > both:
+        value += (with_token - both) * math.log1p(-excess / (without_label * with_token))
+    if without_label > with_token - both:
+        value += (without_label - with_token + both) * math.log1p(excess / (without_label * without_token))
+    return max(value / total, 0.0)
+
+
+@njit(nogil=True, cache=True)
+def _entropy(count, total):  # type: ignore[no-untyped-def]
+    """Entropy in nats of a yes/no variable that is true ``count`` times of ``total``, 0 < count < total."""
+    share = count / total
+    return -share * math.log(share) - (1.0 - share) * math.log(1.0 - share)
+
+
+@njit(nogil=True, cache=True)
+def kept_values(  # type: ignore[no-untyped-def]
+    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, normalize, top
+):
+    """The ``top`` highest values of each label.
+
+    Args:
+        offsets: Table of a block of labels, with ``tokens`` and ``counts``.
+        tokens: See there.
+        counts: See there.
+        label_documents: n_l of these labels.
+        token_documents: n_t, (V,).
+        total: N.
+        frequency: The counts themselves are the values.
+        positive: Only pairs that meet more often than by chance.
+        normalize: 0 by the label's highest value, 1 by H(l), 2 by H(l) + H(t) − r.
+        top: Values kept of a label, by float32 value (equal relevance from different tables may differ in the last
+            float64 digit); ties go to the lower token.
+
+    Returns:
+        Offsets (labels + 1,), tokens ascending in each row, and values, float32 above 0.
+    """
+    kept_tokens, kept = np.empty(len(tokens), np.int32), np.empty(len(tokens), np.float32)
+    kept_offsets = np.zeros(len(offsets), np.int64)
+    longest = 0
+    for label in range(len(offsets) - 1):
+        longest = max(longest, offsets[label + 1] - offsets[label])
+    exact, value, where = np.empty(longest), np.empty(longest, np.float32), np.empty(longest, np.int32)
+    place = 0
+    for label in range(len(offsets) - 1):
+        number, highest, with_label = 0, 0.0, label_documents[label]
+        for entry in range(offsets[label], offsets[label + 1]):
+            token, both = tokens[entry], np.int64(counts[entry])
+            if frequency:
+                found = float(both)
+            else:
+                with_token = token_documents[token]
+                excess = both * total - with_label * with_token  # exact in integers; its sign is the association's
+                if excess == 0 or (positive and excess < 0):
+                    continue
+                found = mutual_information(both, with_label, with_token, total)
+                if normalize == 1:
+                    found /= _entropy(with_label, total)
+                elif normalize == 2:
+                    found /= _entropy(with_label, total) + _entropy(with_token, total) - found
+            exact[number], where[number] = found, token
+            highest = max(highest, found)
+            number += 1
+        for entry in range(number):
+            value[entry] = exact[entry] / highest if normalize == 0 and highest > 0 else exact[entry]
+        limit, equal = np.float32(0), number
+        if number > top:
+            limit = np.partition(value[:number], number - top)[number - top]  # the lowest value that stays
+            equal = top - np.sum(value[:number] > limit)
+        for entry in range(number):
+            if value[entry] < limit or value[entry] <= 0:
+                continue
+            if value[entry] == limit:
+                equal -= 1
+                if equal < 0:
+                    continue
+            kept_tokens[place], kept[place] = where[entry], value[entry]
+            place += 1
+        kept_offsets[label + 1] = place
+    return kept_offsets, kept_tokens[:place].copy(), kept[:place].copy()
