@@ -11,7 +11,7 @@ from plant_plugin.config_problems import Problems
 from plant_plugin.config_ranges import check_blocks, check_numbers
 from plant_plugin.config_schema import BLOCKS, OPTIONS
 from plant_plugin.config_values import conform
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.registry import REQUIRED, Entry, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
@@ -54,7 +54,15 @@ def _network(values: dict[str, Any], problems: Problems) -> Entry | None:
         known = ", ".join(registry.entries("networks"))
         problems.add("model_name", "no network is named", f"one of {known}; or --linear")
         return None
-    return _check_named("networks", "model_name", name, problems)
+    network = _check_named("networks", "model_name", name, problems)
+    if network is not None and ":" in name:  # a network of the user's own: nobody has tested that it is there
+        try:
+            network.signature()
+        except (PlantError, SyntaxError) as error:
+            fix = "name it module:attribute, where Python finds the module (PYTHONPATH=.)"
+            problems.add("model_name", f"its source cannot be read ({type(error).__name__})", fix, value=name)
+            return None
+    return network
 
 
 def _check_named(kind: str, key: str, name: str, problems: Problems) -> Entry | None:
@@ -138,7 +146,9 @@ def _check_read(values: dict[str, Any], blocks: dict[str, Any], network: Entry |
         name = network.name if network is not None else "a linear model"
         given = [key for key in READ_BY_PLANT_ONLY if values[key] != OPTIONS[key].default]
         for key in [*given, *(block for block, kind in BLOCKS.items() if blocks[block] != kind())]:
-            problems.add(key, f"{name} does not read it", "leave it out; it is for PLANT")
+            problems.add(
+                key, f"{name} does not read it", "leave it out; it is for PLANT and the other networks of this package"
+            )
 
 
 def _check_linear(values: dict[str, Any], problems: Problems) -> None:

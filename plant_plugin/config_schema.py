@@ -92,7 +92,12 @@ _DATA = _group(
 )
 _MODEL = _group(
     "Model",
-    ("model_name", str, "unnamed_model", "A network of `plant list networks`, or any name with --linear."),
+    (
+        "model_name",
+        str,
+        "unnamed_model",
+        "A network of `plant list networks`, your own as module:class, or any name with --linear.",
+    ),
     ("init_weight", str, "kaiming_uniform", "Initialiser of LibMultiLabel's networks, from torch.nn.init."),
     ("loss_function", str, "binary_cross_entropy_with_logits", "Loss of LibMultiLabel's networks, from torch.nn."),
     ("vocab_file", str, None, "The vocabulary, one word a line; without it, the words of the training documents."),
@@ -136,7 +141,7 @@ _LINEAR = _group(
 )
 _OURS = _group(
     "PLANT",
-    ("strategy", str, "plant", "How PLANT is trained: see `plant list strategies`."),
+    ("strategy", str, "plant", "How a network of this package is trained: see `plant list strategies`."),
     ("precision", str, "auto", "Numbers in training.", {"choices": ("auto", "32", "bf16", "16")}),
     ("allow_bad_lines", bool, False, "Leave out lines that are not of the format instead of stopping.", _FLAG),
     ("resume", str, None, "A run folder to go on with after an interruption."),

@@ -74,8 +74,8 @@ class Entry:
 
     @property
     def ours(self) -> bool:
-        """Whether the target is part of this package."""
-        return self.target.partition(":")[0].partition(".")[0] == "plant_plugin"
+        """Whether this package's own strategies train it (or its own code computes it), and not LibMultiLabel's."""
+        return self.target.partition(":")[0].partition(".")[0] != "libmultilabel"
 
     def load(self) -> Any:
         """Import the target.
@@ -112,12 +112,14 @@ def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
 
     Args:
         kind: One of ``KINDS``.
-        name: As a configuration writes it.
+        name: As a configuration writes it. For a network of your own: ``module:attribute``, where Python finds it.
         stage: Only losses of this stage.
 
     Raises:
         ConfigError: Nothing has that name; the nearest that exist are named.
     """
+    if kind == "networks" and ":" in name:
+        return Entry(kind, name, name, "Your own network.", name.partition(":")[0])
     known = {key: entry for key, entry in entries(kind).items() if stage is None or entry.stage == stage}
     if name not in known:
         label = {"networks": "network", "strategies": "strategy", "losses": "loss", "linear": "linear technique"}

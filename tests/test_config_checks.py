@@ -95,6 +95,9 @@ def test_term_frequency_is_normalised_by_its_maximum() -> None:
         ({"loss_function": "cross_entropy"}, "loss_function", "does not read it"),
         ({"lr_scheduler": "ReduceLROnPlateau"}, "lr_scheduler", "stage1.schedule"),
         ({"save_k_predictions": 5, "predict_out_path": "none/p.txt"}, "predict_out_path", "folder does not exist"),
+        ({"model_name": "no_such_package:Net"}, "model_name", "PYTHONPATH"),
+        ({"model_name": "LAAT", "network_config": {"encoder": "cnn"}}, "network_config.encoder", "LAAT has no such"),
+        ({"model_name": "PLMICD", "network_config": {}}, "network_config.lm_weight", "PLMICD needs this argument"),
     ],
 )
 def test_what_cannot_run_with_plant(changes: dict[str, Any], key: str, message: str) -> None:

@@ -13,6 +13,7 @@ from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 from plant_plugin.registry import KINDS, REQUIRED, Entry
 
 ENTRIES = [entry for kind in KINDS for entry in registry.entries(kind).values()]
+OURS = "PLANT LAAT PLMICD PLMCA MultiResCNN PlantedCAML PlantedBiGRULWAN PlantedBiLSTMLWMHAN".split()
 UPSTREAM = "KimCNN XMLCNN CAML BiGRULWAN BiLSTMLWAN BiLSTMLWMHAN CNNLWAN BERT BERTAttention AttentionXML".split()
 
 
@@ -46,8 +47,24 @@ def test_contract(entry: Entry) -> None:
 
 
 def test_networks_are_ours_and_all_of_libmultilabel() -> None:
-    assert list(registry.entries("networks")) == ["PLANT", *UPSTREAM]
-    assert [name for name, entry in registry.entries("networks").items() if entry.ours] == ["PLANT"]
+    assert list(registry.entries("networks")) == [*OURS, *UPSTREAM]
+    assert [name for name, entry in registry.entries("networks").items() if entry.ours] == OURS
+
+
+def test_our_networks_show_their_attention() -> None:
+    from plant_plugin.networks.plantable import PlantableNetwork
+
+    for name in OURS:
+        network = registry.get("networks", name)
+        assert issubclass(network.load(), PlantableNetwork)
+        assert {"num_classes", "embed_vecs", "planted_prior"} <= network.signature().keys()
+
+
+def test_a_network_of_your_own_is_named_by_where_it_is() -> None:
+    own = registry.get("networks", "somebody.networks:Net")
+    assert (own.name, own.target, own.ours) == ("somebody.networks:Net", "somebody.networks:Net", True)
+    with pytest.raises(ConfigError, match="there is no loss"):
+        registry.get("losses", "somebody.losses:Loss")
 
 
 def test_choices_of_the_configuration_are_what_is_registered() -> None:
@@ -72,7 +89,7 @@ def test_every_metric_family_is_listed() -> None:
     [
         ("networks", "KimCN", "there is no network 'KimCN'.*did you mean KimCNN"),
         ("networks", "plant", "did you mean PLANT"),
-        ("networks", "zzz", "one of PLANT, KimCNN"),
+        ("networks", "zzz", "one of PLANT, LAAT"),
         ("strategies", "planted", "there is no strategy 'planted'.*did you mean plant"),
         ("losses", "focall", "there is no loss 'focall'.*did you mean focal"),
         ("readers", "libmultilabel", "there is no reader"),

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from plant_plugin.kernels.ranking_loss import ranking_loss
-from plant_plugin.networks.label_attention_head import Hidden, LabelAttentionHead
+from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.networks.plantable import Hidden
 
 
 def sizes(along: str, values: list[int]) -> list[tuple[str, int]]:

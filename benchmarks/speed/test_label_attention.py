@@ -10,7 +10,8 @@ import torch
 from libmultilabel.nn.networks.modules import LabelwiseAttention, LabelwiseLinearOutput, LabelwiseMultiHeadAttention
 from torch import nn
 
-from plant_plugin.networks.label_attention_head import Hidden, LabelAttentionHead, reference_logits
+from plant_plugin.networks.label_attention_head import LabelAttentionHead, reference_logits
+from plant_plugin.networks.plantable import Hidden
 
 # documents, heads, positions, width, labels: issue's bar, and the size of EURLEX-6K
 SIZES = [(8, 8, 512, 256, 4271), (16, 1, 400, 128, 2632)]

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from plant_plugin.losses.focal import focal_loss, hard_negatives, reduce_selected
-from plant_plugin.networks.label_attention_head import Hidden, LabelAttentionHead
+from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.networks.plantable import Hidden
 
 # documents, positions, width, labels, hard negatives
 SIZES = [(8, 400, 128, 30938, 1000), (16, 400, 128, 2632, 200)]

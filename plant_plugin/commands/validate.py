@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from plant_plugin import registry
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
 
 
@@ -17,7 +18,8 @@ def validate(config: str, **flags: Any) -> None:
 
     settings = load_config(config, overrides_from(flags))
     model = f"linear, {settings.linear_technique}" if settings.linear else settings.model_name
-    strategy = f", strategy {settings.strategy}" if model == "PLANT" else ""
+    ours = not settings.linear and registry.get("networks", model).ours
+    strategy = f", strategy {settings.strategy}" if ours else ""
     click.echo(f"{settings.config_path}: no problems found")
     click.echo(f"  model: {model}{strategy}")
     click.echo(f"  data: {settings.training_file}, {settings.val_file}, {settings.test_file}")

@@ -14,7 +14,29 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.host import word_encoder
 
 
-class WordBackbone(nn.Module):
+class EmbeddedWords(nn.Module):
+    """Word embeddings under any encoder of embedded words.
+
+    Args:
+        encoder: Called with ``embedded`` (B, T, dim) and ``length`` (B,); returns (B, T, H).
+        hidden_size: H.
+        vectors: (V, dim) start values of the word embeddings; row 0 is padding.
+        embed_dropout: Dropout of the embedded words, in [0, 1).
+    """
+
+    def __init__(self, encoder: nn.Module, hidden_size: int, vectors: Tensor, embed_dropout: float) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding.from_pretrained(vectors.clone().float(), freeze=False, padding_idx=0)
+        self.dropout = nn.Dropout(embed_dropout)
+        self.encoder, self.hidden_size = encoder, hidden_size
+
+    def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
+        """States (B, T, H) of ``text`` (B, T)."""
+        states: Tensor = self.encoder(self.dropout(self.embedding(text)), length)
+        return states
+
+
+class WordBackbone(EmbeddedWords):
     """Word embeddings and one of LibMultiLabel's encoders.
 
     Args:
@@ -25,15 +47,8 @@ class WordBackbone(nn.Module):
     """
 
     def __init__(self, kind: str, vectors: Tensor, *, embed_dropout: float = 0.2, **options: Any) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding.from_pretrained(vectors.clone().float(), freeze=False, padding_idx=0)
-        self.dropout = nn.Dropout(embed_dropout)
-        self.encoder, self.hidden_size = word_encoder(kind, vectors.shape[1], **options)
-
-    def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
-        """States (B, T, H) of ``text`` (B, T)."""
-        states: Tensor = self.encoder(self.dropout(self.embedding(text)), length)
-        return states
+        encoder, hidden_size = word_encoder(kind, vectors.shape[1], **options)
+        super().__init__(encoder, hidden_size, vectors, embed_dropout)
 
 
 class HuggingFaceBackbone(nn.Module):
@@ -46,12 +61,15 @@ class HuggingFaceBackbone(nn.Module):
         lm_weight: Name or folder that ``AutoModel`` can load.
         window: Sub-words of a window; None: what the model can take at most.
         from_scratch: Take only the model's configuration and draw the weights (to load a checkpoint into).
+        dropout: Dropout of the states, in [0, 1).
 
     Raises:
         ConfigError: ``lm_weight`` is no model, or ``window`` is more than the model can take.
     """
 
-    def __init__(self, lm_weight: str, window: int | None = None, from_scratch: bool = False) -> None:
+    def __init__(
+        self, lm_weight: str, window: int | None = None, from_scratch: bool = False, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         from transformers import AutoConfig, AutoModel
 
@@ -73,9 +91,14 @@ class HuggingFaceBackbone(nn.Module):
                 fix=f"set lm_window to at most {longest}",
             )
         self.window = window or longest
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
         """States (B, T, H) of ``text`` (B, T); padding is masked by ``mask``, whatever id it has."""
+        states: Tensor = self.dropout(self._joined(text, mask))
+        return states
+
+    def _joined(self, text: Tensor, mask: Tensor) -> Tensor:
         positions = text.shape[1]
         if self.window is None or positions <= self.window:
             return self._states(text, mask)
@@ -102,7 +125,6 @@ def _longest_input(config: Any) -> int | None:
     return int(longest) - (config.pad_token_id + 1 if roberta_like else 0)
 
 
-def default_mask(text: Tensor, length: Tensor) -> Tensor:
-    """Mask (B, T) from lengths, for callers that give none (LibMultiLabel's own batches); one position at least."""
-    positions = torch.arange(text.shape[1], device=text.device)
-    return positions < length.to(text.device).clamp(min=1)[:, None]
+def real_positions(embedded: Tensor, length: Tensor) -> Tensor:
+    """Mask (B, T) of the positions of ``embedded`` (B, T, dim) that are within ``length`` (B,)."""
+    return torch.arange(embedded.shape[1], device=embedded.device) < length.to(embedded.device)[:, None]

@@ -7,31 +7,16 @@ Shape key: **B** documents · **T** token positions · **L** labels · **H** hid
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from plant_plugin.kernels.label_attention import PriorLookup, label_attention_logits
-from plant_plugin.networks.planted_relevance import selected_relevance
+from plant_plugin.networks.attention_head import LinearReadoutHead
+from plant_plugin.networks.plantable import Hidden
 
 
-class Hidden(NamedTuple):
-    """What an encoder hands to the head.
-
-    Attributes:
-        states: (B, T, H).
-        mask: (B, T) bool, true on real tokens.
-        prior: Relevance of the batch's tokens, or None where no prior is planted.
-    """
-
-    states: Tensor
-    mask: Tensor
-    prior: PriorLookup | None = None
-
-
-class LabelAttentionHead(nn.Module):
+class LabelAttentionHead(LinearReadoutHead):
     """Multi-head attention of label embeddings over tokens, then boost, pool and a shared linear layer (method §2).
 
     ``Q = E``, ``K = V = H_i``; ``boosted = B_a + attended ⊙ B_m``; ``logits = AdaptiveAvgPool1d(P)(boosted) · W_c``.
@@ -46,8 +31,7 @@ class LabelAttentionHead(nn.Module):
         num_labels: L.
         num_heads: A; must divide H.
         pool_size: P, at most H; need not divide H.
-        planted_prior: Whether the relevance is added to the scores (method §8).
-        prior_strength: Start value of β, one per label and head.
+        prior_strength: Start value of β, one per label and head (method §8); None: no prior, as in the paper.
 
     Raises:
         ValueError: A head count that does not divide H, or a pool larger than H.
@@ -63,15 +47,14 @@ class LabelAttentionHead(nn.Module):
         num_labels: int,
         num_heads: int = 8,
         pool_size: int = 128,
-        planted_prior: bool = False,
-        prior_strength: float = 4.0,
+        prior_strength: float | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(num_labels, num_heads, prior_strength)
         if hidden_size % num_heads:
             raise ValueError(f"num_heads {num_heads} does not divide the hidden size {hidden_size}")
         if not 1 <= pool_size <= hidden_size:
             raise ValueError(f"pool_size {pool_size} is not between 1 and the hidden size {hidden_size}")
-        self.hidden_size, self.num_labels, self.num_heads = hidden_size, num_labels, num_heads
+        self.hidden_size = hidden_size
         self.label_embeddings = nn.Parameter(torch.empty(num_labels, hidden_size))
         self.query = nn.Linear(hidden_size, hidden_size)
         self.key = nn.Linear(hidden_size, hidden_size)
@@ -80,9 +63,6 @@ class LabelAttentionHead(nn.Module):
         self.boost_multiply = nn.Parameter(torch.empty(num_labels, hidden_size))
         self.boost_add = nn.Parameter(torch.zeros(num_labels, hidden_size))
         self.classifier = nn.Parameter(torch.empty(pool_size))
-        self.prior_strength = (
-            nn.Parameter(torch.full((num_labels, num_heads), prior_strength)) if planted_prior else None
-        )
         identity = torch.eye(hidden_size)
         # the pool as a matrix (H, P): its windows overlap where P does not divide H, so it is applied, not assumed
         self.register_buffer("pool", functional.adaptive_avg_pool1d(identity, pool_size), persistent=False)
@@ -98,125 +78,41 @@ class LabelAttentionHead(nn.Module):
         nn.init.zeros_(self.boost_add)
         nn.init.constant_(self.classifier, self.hidden_size / self.classifier.numel())
 
-    def planted_parameters(self) -> list[nn.Parameter]:
-        """What stage 1 trains of the head: label embeddings, projections of queries and keys, strength of the prior."""
-        parameters = [self.label_embeddings, *self.query.parameters(), *self.key.parameters()]
-        return parameters + ([self.prior_strength] if self.prior_strength is not None else [])
+    def attention_parameters(self) -> list[nn.Parameter]:
+        """Label embeddings and the projections of queries and keys."""
+        return [self.label_embeddings, *self.query.parameters(), *self.key.parameters()]
 
-    def forward(self, hidden: Hidden, product_dtype: torch.dtype | None = None) -> Tensor:
-        """Logits of all labels, folded and block by block (equal to :func:`reference_logits`).
-
-        Returns:
-            (B, L) logits.
-        """
-        keys, values = self._keys(hidden), self._split(self.value(hidden.states))
-        outputs, bias = self._readout()
-        logits = label_attention_logits(
-            self._queries(), keys, values, outputs, hidden.mask, hidden.prior, self.prior_strength,
-            product_dtype=product_dtype,
-        )  # fmt: skip
-        return logits + bias
-
-    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: torch.dtype | None = None) -> Tensor:
-        """Logits of chosen labels only; the same numbers as picking them from :meth:`forward`.
-
-        Args:
-            hidden: The encoder's states.
-            labels: (B, M) label ids, each document its own.
-            product_dtype: As in :func:`label_attention_logits`.
-
-        Returns:
-            (B, M) logits.
-        """
-        queries = self._queries(labels)  # (B, M, A, D)
-        outputs, bias = self._readout(labels)
-        keys, values = self._keys(hidden), self._split(self.value(hidden.states))
-        relevance = None if hidden.prior is None else selected_relevance(hidden.prior, labels)  # (B, M, T)
-        strength, everywhere = self._strength(labels), torch.arange(keys.shape[1], device=keys.device)[None]
-        found = []
-        # unbind, not indexing: the backward pass then stacks gradients instead of adding up one batch per document
-        operands = (part.unbind() for part in (queries, keys, values, outputs, hidden.mask))
-        for document, (query, key, value, output, mask) in enumerate(zip(*operands, strict=True)):
-            planted = None if relevance is None else PriorLookup(relevance[document], everywhere)
-            beta = None if strength is None else strength[document]
-            logits = label_attention_logits(
-                query, key[None], value[None], output, mask[None], planted, beta, product_dtype=product_dtype
-            )
-            found.append(logits)
-        return torch.cat(found) + bias
-
-    def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """What the network itself scores, without the prior: mean over heads of q·k/√D, for chosen labels.
-
-        Stage 1 trains these. Trained together with the prior it could only lose: the prior alone ranks the tokens by
-        their relevance from the first step (nDCG 1), and the network's part would add noise to it.
-
-        Args:
-            hidden: The encoder's states.
-            labels: (B, M) label ids, each document its own.
-
-        Returns:
-            (B, M, T) scores; padding is not masked.
-        """
-        queries = self._queries(labels).flatten(2)  # (B, M, H): the mean over heads is one product over all of H
-        return queries @ self._keys(hidden).flatten(2).transpose(1, 2) / self.num_heads
-
-    def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = True) -> Tensor:
-        """Attention S for chosen labels: softmax over tokens, averaged over heads.
-
-        Args:
-            hidden: The encoder's states.
-            labels: (B, M) label ids, each document its own.
-            with_prior: False for what the network itself attends to.
-
-        Returns:
-            (B, M, T), each row sums to 1 over real tokens.
-        """
-        scores = torch.einsum("bmad,btad->bamt", self._queries(labels), self._keys(hidden))
-        if with_prior:
-            scores = _add_prior(scores, hidden, labels, self._strength(labels))
-        return scores.masked_fill(~hidden.mask[:, None, None, :], float("-inf")).softmax(dim=-1).mean(dim=1)
-
-    def _split(self, states: Tensor) -> Tensor:
-        return states.unflatten(-1, (self.num_heads, -1))  # (…, A, D)
-
-    def _wide(self, narrow: Tensor) -> Tensor:
-        """Out of autocast: the softmax and the sums run in the type of the parameters."""
-        return narrow.to(self.label_embeddings.dtype)
-
-    def _queries(self, labels: Tensor | None = None) -> Tensor:
-        """Of all labels, (L, A, D), or of chosen ones, (B, M, A, D)."""
+    def queries(self, labels: Tensor | None = None) -> Tensor:
+        """Of all labels, (L, A, D), or of chosen ones, (B, M, A, D); divided by √D."""
         few = self._few(labels)
         queries = self.query(self.label_embeddings if few is None else self.label_embeddings[few])
         queries = self._split(self._wide(queries)) / math.sqrt(self.hidden_size // self.num_heads)
         return queries if labels is few else queries[labels]
 
-    def _keys(self, hidden: Hidden) -> Tensor:
-        return self._split(self._wide(self.key(hidden.states)))  # (B, T, A, D)
+    def keys(self, states: Tensor) -> Tensor:
+        """Of states (B, T, H): (B, T, A, D)."""
+        return self._split(self.key(states))
 
-    def _strength(self, labels: Tensor) -> Tensor | None:
-        return None if self.prior_strength is None else self.prior_strength[labels]
+    def values(self, states: Tensor) -> Tensor:
+        """Of states (B, T, H): (B, T, A, D)."""
+        return self._split(self.value(states))
 
-    def _readout(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Fact 1: what each label reads per head, (…, A, D), and its bias (…,), folded from boost, pool and W_c."""
         few = self._few(labels)
         multiply, add = (part if few is None else part[few] for part in (self.boost_multiply, self.boost_add))
         weight = self.pool @ self.classifier  # (H,)
         reading = multiply * weight  # (…, H)
-        bias = self._wide((add @ weight) / self.hidden_size + reading @ self.merge.bias)
-        outputs = self._split(self._wide(reading @ self.merge.weight))
+        bias = (add @ weight) / self.hidden_size + reading @ self.merge.bias
+        outputs = self._split(reading @ self.merge.weight)
         return (outputs, bias) if labels is few else (outputs[labels], bias[labels])
+
+    def _split(self, states: Tensor) -> Tensor:
+        return states.unflatten(-1, (self.num_heads, -1))  # (…, A, D)
 
     def _few(self, labels: Tensor | None) -> Tensor | None:
         """The labels to project: the chosen ones where they are fewer than all, else all (None) to pick from."""
         return labels if labels is not None and labels.numel() < self.num_labels else None
-
-
-def _add_prior(scores: Tensor, hidden: Hidden, labels: Tensor, strength: Tensor | None) -> Tensor:
-    """Scores (B, A, M, T) + β · r for the chosen labels; ``strength`` is (B, M, A)."""
-    if hidden.prior is None or strength is None:
-        return scores
-    return scores + strength.permute(0, 2, 1)[..., None] * selected_relevance(hidden.prior, labels)[:, None]
 
 
 def reference_logits(head: LabelAttentionHead, hidden: Hidden) -> Tensor:

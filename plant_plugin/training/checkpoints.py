@@ -15,8 +15,9 @@ from torch import Tensor
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_write
-from plant_plugin.networks.backbone import WordBackbone
-from plant_plugin.networks.plant import PLANT
+from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.construct import construct
+from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance import Relevance
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
 )  # fmt: skip
 
 
-def save_stage(folder: Path, stage: str, network: PLANT, prepared: Prepared) -> None:
+def save_stage(folder: Path, stage: str, network: PlantableNetwork, prepared: Prepared) -> None:
     """Write ``<stage>.safetensors`` with the hashes of what it was trained on."""
     identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
     _write_tensors(folder / f"{stage}.safetensors", network.state_dict(), identity)
@@ -40,7 +41,7 @@ def has_stage(folder: Path, stage: str) -> bool:
     return (folder / f"{stage}.safetensors").is_file()
 
 
-def load_stage(folder: Path, stage: str, network: PLANT, prepared: Prepared) -> None:
+def load_stage(folder: Path, stage: str, network: PlantableNetwork, prepared: Prepared) -> None:
     """Load what :func:`save_stage` wrote.
 
     Raises:
@@ -51,7 +52,7 @@ def load_stage(folder: Path, stage: str, network: PLANT, prepared: Prepared) -> 
     _load_into(network, path)
 
 
-def load_weights(folder: Path, network: PLANT, prepared: Prepared) -> None:
+def load_weights(folder: Path, network: PlantableNetwork, prepared: Prepared) -> None:
     """Start from the weights of a model folder.
 
     Raises:
@@ -62,22 +63,20 @@ def load_weights(folder: Path, network: PLANT, prepared: Prepared) -> None:
 
 
 def save_model(
-    folder: Path, network: PLANT, prepared: Prepared, config: Config, thresholds: Mapping[str, float]
+    folder: Path, network: PlantableNetwork, prepared: Prepared, config: Config, thresholds: Mapping[str, float]
 ) -> None:
     """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already)."""
     identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
-    backbone = network.backbone
-    vectors = list(backbone.embedding.weight.shape) if isinstance(backbone, WordBackbone) else None
     content = {
         "format": FORMAT,
         "model_name": config.model_name,
         "network_config": config.network_config,
         "max_seq_length": config.max_seq_length,
-        "word_vectors": vectors,
+        "word_vectors": network.vectors_shape,
         "hashes": {**prepared.hashes, "config": config.hash()},
     }
-    if not isinstance(backbone, WordBackbone):
-        backbone.model.config.save_pretrained(folder / BACKBONE)
+    if isinstance(network.backbone, HuggingFaceBackbone):
+        network.backbone.model.config.save_pretrained(folder / BACKBONE)
     prepared.tokens.save(folder)
     _write_text(folder / LABELS, "".join(f"{name}\n" for name in prepared.corpus.label_names))
     _write_text(folder / THRESHOLDS, json.dumps(dict(thresholds), indent=1) + "\n")
@@ -85,7 +84,7 @@ def save_model(
     _write_tensors(folder / MODEL, network.state_dict(), identity)
 
 
-def load_model(folder: Path) -> tuple[PLANT, Tokens, list[str], dict[str, float], dict[str, Any]]:
+def load_model(folder: Path) -> tuple[PlantableNetwork, Tokens, list[str], dict[str, float], dict[str, Any]]:
     """Read a model folder.
 
     Returns:
@@ -111,9 +110,8 @@ def load_model(folder: Path) -> tuple[PLANT, Tokens, list[str], dict[str, float]
     _check_identity(folder / MODEL, {"vocabulary": tokens.hash()})
     if vectors is None:
         network_config |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
-        network = PLANT(num_classes=len(labels), **network_config)
-    else:
-        network = PLANT(num_classes=len(labels), embed_vecs=torch.zeros(*vectors), **network_config)
+    zeros = None if vectors is None else torch.zeros(*vectors)
+    network = construct(content["model_name"], len(labels), zeros, network_config)
     _load_into(network, folder / MODEL)
     if network.has_prior:
         hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
@@ -121,7 +119,7 @@ def load_model(folder: Path) -> tuple[PLANT, Tokens, list[str], dict[str, float]
     return network, tokens, labels, thresholds, content
 
 
-def _load_into(network: PLANT, path: Path) -> None:
+def _load_into(network: PlantableNetwork, path: Path) -> None:
     try:
         network.load_state_dict(load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:

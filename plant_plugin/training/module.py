@@ -20,7 +20,7 @@ from plant_plugin.options import StageOptions
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
-    from plant_plugin.networks.plant import PLANT
+    from plant_plugin.networks.plantable import PlantableNetwork
     from plant_plugin.run import Run
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
@@ -59,7 +59,7 @@ class Schedule:
 
 
 class StageModule(L.LightningModule):
-    """One stage of training a :class:`PLANT` network; the stages differ in their loss and in what they watch.
+    """One stage of training a network; the stages differ in their loss and in what they watch.
 
     Args:
         network: Trained in place.
@@ -72,7 +72,12 @@ class StageModule(L.LightningModule):
     stage: str
 
     def __init__(
-        self, network: PLANT, options: StageOptions, config: Config, train: Batches, val: Batches | None
+        self,
+        network: PlantableNetwork,
+        options: StageOptions,
+        config: Config,
+        train: Batches,
+        val: Batches | None,
     ) -> None:
         super().__init__()
         self.network = network
@@ -89,10 +94,10 @@ class StageModule(L.LightningModule):
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
         """Parameters by group: ``encoder``, ``attention`` (the planted part) and ``rest``."""
-        planted = self.network.head.planted_parameters()
-        known = {id(parameter) for parameter in planted}
-        rest = [parameter for parameter in self.network.head.parameters() if id(parameter) not in known]
-        return {"encoder": list(self.network.backbone.parameters()), "attention": planted, "rest": rest}
+        encoder, planted = list(self.network.backbone.parameters()), self.network.planted_parameters()
+        known = {id(parameter) for parameter in (*encoder, *planted)}
+        rest = [parameter for parameter in self.network.parameters() if id(parameter) not in known]
+        return {"encoder": encoder, "attention": planted, "rest": rest}
 
     def train_dataloader(self) -> Batches:
         """The batches of this epoch; Lightning asks anew each epoch, so that a resumed run sees the same order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,7 @@ from plant_plugin.training.module import StageModule, fit, make_trainer, positiv
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
-    from plant_plugin.networks.plant import PLANT
+    from plant_plugin.networks.plantable import Hidden, PlantableNetwork
     from plant_plugin.run import Run
     from plant_plugin.training.prepare import Prepared
 
@@ -40,7 +40,7 @@ class Stage1(StageModule):
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
         """Ranking loss summed over the chosen labels of a document, averaged over documents."""
         hidden = self.network.encode(batch)
-        labels, chosen = choose_labels(positives_of(batch, self.network.head.num_labels), self.options.labels)
+        labels, chosen = choose_labels(positives_of(batch, self.network.num_labels), self.options.labels)
         relevance = self._relevance(batch, labels)
         losses = attention_loss(self.network, hidden, labels, relevance, self.options)
         loss = (losses * chosen).sum(dim=1).mean()
@@ -54,9 +54,9 @@ class Stage1(StageModule):
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """NDCG@K of the scores against the relevance over all tokens of each document, for its chosen labels."""
         generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + batch_idx)
-        positives = positives_of(batch, self.network.head.num_labels)
+        positives = positives_of(batch, self.network.num_labels)
         labels, chosen = choose_labels(positives, self.options.labels, generator)
-        scores = self.network.head.scores(self.network.encode(batch), labels)
+        scores = self.network.scores(self.network.encode(batch), labels)
         found = attention_ndcg(scores, self._relevance(batch, labels), batch["mask"], self.options.k)
         self._found.append(found[chosen])
 
@@ -68,7 +68,10 @@ class Stage1(StageModule):
         self.report_epoch()
 
     def _relevance(self, batch: dict[str, Tensor], labels: Tensor) -> Tensor:
-        return selected_relevance(self.network.relevance_of(batch["text"]), labels)
+        prior = self.network.relevance_of(batch["text"])
+        if prior is None:
+            raise RuntimeError("stage 1 needs a planted relevance")
+        return selected_relevance(prior, labels)
 
 
 def choose_labels(
@@ -97,25 +100,23 @@ def choose_labels(
     return labels, torch.arange(width, device=positives.device) < limit[:, None]
 
 
-def attention_loss(network: PLANT, hidden: Any, labels: Tensor, relevance: Tensor, options: Stage1Options) -> Tensor:
+def attention_loss(
+    network: PlantableNetwork, hidden: Hidden, labels: Tensor, relevance: Tensor, options: Stage1Options
+) -> Tensor:
     """The configured loss (B, M) of the attention for chosen labels."""
-    head = network.head
     if options.loss == "mse":
-        return distribution_mse_loss(head.attention(hidden, labels, with_prior=False), relevance, hidden.mask)
-    scores = (
-        head.attention(hidden, labels, with_prior=False)
-        if options.score == "probability"
-        else head.scores(hidden, labels)
-    )
+        return distribution_mse_loss(network.attention(hidden, labels), relevance, hidden.mask)
+    probability = options.score == "probability"
+    scores = network.attention(hidden, labels) if probability else network.scores(hidden, labels)
     return lambda_rank_loss(
         scores.float(), relevance, hidden.mask, k=options.k, sigma=options.sigma, pairs=options.pairs
     )
 
 
-def run_stage1(network: PLANT, prepared: Prepared, config: Config, run: Run) -> None:
+def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
     """Train stage 1 in place, or load it where a resumed run has already done it.
 
-    Writes ``stage1.safetensors`` (encoder and planted part) into the run's folder.
+    Writes ``stage1.safetensors`` into the run's folder.
     """
     if config.resume and has_stage(run.folder, "stage1"):
         load_stage(run.folder, "stage1", network, prepared)

@@ -16,8 +16,7 @@ from plant_plugin.training.module import StageModule, fit, make_trainer, positiv
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
-    from plant_plugin.networks.label_attention_head import Hidden
-    from plant_plugin.networks.plant import PLANT
+    from plant_plugin.networks.plantable import Hidden, PlantableNetwork
     from plant_plugin.run import Run
     from plant_plugin.training.prepare import Prepared
 
@@ -37,7 +36,7 @@ class Stage2(StageModule):
 
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
         """Loss over each document's positives and hard negatives, or over all labels."""
-        loss = self._loss(self.network.encode(batch), positives_of(batch, self.network.head.num_labels))
+        loss = self._loss(self.network.encode(batch), positives_of(batch, self.network.num_labels))
         self.log("loss", loss, prog_bar=True)
         return loss
 
@@ -82,7 +81,7 @@ class Stage2(StageModule):
         self.report_epoch()
 
 
-def run_stage2(network: PLANT, prepared: Prepared, config: Config, run: Run) -> None:
+def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
     """Train stage 2 in place, or load it where a resumed run has already done it.
 
     Writes ``stage2.safetensors`` (the whole network) into the run's folder.

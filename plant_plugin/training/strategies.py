@@ -17,7 +17,8 @@ from tqdm import tqdm
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.ranking import top_labels
-from plant_plugin.networks.plant import PLANT
+from plant_plugin.networks.construct import construct
+from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.logs import append_log, write_log_config
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
 from plant_plugin.training.checkpoints import load_model, load_weights, save_model
@@ -78,13 +79,13 @@ def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any
     return result
 
 
-def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool) -> PLANT:
+def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool) -> PlantableNetwork:
     """The configured network with fresh weights, its relevance computed and planted where anything reads it."""
     options = dict(config.network_config)
     vectors = None
     if isinstance(prepared.tokens, WordTokens):
         vectors = embedding_matrix(prepared.tokens, config, dim=options.get("embed_dim"))
-    network = PLANT(num_classes=prepared.num_labels, embed_vecs=vectors, **options)
+    network = construct(config.model_name, prepared.num_labels, vectors, options)
     if planted or network.has_prior:
         add_relevance(prepared, config.relevance, run)
         assert prepared.relevance is not None
@@ -122,10 +123,16 @@ def _model_folder(config: Config) -> Path:
     return path.parent if path.is_file() else path
 
 
-def _load(config: Config, run: Run) -> tuple[PLANT, Prepared, dict[str, float]]:
+def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str, float]]:
     """A trained model and the data to test it on, under the model's own labels and vocabulary."""
     folder = _model_folder(config)
     network, tokens, labels, thresholds, content = load_model(folder)
+    if config.model_name != content["model_name"]:
+        raise CheckpointError(
+            f"it holds {content['model_name']}, the configuration names {config.model_name}",
+            where=str(folder),
+            fix="use the configuration of the training run",
+        )
     if config.network_config and dict(config.network_config) != content["network_config"]:
         raise CheckpointError(
             "it was trained with another network_config than the configuration names",
@@ -135,7 +142,7 @@ def _load(config: Config, run: Run) -> tuple[PLANT, Prepared, dict[str, float]]:
     return network, prepare(config, run, tokens, labels), thresholds
 
 
-def score_batches(network: PLANT, prepared: Prepared, config: Config, split: str) -> Iterator[ScoreBatch]:
+def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config, split: str) -> Iterator[ScoreBatch]:
     """Logits (B, L) float32, sparse truth and document numbers of a split, batch by batch.
 
     Args:
@@ -157,7 +164,7 @@ def score_batches(network: PLANT, prepared: Prepared, config: Config, split: str
             yield logits, prepared.labels[split][documents], documents
 
 
-def _tested(network: PLANT, prepared: Prepared, config: Config) -> Iterator[tuple[Scores, Any]]:
+def _tested(network: PlantableNetwork, prepared: Prepared, config: Config) -> Iterator[tuple[Scores, Any]]:
     """The test split's scores; writes ``predictions.txt`` and the monitored metrics of ``logs.json`` on the way."""
     monitored = prepared.evaluator(config, [name for name in config.monitor_metrics if name != "Loss"])
     best: dict[int, tuple[npt.NDArray[np.int64], Scores]] = {}
@@ -175,7 +182,7 @@ def _tested(network: PLANT, prepared: Prepared, config: Config) -> Iterator[tupl
         write_predictions(config.predict_out_path, rows)
 
 
-def _scored(network: PLANT, prepared: Prepared, config: Config) -> Scored:
+def _scored(network: PlantableNetwork, prepared: Prepared, config: Config) -> Scored:
     """What the evaluation reads of a trained network."""
 
     def validation() -> Iterator[tuple[Scores, Any]]:

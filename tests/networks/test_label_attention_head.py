@@ -6,14 +6,17 @@ import pytest
 import torch
 
 from plant_plugin.kernels.label_attention import PriorLookup
-from plant_plugin.networks.label_attention_head import Hidden, LabelAttentionHead, reference_logits
+from plant_plugin.networks.label_attention_head import LabelAttentionHead, reference_logits
+from plant_plugin.networks.plantable import Hidden
 
 
 def made(
     hidden_size: int = 12, heads: int = 3, pool: int = 4, planted: bool = True
 ) -> tuple[LabelAttentionHead, Hidden]:
     torch.manual_seed(3)
-    head = LabelAttentionHead(hidden_size, 9, num_heads=heads, pool_size=pool, planted_prior=planted).double()
+    head = LabelAttentionHead(
+        hidden_size, 9, num_heads=heads, pool_size=pool, prior_strength=4.0 if planted else None
+    ).double()
     for parameter in head.parameters():  # biases and boosts off their zeros, so that every term counts
         torch.nn.init.normal_(parameter, std=0.5)
     mask = torch.arange(6) < torch.tensor([6, 2])[:, None]

@@ -16,20 +16,6 @@ from plant_plugin.networks.plant import PLANT
 WORD = {"hidden_size": 8, "num_heads": 2, "pool_size": 4, "filter_sizes": [3], "post_encoder_dropout": 0.0}
 
 
-@pytest.fixture(scope="module")
-def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from transformers import BertConfig, BertModel
-
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("bert")
-    config = BertConfig(
-        vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8,
-        max_position_embeddings=6, pad_token_id=0,
-    )  # fmt: skip
-    BertModel(config).save_pretrained(folder)
-    return folder
-
-
 def network(kind: str, tiny_bert: Path, **options: Any) -> PLANT:
     torch.manual_seed(1)
     if kind == "hugging_face":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from plant_plugin.config import Config, load_config
 
@@ -67,3 +68,27 @@ def made(tmp_path: Path) -> Callable[..., Config]:
         return load_config(None, values)
 
     return build
+
+
+@pytest.fixture
+def tiny_language_model(made: Callable[..., Config], tmp_path: Path) -> Path:
+    """A tokenizer of the made-up training file and a BERT of one layer."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    tokenizer.train([str(tmp_path / "train.txt")], trainers.WordPieceTrainer(vocab_size=120, special_tokens=special))
+    folder = tmp_path / "bert"
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+    ).save_pretrained(folder)
+    torch.manual_seed(0)
+    BertModel(
+        BertConfig(
+            vocab_size=120, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+            max_position_embeddings=32,
+        )
+    ).save_pretrained(folder)  # fmt: skip
+    return folder

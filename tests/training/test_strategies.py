@@ -258,26 +258,14 @@ def test_a_document_without_known_tokens_gets_a_prediction(made: Made, tmp_path:
     assert all(np.isfinite(value) for value in result["metrics"].values() if value is not None)
 
 
-def test_hugging_face_encoder_end_to_end(made: Made, tmp_path: Path) -> None:
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    tokenizer.train([str(tmp_path / "train.txt")], trainers.WordPieceTrainer(vocab_size=120, special_tokens=special))
-    folder = tmp_path / "bert"
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
-    ).save_pretrained(folder)
-    torch.manual_seed(0)
-    BertModel(
-        BertConfig(
-            vocab_size=120, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-            max_position_embeddings=32,
-        )
-    ).save_pretrained(folder)  # fmt: skip
-    network = {"lm_weight": str(folder), "lm_window": 16, "num_heads": 2, "pool_size": 8, "planted_prior": "additive"}
+def test_hugging_face_encoder_end_to_end(made: Made, tiny_language_model: Path) -> None:
+    network = {
+        "lm_weight": str(tiny_language_model),
+        "lm_window": 16,
+        "num_heads": 2,
+        "pool_size": 8,
+        "planted_prior": "additive",
+    }
     config = made(network_config=network, max_seq_length=64)
     result = run(config)
     files = {"training_file": None, "val_file": None, "val_size": 0}

@@ -1,0 +1,207 @@
+"""What all label attention heads share: scores, attention, prior, and logits straight from the attended values.
+
+Shape key: **B** documents · **T** token positions · **L** labels · **H** hidden width · **A** heads · **D** width of
+one head · **M** chosen labels of a document.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from plant_plugin.kernels.label_attention import PriorLookup, label_attention_logits
+from plant_plugin.networks.plantable import Hidden
+from plant_plugin.networks.planted_relevance import selected_relevance
+
+
+class AttentionHead(nn.Module, ABC):
+    """Label attention softmax(queries · keys + β · relevance); a kind of head says what queries and keys are.
+
+    Args:
+        num_labels: L.
+        num_heads: A.
+        prior_strength: Start value of β, one per label and head; None: no prior.
+    """
+
+    def __init__(self, num_labels: int, num_heads: int = 1, prior_strength: float | None = None) -> None:
+        super().__init__()
+        self.num_labels, self.num_heads = num_labels, num_heads
+        self.prior_strength = (
+            None if prior_strength is None else nn.Parameter(torch.full((num_labels, num_heads), prior_strength))
+        )
+
+    @abstractmethod
+    def queries(self, labels: Tensor | None = None) -> Tensor:
+        """Of all labels, (L, A, D), or of chosen ones, (B, M, A, D); already divided by the scores' scale."""
+
+    @abstractmethod
+    def keys(self, states: Tensor) -> Tensor:
+        """Of states (B, T, H): (B, T, A, D)."""
+
+    @abstractmethod
+    def attention_parameters(self) -> list[nn.Parameter]:
+        """What queries and keys are made of."""
+
+    @abstractmethod
+    def forward(self, hidden: Hidden, product_dtype: torch.dtype | None = None) -> Tensor:
+        """Logits (B, L) of all labels."""
+
+    @abstractmethod
+    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: torch.dtype | None = None) -> Tensor:
+        """Logits (B, M) of chosen labels (B, M); the same numbers as picking them from :meth:`forward`."""
+
+    def planted_parameters(self) -> list[nn.Parameter]:
+        """What stage 1 trains of the head: queries, keys, strength of the prior."""
+        return self.attention_parameters() + ([] if self.prior_strength is None else [self.prior_strength])
+
+    def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
+        """What the network itself scores, without the prior: mean over heads of queries · keys, for chosen labels.
+
+        Stage 1 trains these. Trained together with the prior it could only lose: the prior alone ranks the tokens by
+        their relevance from the first step (nDCG 1), and the network's part would add noise to it.
+
+        Args:
+            hidden: The encoder's states.
+            labels: (B, M) label ids, each document its own.
+
+        Returns:
+            (B, M, T) scores; padding is not masked.
+        """
+        queries = self._wide(self.queries(labels)).flatten(2)  # (B, M, A·D): the mean over heads is one product
+        return queries @ self._wide(self.keys(hidden.states)).flatten(2).transpose(1, 2) / self.num_heads
+
+    def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = True) -> Tensor:
+        """Attention S for chosen labels: softmax over tokens, averaged over heads.
+
+        Args:
+            hidden: The encoder's states.
+            labels: (B, M) label ids, each document its own.
+            with_prior: False for what the network itself attends to.
+
+        Returns:
+            (B, M, T), each row sums to 1 over real tokens.
+        """
+        return self._weights(hidden, self._wide(self.keys(hidden.states)), labels, with_prior=with_prior).mean(dim=1)
+
+    def _weights(self, hidden: Hidden, keys: Tensor, labels: Tensor, *, with_prior: bool = True) -> Tensor:
+        """Softmax (B, A, M, T) of chosen labels."""
+        scores = torch.einsum("bmad,btad->bamt", self._wide(self.queries(labels)), keys)
+        if with_prior and hidden.prior is not None and self.prior_strength is not None:
+            strength = self.prior_strength[labels].permute(0, 2, 1)[..., None]  # (B, A, M, 1)
+            scores = scores + strength * selected_relevance(hidden.prior, labels)[:, None]
+        return scores.masked_fill(~hidden.mask[:, None, None, :], float("-inf")).softmax(dim=-1)
+
+    def _wide(self, narrow: Tensor) -> Tensor:
+        """Out of autocast: the softmax and the sums run in the type of the parameters."""
+        return narrow.to(next(self.parameters()).dtype)
+
+
+class LinearReadoutHead(AttentionHead):
+    """A head whose logit is linear in the attended values, so that (B, L, H) never has to exist (method §2, fact 1)."""
+
+    @abstractmethod
+    def values(self, states: Tensor) -> Tensor:
+        """Of states (B, T, H): (B, T, A, D); their width may differ from that of the keys."""
+
+    @abstractmethod
+    def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """What labels read from the attended values, (…, A, D), and their bias, (…,): of all (L) or chosen (B, M)."""
+
+    def forward(self, hidden: Hidden, product_dtype: torch.dtype | None = None) -> Tensor:
+        """Logits (B, L) of all labels, block by block."""
+        keys, values = self._wide(self.keys(hidden.states)), self._wide(self.values(hidden.states))
+        outputs, bias = self.outputs()
+        logits = label_attention_logits(
+            self._wide(self.queries()), keys, values, self._wide(outputs), hidden.mask, hidden.prior,
+            self.prior_strength, product_dtype=product_dtype,
+        )  # fmt: skip
+        return logits + self._wide(bias)
+
+    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: torch.dtype | None = None) -> Tensor:
+        """Logits of chosen labels only; the same numbers as picking them from :meth:`forward`.
+
+        Args:
+            hidden: The encoder's states.
+            labels: (B, M) label ids, each document its own.
+            product_dtype: As in :func:`label_attention_logits`.
+
+        Returns:
+            (B, M) logits.
+        """
+        queries = self._wide(self.queries(labels))  # (B, M, A, D)
+        outputs, bias = self.outputs(labels)
+        keys, values = self._wide(self.keys(hidden.states)), self._wide(self.values(hidden.states))
+        relevance = None if hidden.prior is None else selected_relevance(hidden.prior, labels)  # (B, M, T)
+        strength = None if self.prior_strength is None else self.prior_strength[labels]
+        everywhere = torch.arange(keys.shape[1], device=keys.device)[None]
+        found = []
+        # unbind, not indexing: the backward pass then stacks gradients instead of adding up one batch per document
+        operands = (part.unbind() for part in (queries, keys, values, self._wide(outputs), hidden.mask))
+        for document, (query, key, value, output, mask) in enumerate(zip(*operands, strict=True)):
+            planted = None if relevance is None else PriorLookup(relevance[document], everywhere)
+            beta = None if strength is None else strength[document]
+            logits = label_attention_logits(
+                query, key[None], value[None], output, mask[None], planted, beta, product_dtype=product_dtype
+            )
+            found.append(logits)
+        return torch.cat(found) + self._wide(bias)
+
+
+class LabelwiseHead(LinearReadoutHead):
+    """One query and one output vector per label: logit_l = w_l · Σ_t softmax_t(u_l · f(h_t)) h_t + b_l.
+
+    With f the identity this is the head of CAML, MultiResCNN and LibMultiLabel's label-wise attention; with
+    f(h) = tanh(W h) that of LAAT and PLM-ICD.
+
+    Args:
+        hidden_size: H.
+        num_labels: L.
+        projection_size: Rows of W; None: f is the identity.
+        prior_strength: Start value of β, one per label; None: no prior.
+        spread: Standard deviation of the normal distribution that W, u and w are drawn from; None: torch's own start.
+
+    Source: Mullenbach et al. 2018, section 2.2 (CAML); Vu et al. 2020, Equations 6 to 9 (LAAT).
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_labels: int,
+        projection_size: int | None = None,
+        prior_strength: float | None = None,
+        spread: float | None = None,
+    ) -> None:
+        super().__init__(num_labels, 1, prior_strength)
+        self.project = None if projection_size is None else nn.Linear(hidden_size, projection_size, bias=False)
+        self.query = nn.Linear(projection_size or hidden_size, num_labels, bias=False)
+        self.output = nn.Linear(hidden_size, num_labels)
+        if spread is not None:
+            for linear in (self.project, self.query, self.output):
+                if linear is not None:
+                    nn.init.normal_(linear.weight, std=spread)
+
+    def attention_parameters(self) -> list[nn.Parameter]:
+        """W and u."""
+        return [*([] if self.project is None else self.project.parameters()), *self.query.parameters()]
+
+    def queries(self, labels: Tensor | None = None) -> Tensor:
+        """U (…, 1, D)."""
+        return _pick(self.query.weight, labels).unsqueeze(-2)
+
+    def keys(self, states: Tensor) -> Tensor:
+        """F(h) (B, T, 1, D)."""
+        return (states if self.project is None else torch.tanh(self.project(states))).unsqueeze(-2)
+
+    def values(self, states: Tensor) -> Tensor:
+        """H itself (B, T, 1, H)."""
+        return states.unsqueeze(-2)
+
+    def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """W (…, 1, H) and b (…,)."""
+        return _pick(self.output.weight, labels).unsqueeze(-2), _pick(self.output.bias, labels)
+
+
+def _pick(rows: Tensor, labels: Tensor | None) -> Tensor:
+    return rows if labels is None else rows[labels]

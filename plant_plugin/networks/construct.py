@@ -1,0 +1,38 @@
+"""From a name and its options to a network."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from plant_plugin import registry
+from plant_plugin.errors import ConfigError
+from plant_plugin.networks.plantable import PlantableNetwork
+
+
+def construct(model_name: str, num_labels: int, vectors: Tensor | None, options: Mapping[str, Any]) -> PlantableNetwork:
+    """The network of a name, with fresh weights.
+
+    Args:
+        model_name: A registered network of ours, or ``module:attribute`` of your own.
+        num_labels: L.
+        vectors: (V, dim) word vectors; None where a language model stands in their place.
+        options: ``network_config``.
+
+    Raises:
+        ConfigError: It is not one that our strategies can train, or the options do not fit each other.
+    """
+    target = registry.get("networks", model_name).load()
+    if not (inspect.isclass(target) and issubclass(target, PlantableNetwork)):
+        raise ConfigError(
+            f"{model_name} is not derived from PlantableNetwork, so it does not show its attention",
+            where="model_name",
+            fix="see plant_plugin/networks/plantable.py for what a network has to define",
+        )
+    given = {} if vectors is None else {"embed_vecs": vectors}
+    network: PlantableNetwork = target(num_classes=num_labels, **given, **options)
+    network.vectors_shape = None if vectors is None else tuple(vectors.shape)
+    return network

@@ -1,0 +1,181 @@
+"""What a network shows of itself so that every strategy can train it: the contract of planting.
+
+Shape key: **B** documents · **T** token positions · **L** labels · **H** hidden width · **M** chosen labels of a
+document.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from plant_plugin.errors import ConfigError
+from plant_plugin.kernels.label_attention import PriorLookup
+from plant_plugin.networks.planted_relevance import PlantedRelevance
+
+if TYPE_CHECKING:
+    from plant_plugin.networks.attention_head import AttentionHead
+
+
+class Hidden(NamedTuple):
+    """What an encoder hands to the label attention.
+
+    Attributes:
+        states: (B, T, H).
+        mask: (B, T) bool, true on real tokens.
+        prior: Relevance of the batch's tokens, or None where no prior is planted.
+    """
+
+    states: Tensor
+    mask: Tensor
+    prior: PriorLookup | None = None
+
+
+class PlantableNetwork(nn.Module, ABC):
+    """A network whose label attention can be planted.
+
+    To plant your own, derive it from this class and write
+
+    1. ``__init__(self, num_classes, embed_vecs, …)``: L and the word vectors (V, dim) come from the data, all else from
+       ``network_config``. It sets ``num_labels``, and ``backbone``: a module called with ``text`` (B, T), ``length``
+       (B,) and ``mask`` (B, T) that returns states (B, T, H). Over a language model the argument ``lm_weight`` stands
+       in the place of words, with ``lm_window`` and ``lm_from_scratch``, for a ``HuggingFaceBackbone``.
+    2. ``scores(hidden, labels)``: the attention scores of chosen labels *before* the softmax, (B, M, T). Stage 1 ranks
+       tokens by them.
+    3. ``logits(hidden)``: of all labels, (B, L).
+    4. ``planted_parameters()``: what stage 1 trains besides the backbone (queries, keys); the rest waits for stage 2.
+
+    Optional: ``selected_logits`` where a few labels cost less than all; ``has_prior = True`` to get ``hidden.prior``,
+    whose relevance ``selected_relevance(hidden.prior, labels)`` (B, M, T) the network then adds to its scores, times a
+    strength, before the softmax — in ``logits``, never in ``scores``: the prior alone ranks the tokens by relevance, so
+    that stage 1 would have nothing to teach. Where attention is softmax(queries · keys) write the few lines of an
+    :class:`~plant_plugin.networks.attention_head.LabelwiseHead` instead and derive from :class:`HeadNetwork`.
+
+    Use it by name: ``model_name: my_package.my_module:MyNetwork``, in a folder where Python finds it
+    (``PYTHONPATH=. libmultilabel --config …``). Nothing else is asked: no LibMultiLabel, no Lightning.
+    """
+
+    num_labels: int
+    backbone: nn.Module
+    has_prior: bool = False
+    vectors_shape: tuple[int, ...] | None = None  # of embed_vecs; noted by `construct` for the checkpoint
+    _relevance: PlantedRelevance | None = None
+
+    @abstractmethod
+    def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
+        """Scores (B, M, T) of chosen labels (B, M) before the softmax and without the prior; padding is not masked."""
+
+    @abstractmethod
+    def logits(self, hidden: Hidden) -> Tensor:
+        """Logits (B, L) of all labels."""
+
+    @abstractmethod
+    def planted_parameters(self) -> list[nn.Parameter]:
+        """What stage 1 trains besides the backbone."""
+
+    def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
+        """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
+        return self.logits(hidden).gather(1, labels)
+
+    def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = False) -> Tensor:
+        """Attention (B, M, T) of chosen labels (B, M); each row sums to 1 over real tokens.
+
+        Raises:
+            ValueError: With a prior, of a network that has one but does not show it here.
+        """
+        if with_prior and self.has_prior:
+            raise ValueError("a network with a prior of its own has to define `attention`")
+        return self.scores(hidden, labels).masked_fill(~hidden.mask[:, None, :], float("-inf")).softmax(dim=-1)
+
+    def plant_relevance(self, matrix: sparse.csr_array) -> None:
+        """Give the network the relevance (L, V) that its prior and stage 1 read.
+
+        Raises:
+            ValueError: The matrix is for another number of labels.
+        """
+        if matrix.shape[0] != self.num_labels:
+            raise ValueError(f"relevance of {matrix.shape[0]} labels for a network of {self.num_labels}")
+        self._relevance = PlantedRelevance(matrix)
+
+    def relevance_of(self, text: Tensor) -> PriorLookup | None:
+        """The planted relevance of the batch's tokens, or None where none was planted."""
+        return None if self._relevance is None else self._relevance.lookup(text)
+
+    def encode(self, batch: dict[str, Tensor]) -> Hidden:
+        """States, mask and prior of a batch: what the label attention reads.
+
+        Args:
+            batch: ``text`` (B, T) and ``length`` (B,); ``mask`` (B, T) where there is one.
+        """
+        text, length = batch["text"], batch["length"]
+        mask = batch["mask"] if "mask" in batch else default_mask(text, length)
+        states = self.backbone(text, length, mask)
+        return Hidden(states, mask, self.relevance_of(text) if self.has_prior else None)
+
+    def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Logits (B, L) of a batch, under the key ``logits``, as LibMultiLabel's trainer wants them."""
+        return {"logits": self.logits(self.encode(batch))}
+
+
+class HeadNetwork(PlantableNetwork):
+    """A backbone under an :class:`~plant_plugin.networks.attention_head.AttentionHead`; all networks of the package."""
+
+    def __init__(self, backbone: nn.Module, head: AttentionHead) -> None:
+        super().__init__()
+        self.backbone, self.head = backbone, head
+        self.num_labels = head.num_labels
+        self.has_prior = head.prior_strength is not None
+
+    def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
+        """Scores (B, M, T) of chosen labels (B, M) before the softmax and without the prior."""
+        return self.head.scores(hidden, labels)
+
+    def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = False) -> Tensor:
+        """Attention (B, M, T) of chosen labels (B, M), the mean over heads."""
+        return self.head.attention(hidden, labels, with_prior=with_prior)
+
+    def planted_parameters(self) -> list[nn.Parameter]:
+        """What stage 1 trains of the head."""
+        return self.head.planted_parameters()
+
+    def logits(self, hidden: Hidden) -> Tensor:
+        """Logits (B, L) of all labels; under autocast the products are narrow in training, never in evaluation."""
+        logits: Tensor = self.head(hidden, product_dtype=self._narrow(hidden))
+        return logits
+
+    def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
+        """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
+        return self.head.selected_logits(hidden, labels, product_dtype=self._narrow(hidden))
+
+    def _narrow(self, hidden: Hidden) -> torch.dtype | None:
+        kind = hidden.states.device.type
+        return torch.get_autocast_dtype(kind) if self.training and torch.is_autocast_enabled(kind) else None
+
+
+def default_mask(text: Tensor, length: Tensor) -> Tensor:
+    """Mask (B, T) from lengths, for callers that give none (LibMultiLabel's own batches); one position at least."""
+    positions = torch.arange(text.shape[1], device=text.device)
+    return positions < length.to(text.device).clamp(min=1)[:, None]
+
+
+def start_strength(planted_prior: str, prior_strength: float) -> float | None:
+    """What the prior's strength β starts at; None: no prior.
+
+    Args:
+        planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` does without.
+        prior_strength: Start value of β, one per label and head.
+
+    Raises:
+        ConfigError: Any other word.
+    """
+    if planted_prior not in ("none", "additive"):
+        raise ConfigError(
+            f"{planted_prior!r} is neither `none` nor `additive`",
+            where="network_config: planted_prior",
+            fix="`additive` keeps the relevance in the attention's scores, `none` does without",
+        )
+    return prior_strength if planted_prior == "additive" else None

@@ -1,0 +1,225 @@
+"""LibMultiLabel's CAML, BiGRULWAN and BiLSTMLWMHAN as networks that can be planted.
+
+Parameters and functions are those of LibMultiLabel's own networks (tests copy the weights and compare), with three
+differences: padding gets no attention, as if each document were alone; a CAML filter of even width gives as many
+positions as there are tokens, where LibMultiLabel's gives one more; and the bias that LibMultiLabel's query layers hold
+and never read is left out. They start as LibMultiLabel's do with ``init_weight: null``, and train by our strategies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from plant_plugin.errors import ConfigError
+from plant_plugin.networks.attention_head import LabelwiseHead, LinearReadoutHead
+from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone, real_positions
+from plant_plugin.networks.plantable import HeadNetwork, start_strength
+
+
+class TanhConvolution(nn.Module):
+    """One convolution and tanh, one output per token."""
+
+    def __init__(self, input_size: int, num_filters: int, width: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv1d(input_size, num_filters, width, padding=width // 2)
+        nn.init.xavier_uniform_(self.conv.weight)
+
+    def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
+        """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
+        words = (embedded * real_positions(embedded, length).unsqueeze(2)).transpose(1, 2)
+        return torch.tanh(self.conv(words)[:, :, : embedded.shape[1]].transpose(1, 2))
+
+
+class PlantedCAML(HeadNetwork):
+    """CAML: a convolution and one attention vector per label.
+
+    Args:
+        num_classes: L.
+        embed_vecs: (V, dim) word vectors.
+        filter_sizes: One width, in words (the paper: 10).
+        num_filter_per_size: H.
+        embed_dim: Width of word embeddings where no ``embed_file`` gives them; read when they are drawn.
+        embed_dropout: Dropout of the embedded words, in [0, 1).
+        planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
+        prior_strength: Start value of β, one per label.
+
+    Raises:
+        ConfigError: Not one filter size, or an unknown ``planted_prior``.
+
+    Source: Mullenbach et al. 2018, Explainable Prediction of Medical Codes from Clinical Text; LibMultiLabel's CAML.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        embed_vecs: Tensor,
+        filter_sizes: Sequence[int] = (10,),
+        num_filter_per_size: int = 50,
+        embed_dim: int = 100,
+        embed_dropout: float = 0.2,
+        planted_prior: str = "none",
+        prior_strength: float = 4.0,
+    ) -> None:
+        if len(filter_sizes) != 1:
+            what = f"CAML has one filter size, not {len(filter_sizes)}"
+            raise ConfigError(what, where="network_config: filter_sizes", fix="e.g. [10]; MultiResCNN takes several")
+        encoder = TanhConvolution(embed_vecs.shape[1], num_filter_per_size, filter_sizes[0])
+        strength = start_strength(planted_prior, prior_strength)
+        head = LabelwiseHead(num_filter_per_size, num_classes, prior_strength=strength)
+        nn.init.xavier_uniform_(head.query.weight)
+        nn.init.xavier_uniform_(head.output.weight)
+        super().__init__(EmbeddedWords(encoder, num_filter_per_size, embed_vecs, embed_dropout), head)
+
+
+class PlantedBiGRULWAN(HeadNetwork):
+    """A bidirectional GRU under label-wise attention.
+
+    Args:
+        num_classes: L.
+        embed_vecs: (V, dim) word vectors.
+        rnn_dim: H of both directions together.
+        rnn_layers: GRU layers.
+        embed_dim: Width of word embeddings where no ``embed_file`` gives them; read when they are drawn.
+        embed_dropout: Dropout of the embedded words, in [0, 1).
+        encoder_dropout: Dropout between GRU layers, in [0, 1).
+        post_encoder_dropout: Dropout of the states, in [0, 1).
+        planted_prior: ``additive`` keeps the relevance in the scores (method §8).
+        prior_strength: Start value of β, one per label.
+
+    Raises:
+        ConfigError: An odd ``rnn_dim``, or an unknown ``planted_prior``.
+
+    Source: LibMultiLabel's BiGRULWAN.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        embed_vecs: Tensor,
+        rnn_dim: int = 512,
+        rnn_layers: int = 1,
+        embed_dim: int = 100,
+        embed_dropout: float = 0.2,
+        encoder_dropout: float = 0.0,
+        post_encoder_dropout: float = 0.0,
+        planted_prior: str = "none",
+        prior_strength: float = 4.0,
+    ) -> None:
+        backbone = WordBackbone(
+            "bigru",
+            embed_vecs,
+            embed_dropout=embed_dropout,
+            hidden_size=rnn_dim,
+            num_layers=rnn_layers,
+            encoder_dropout=encoder_dropout,
+            post_encoder_dropout=post_encoder_dropout,
+        )
+        strength = start_strength(planted_prior, prior_strength)
+        super().__init__(backbone, LabelwiseHead(rnn_dim, num_classes, prior_strength=strength))
+
+
+class MultiHeadLabelwiseHead(LinearReadoutHead):
+    """Multi-head attention of label embeddings over tokens, then one output vector per label.
+
+    Args:
+        hidden_size: H.
+        num_labels: L.
+        num_heads: A; must divide H.
+        prior_strength: Start value of β, one per label and head; None: no prior.
+
+    Source: LibMultiLabel's LabelwiseMultiHeadAttention and LabelwiseLinearOutput.
+    """
+
+    def __init__(
+        self, hidden_size: int, num_labels: int, num_heads: int = 8, prior_strength: float | None = None
+    ) -> None:
+        super().__init__(num_labels, num_heads, prior_strength)
+        self.query = nn.Linear(hidden_size, num_labels, bias=False)
+        self.projections = nn.MultiheadAttention(hidden_size, num_heads)  # holds the weights; its forward is not used
+        self.output = nn.Linear(hidden_size, num_labels)
+
+    def attention_parameters(self) -> list[nn.Parameter]:
+        """Label embeddings and the input projections, whose rows for the values get no gradient in stage 1."""
+        inputs = [part for name, part in self.projections.named_parameters() if name.startswith("in_proj")]
+        return [*self.query.parameters(), *inputs]
+
+    def queries(self, labels: Tensor | None = None) -> Tensor:
+        """Projected label embeddings over √D, (…, A, D)."""
+        queries = self._project(self.query.weight, 0)
+        queries = queries / math.sqrt(queries.shape[-1])
+        return queries if labels is None else queries[labels]
+
+    def keys(self, states: Tensor) -> Tensor:
+        """Of states (B, T, H): (B, T, A, D)."""
+        return self._project(states, 1)
+
+    def values(self, states: Tensor) -> Tensor:
+        """Of states (B, T, H): (B, T, A, D)."""
+        return self._project(states, 2)
+
+    def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Output vectors behind the merge of the heads, (…, A, D), and their bias (…,)."""
+        merge = self.projections.out_proj
+        outputs = (self.output.weight @ merge.weight).unflatten(-1, (self.num_heads, -1))
+        bias = self.output.bias + self.output.weight @ merge.bias
+        return (outputs, bias) if labels is None else (outputs[labels], bias[labels])
+
+    def _project(self, states: Tensor, which: int) -> Tensor:
+        weight, bias = self.projections.in_proj_weight.chunk(3)[which], self.projections.in_proj_bias.chunk(3)[which]
+        return nn.functional.linear(states, weight, bias).unflatten(-1, (self.num_heads, -1))
+
+
+class PlantedBiLSTMLWMHAN(HeadNetwork):
+    """A bidirectional LSTM under label-wise attention with several heads.
+
+    Args:
+        num_classes: L.
+        embed_vecs: (V, dim) word vectors.
+        rnn_dim: H of both directions together.
+        rnn_layers: LSTM layers.
+        embed_dim: Width of word embeddings where no ``embed_file`` gives them; read when they are drawn.
+        embed_dropout: Dropout of the embedded words, in [0, 1).
+        encoder_dropout: Dropout between LSTM layers, in [0, 1).
+        post_encoder_dropout: Dropout of the states, in [0, 1).
+        num_heads: A, must divide ``rnn_dim``.
+        planted_prior: ``additive`` keeps the relevance in the scores (method §8).
+        prior_strength: Start value of β, one per label and head.
+
+    Raises:
+        ConfigError: ``rnn_dim`` odd or not divided by ``num_heads``, or an unknown ``planted_prior``.
+
+    Source: LibMultiLabel's BiLSTMLWMHAN; its ``labelwise_attention_dropout`` (0 unless set) is not offered.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        embed_vecs: Tensor,
+        rnn_dim: int = 512,
+        rnn_layers: int = 1,
+        embed_dim: int = 100,
+        embed_dropout: float = 0.2,
+        encoder_dropout: float = 0.0,
+        post_encoder_dropout: float = 0.0,
+        num_heads: int = 8,
+        planted_prior: str = "none",
+        prior_strength: float = 4.0,
+    ) -> None:
+        if rnn_dim % num_heads:
+            what = f"num_heads {num_heads} does not divide rnn_dim {rnn_dim}"
+            raise ConfigError(what, where="network_config: num_heads", fix="choose numbers that divide evenly")
+        backbone = WordBackbone(
+            "bilstm",
+            embed_vecs,
+            embed_dropout=embed_dropout,
+            hidden_size=rnn_dim,
+            num_layers=rnn_layers,
+            encoder_dropout=encoder_dropout,
+            post_encoder_dropout=post_encoder_dropout,
+        )
+        strength = start_strength(planted_prior, prior_strength)
+        super().__init__(backbone, MultiHeadLabelwiseHead(rnn_dim, num_classes, num_heads, strength))

@@ -1,0 +1,125 @@
+"""The network ``PLMCA``: a pretrained encoder over windows, under cross attention of labels to tokens.
+
+Shape key: **B** documents · **T** token positions · **L** labels · **H** hidden width · **M** chosen labels of a
+document.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from plant_plugin.networks.attention_head import AttentionHead
+from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.laat import INITIAL_SPREAD
+from plant_plugin.networks.plantable import HeadNetwork, Hidden, start_strength
+
+BLOCK_ELEMENTS = 2**22  # of one (B, labels, T or H) tensor; 16 MiB in float32
+
+
+class CrossAttentionHead(AttentionHead):
+    """logit_l = w · LayerNorm(softmax(c_l · (W_k h_t) / scale) (W_v h_t + b_v)) + b, with one w for all labels.
+
+    The layer norm stands between attention and output, so the output cannot be folded into the attention: the attended
+    values exist, for one block of labels at a time, and the backward pass makes them again.
+
+    Args:
+        hidden_size: H.
+        num_labels: L.
+        scale: What the scores are divided by.
+        prior_strength: Start value of β, one per label; None: no prior. The prior is added after the division.
+
+    Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records,
+    section on PLM-CA; the authors' program for biases, scale and start values.
+    """
+
+    def __init__(
+        self, hidden_size: int, num_labels: int, scale: float = 1.0, prior_strength: float | None = None
+    ) -> None:
+        super().__init__(num_labels, 1, prior_strength)
+        self.scale = scale
+        self.label_embeddings = nn.Parameter(torch.empty(num_labels, hidden_size))
+        self.key = nn.Linear(hidden_size, hidden_size, bias=False)
+        self.value = nn.Linear(hidden_size, hidden_size)
+        self.norm = nn.LayerNorm(hidden_size)
+        self.output = nn.Linear(hidden_size, 1)
+        for weight in (self.label_embeddings, self.key.weight, self.value.weight, self.output.weight):
+            nn.init.normal_(weight, std=INITIAL_SPREAD)
+
+    def attention_parameters(self) -> list[nn.Parameter]:
+        """Label embeddings and the projection of keys."""
+        return [self.label_embeddings, *self.key.parameters()]
+
+    def queries(self, labels: Tensor | None = None) -> Tensor:
+        """Label embeddings over the scale, (…, 1, H)."""
+        chosen = self.label_embeddings if labels is None else self.label_embeddings[labels]
+        return chosen.unsqueeze(-2) / self.scale
+
+    def keys(self, states: Tensor) -> Tensor:
+        """W_k h, (B, T, 1, H)."""
+        keys: Tensor = self.key(states)
+        return keys.unsqueeze(-2)
+
+    def forward(self, hidden: Hidden, product_dtype: torch.dtype | None = None) -> Tensor:
+        """Logits (B, L) of all labels, block by block."""
+        keys, values = self._wide(self.keys(hidden.states)), self._wide(self.value(hidden.states))
+        documents, positions, width = values.shape
+        size = max(1, BLOCK_ELEMENTS // (documents * max(positions, width)))
+        blocks = []
+        for labels in torch.arange(self.num_labels, device=values.device).split(size):
+            arguments = (hidden, keys, values, labels.expand(documents, -1), product_dtype)
+            again = torch.is_grad_enabled()
+            blocks.append(checkpoint(self._read, *arguments, use_reentrant=False) if again else self._read(*arguments))
+        return torch.cat(blocks, dim=1)
+
+    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: torch.dtype | None = None) -> Tensor:
+        """Logits (B, M) of chosen labels (B, M); the same numbers as picking them from :meth:`forward`."""
+        keys, values = self._wide(self.keys(hidden.states)), self._wide(self.value(hidden.states))
+        return self._read(hidden, keys, values, labels, product_dtype)
+
+    def _read(
+        self, hidden: Hidden, keys: Tensor, values: Tensor, labels: Tensor, product_dtype: torch.dtype | None
+    ) -> Tensor:
+        kind, narrow = values.device.type, product_dtype is not None
+        with torch.autocast(device_type=kind, dtype=product_dtype, enabled=narrow):
+            attended = self._weights(hidden, keys, labels)[:, 0] @ values  # (B, M, H)
+            logits: Tensor = self.output(self.norm(attended)).squeeze(-1)
+        return self._wide(logits)
+
+
+class PLMCA(HeadNetwork):
+    """Windows of a document through a pretrained encoder, then cross attention of label embeddings to its states.
+
+    Args:
+        num_classes: L.
+        lm_weight: A Hugging Face encoder, by name or folder (the paper: RoBERTa-PM).
+        embed_vecs: Not read; LibMultiLabel's trainer passes it to every network.
+        lm_window: Sub-words of a window (the paper: 128, of at most 6000 a document).
+        lm_from_scratch: Draw the weights of ``lm_weight``'s architecture instead of loading them.
+        scale: What the attention's scores are divided by (the authors' program: 1).
+        post_encoder_dropout: Dropout of the joined states, in [0, 1); the authors have none.
+        planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
+        prior_strength: Start value of β, one per label.
+
+    Raises:
+        ConfigError: ``lm_weight`` is no model, a window longer than it can take, or an unknown ``planted_prior``.
+
+    Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        lm_weight: str,
+        embed_vecs: Tensor | None = None,
+        lm_window: int = 128,
+        lm_from_scratch: bool = False,
+        scale: float = 1.0,
+        post_encoder_dropout: float = 0.0,
+        planted_prior: str = "none",
+        prior_strength: float = 4.0,
+    ) -> None:
+        backbone = HuggingFaceBackbone(lm_weight, lm_window, from_scratch=lm_from_scratch, dropout=post_encoder_dropout)
+        strength = start_strength(planted_prior, prior_strength)
+        super().__init__(backbone, CrossAttentionHead(backbone.hidden_size, num_classes, scale, strength))

@@ -1,0 +1,321 @@
+"""What holds for every network of ours, and each one's formula written out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+
+from plant_plugin import registry
+from plant_plugin.errors import ConfigError
+from plant_plugin.networks import plm_ca
+from plant_plugin.networks.attention_head import LabelwiseHead
+from plant_plugin.networks.multi_res_cnn import MultiResCNN, RealBatchNorm
+from plant_plugin.networks.plantable import HeadNetwork, Hidden, PlantableNetwork
+from plant_plugin.networks.planted_baselines import MultiHeadLabelwiseHead
+from plant_plugin.networks.plm_ca import CrossAttentionHead
+
+LABELS, WORDS, DIM = 5, 30, 6
+SMALL: dict[str, dict[str, Any]] = {
+    "PLANT": {"encoder": "bigru", "hidden_size": 8, "num_heads": 2, "pool_size": 4},
+    "LAAT": {"hidden_size": 8, "projection_size": 5},
+    "PLMICD": {"lm_window": 3, "projection_size": 5},
+    "PLMCA": {"lm_window": 3, "scale": 2.0},
+    "MultiResCNN": {"filter_sizes": [2, 3], "num_filter_per_size": 4, "inner_sizes": [5]},
+    "PlantedCAML": {"filter_sizes": [4], "num_filter_per_size": 8},
+    "PlantedBiGRULWAN": {"rnn_dim": 8},
+    "PlantedBiLSTMLWMHAN": {"rnn_dim": 8, "num_heads": 2},
+}
+OURS = [name for name, entry in registry.entries("networks").items() if entry.ours]
+PRIORS = pytest.mark.parametrize("planted_prior", ["none", "additive"])
+EVERY = pytest.mark.parametrize("name", OURS)
+Build = Callable[..., HeadNetwork]
+
+
+@pytest.fixture
+def build(tiny_bert: Path) -> Build:
+    """A small network by name, with every parameter off its start, and a relevance where a prior reads one."""
+
+    def made(name: str, planted_prior: str = "none", **changes: Any) -> HeadNetwork:
+        torch.manual_seed(1)
+        options = {**SMALL[name], "planted_prior": planted_prior, **changes}
+        if name.startswith("PLM"):
+            options["lm_weight"] = str(tiny_bert)
+        else:
+            options["embed_vecs"] = torch.randn(WORDS, DIM)
+        network: HeadNetwork = registry.get("networks", name).load()(num_classes=LABELS, **options)
+        for parameter in network.head.parameters():
+            nn.init.normal_(parameter, std=0.5)
+        network.plant_relevance(sp.random(LABELS, WORDS, density=0.6, format="csr", random_state=0))
+        return network.eval()
+
+    return made
+
+
+def batch() -> dict[str, Tensor]:
+    text = torch.tensor([[5, 6, 7, 8, 9, 10, 11], [12, 13, 0, 0, 0, 0, 0], [7, 8, 5, 20, 0, 0, 0]])
+    length = torch.tensor([7, 2, 4])
+    return {"text": text, "length": length, "mask": torch.arange(7) < length[:, None]}
+
+
+def test_every_network_of_ours_is_tested() -> None:
+    assert set(SMALL) == set(OURS)
+
+
+@PRIORS
+@EVERY
+class TestEveryNetwork:
+    def test_shapes_and_attention(self, build: Build, name: str, planted_prior: str) -> None:
+        network = build(name, planted_prior)
+        assert isinstance(network, PlantableNetwork)
+        assert network(batch())["logits"].shape == (3, LABELS)
+        hidden, labels = network.encode(batch()), torch.tensor([[0, 4], [1, 1], [3, 2]])
+        assert network.scores(hidden, labels).shape == (3, 2, 7)
+        for with_prior in (False, True):
+            attention = network.attention(hidden, labels, with_prior=with_prior)
+            torch.testing.assert_close(attention.sum(-1), torch.ones(3, 2))
+            assert not attention[1, :, 2:].any()  # padding
+
+    def test_neither_padding_nor_neighbours_nor_order_change_a_document(
+        self, build: Build, name: str, planted_prior: str
+    ) -> None:
+        network = build(name, planted_prior)
+        together = network(batch())["logits"]
+        order = torch.tensor([2, 0, 1])
+        turned = network({key: value[order] for key, value in batch().items()})["logits"]
+        torch.testing.assert_close(turned, together[order])
+        for document, length in enumerate(batch()["length"].tolist()):
+            alone = {
+                key: value[document : document + 1, :length] if value.ndim == 2 else value[document : document + 1]
+                for key, value in batch().items()
+            }
+            torch.testing.assert_close(network(alone)["logits"][0], together[document])
+
+    def test_selected_labels_are_those_of_all(self, build: Build, name: str, planted_prior: str) -> None:
+        network = build(name, planted_prior)
+        labels = torch.tensor([[0, 4, 2], [1, 1, 3], [3, 2, 0]])
+        hidden = network.encode(batch())
+        torch.testing.assert_close(network.selected_logits(hidden, labels), network.logits(hidden).gather(1, labels))
+
+    def test_every_parameter_learns(self, build: Build, name: str, planted_prior: str) -> None:
+        network = build(name, planted_prior).train()
+        network(batch())["logits"].square().sum().backward()
+        silent = [key for key, parameter in network.named_parameters() if not moved(parameter)]
+        silent = [key for key in silent if ".pooler." not in key]  # BERT's own output layer, which nobody reads
+        assert silent == []
+
+    def test_stage_1_moves_what_is_planted_and_nothing_of_the_readout(
+        self, build: Build, name: str, planted_prior: str
+    ) -> None:
+        network = build(name, planted_prior)
+        network.scores(network.encode(batch()), torch.arange(LABELS).expand(3, -1)).square().sum().backward()
+        found = {key for key, parameter in network.head.named_parameters() if moved(parameter)}
+        ids = {id(parameter) for parameter in network.planted_parameters()}
+        planted = {key for key, parameter in network.head.named_parameters() if id(parameter) in ids}
+        assert found == planted - {"prior_strength"}
+        assert ("prior_strength" in planted) == (planted_prior == "additive")
+
+    def test_the_prior_changes_the_logits_only_where_it_is_planted(
+        self, build: Build, name: str, planted_prior: str
+    ) -> None:
+        network = build(name, planted_prior)
+        before = network(batch())["logits"]
+        network.plant_relevance(sp.csr_array((LABELS, WORDS)))
+        assert torch.allclose(network(batch())["logits"], before) == (planted_prior == "none")
+
+    def test_works_without_a_mask(self, build: Build, name: str, planted_prior: str) -> None:
+        network, given = build(name, planted_prior), batch()
+        with_mask = network(given)["logits"]
+        del given["mask"]
+        torch.testing.assert_close(network(given)["logits"], with_mask)
+
+
+def moved(parameter: nn.Parameter) -> bool:
+    return parameter.grad is not None and bool(parameter.grad.any())
+
+
+def hidden_states(width: int) -> tuple[Hidden, Tensor]:
+    """Random states of two documents with a prior, and its relevance (L, B, T) written out."""
+    from plant_plugin.kernels.label_attention import PriorLookup
+
+    torch.manual_seed(2)
+    mask = torch.arange(4) < torch.tensor([4, 2])[:, None]
+    prior = PriorLookup(torch.rand(LABELS, 3, dtype=torch.float64), torch.randint(0, 3, (2, 4)))
+    return Hidden(torch.randn(2, 4, width, dtype=torch.float64), mask, prior), prior.table[:, prior.columns]
+
+
+def softmax(scores: list[float]) -> list[float]:
+    total = sum(math.exp(score) for score in scores)
+    return [math.exp(score) / total for score in scores]
+
+
+@torch.no_grad()
+def literally(hidden: Hidden, score: Callable[[int, int, int], float], read: Callable[[int, Tensor], float]) -> Tensor:
+    """Logits (B, L): per document and label a softmax over real tokens and what the label reads from the mean."""
+    logits = torch.zeros(2, LABELS, dtype=torch.float64)
+    for document in range(2):
+        real = int(hidden.mask[document].sum())
+        for label in range(LABELS):
+            attention = softmax([score(document, label, token) for token in range(real)])
+            mean = sum(weight * hidden.states[document, token] for token, weight in enumerate(attention))
+            assert isinstance(mean, Tensor)
+            logits[document, label] = read(label, mean)
+    return logits
+
+
+@pytest.mark.parametrize("projection", [None, 3])
+def test_labelwise_head_is_the_formula_of_caml_and_laat(projection: int | None) -> None:
+    hidden, relevance = hidden_states(4)
+    head = LabelwiseHead(4, LABELS, projection, prior_strength=2.0).double()
+
+    def score(document: int, label: int, token: int) -> float:
+        state = hidden.states[document, token]
+        key = state if head.project is None else (head.project.weight @ state).tanh()
+        return float(head.query.weight[label] @ key + 2.0 * relevance[label, document, token])
+
+    def read(label: int, mean: Tensor) -> float:
+        return float(head.output.weight[label] @ mean + head.output.bias[label])
+
+    torch.testing.assert_close(head(hidden), literally(hidden, score, read))
+
+
+def test_the_first_weights_of_laat_are_as_narrow_as_asked() -> None:
+    torch.manual_seed(0)
+    head = LabelwiseHead(64, 64, 64, spread=0.03)
+    for linear in (head.project, head.query, head.output):
+        assert linear is not None
+        assert float(linear.weight.detach().std()) == pytest.approx(0.03, rel=0.1)
+
+
+@pytest.mark.parametrize("block_elements", [1, 40, 2**22])
+def test_cross_attention_head_is_the_formula_of_plm_ca(monkeypatch: pytest.MonkeyPatch, block_elements: int) -> None:
+    monkeypatch.setattr(plm_ca, "BLOCK_ELEMENTS", block_elements)
+    hidden, relevance = hidden_states(4)
+    head = CrossAttentionHead(4, LABELS, scale=0.5, prior_strength=2.0).double()
+    for parameter in (head.norm.weight, head.norm.bias):
+        nn.init.normal_(parameter)
+
+    def score(document: int, label: int, token: int) -> float:
+        key = head.key.weight @ hidden.states[document, token]
+        return float(head.label_embeddings[label] @ key / 0.5 + 2.0 * relevance[label, document, token])
+
+    def read(label: int, mean: Tensor) -> float:
+        value = head.value.weight @ mean + head.value.bias
+        centred = value - value.mean()
+        normal = centred / (centred.square().mean() + head.norm.eps).sqrt() * head.norm.weight + head.norm.bias
+        return float(head.output.weight[0] @ normal + head.output.bias[0])
+
+    logits = head(hidden)
+    torch.testing.assert_close(logits, literally(hidden, score, read))
+    everything = torch.arange(LABELS).expand(2, -1)
+    parameters = [parameter for parameter in head.parameters()]
+    for one, other in zip(
+        torch.autograd.grad(logits.square().sum(), parameters),
+        torch.autograd.grad(head.selected_logits(hidden, everything).square().sum(), parameters),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other)
+
+
+def test_multi_head_is_torchs_own() -> None:
+    hidden, _ = hidden_states(4)
+    head = MultiHeadLabelwiseHead(4, LABELS, num_heads=2).double()
+    for parameter in head.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    states, queries = hidden.states.transpose(0, 1), head.query.weight[:, None].expand(-1, 2, -1)
+    attended, attention = head.projections(queries, states, states, key_padding_mask=~hidden.mask)
+    expected = (attended.transpose(0, 1) * head.output.weight).sum(-1) + head.output.bias
+    plain = hidden._replace(prior=None)
+    torch.testing.assert_close(head(plain), expected)
+    torch.testing.assert_close(head.attention(plain, torch.arange(LABELS).expand(2, -1)), attention)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_multi_res_cnn_is_its_formula(training: bool) -> None:
+    torch.manual_seed(3)
+    network = MultiResCNN(
+        LABELS, torch.randn(WORDS, DIM), filter_sizes=[3, 5], num_filter_per_size=4, inner_sizes=[7], dropout=0.0
+    ).double()
+    for norm in (module for module in network.modules() if isinstance(module, nn.BatchNorm1d)):
+        nn.init.normal_(norm.weight)
+        nn.init.normal_(norm.bias)
+        nn.init.uniform_(norm.running_mean)
+        nn.init.uniform_(norm.running_var, 0.5, 2.0)
+    text = batch()["text"][:, :2]  # no padding: the textbook's modules know none
+    network.train(training)
+
+    def plain(states: Tensor, norm: RealBatchNorm) -> Tensor:
+        return norm.norm(states)
+
+    words = network.backbone.embedding(text).transpose(1, 2)
+    joined = []
+    state = {key: value.clone() for key, value in network.state_dict().items()}
+    for width, convolution, blocks in zip(
+        (3, 5), network.backbone.encoder.convolutions, network.backbone.encoder.blocks, strict=True
+    ):
+        states = nn.functional.conv1d(words, convolution.weight, convolution.bias, padding=width // 2).tanh()
+        for block in blocks:
+            inner = nn.functional.conv1d(states, block.first.weight, padding=width // 2)
+            left = nn.functional.conv1d(plain(inner, block.norms[0]).tanh(), block.second.weight, padding=width // 2)
+            short = plain(nn.functional.conv1d(states, block.shortcut.weight), block.norms[2])
+            states = (plain(left, block.norms[1]) + short).tanh()
+        joined.append(states)
+    network.load_state_dict(state)  # training moved the running means
+    expected = torch.cat(joined, dim=1).transpose(1, 2)
+    given = {"text": text, "length": torch.tensor([2, 2, 2])}
+    torch.testing.assert_close(network.encode(given).states, expected)
+    assert expected.shape == (3, 2, 8)
+
+
+def test_batch_norm_counts_real_tokens_only_and_survives_a_single_one() -> None:
+    norm = RealBatchNorm(2).train()
+    real = torch.tensor([[True, True, False], [True, False, False]])
+    states = torch.randn(2, 2, 3)
+    found = norm(states, real)
+    tokens = states.transpose(1, 2)[real]
+    expected = (tokens - tokens.mean(0)) / (tokens.var(0, unbiased=False) + norm.norm.eps).sqrt()
+    torch.testing.assert_close(found.transpose(1, 2)[real], expected)
+    assert not found.transpose(1, 2)[~real].any()
+    one = norm(states[1:, :, :1], real[1:, :1])
+    means = (states[1, :, 0] - norm.norm.running_mean) / (norm.norm.running_var + norm.norm.eps).sqrt()
+    torch.testing.assert_close(one[0, :, 0], means)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "word"),
+    [
+        ("LAAT", {"hidden_size": 7}, "hidden_size"),
+        ("LAAT", {"planted_prior": "yes"}, "planted_prior"),
+        ("PLMICD", {"lm_window": 7}, "lm_window"),
+        ("PLMCA", {"lm_window": 7}, "lm_window"),
+        ("MultiResCNN", {"filter_sizes": []}, "filter_sizes"),
+        ("PlantedCAML", {"filter_sizes": [3, 4]}, "filter_sizes"),
+        ("PlantedBiLSTMLWMHAN", {"num_heads": 3}, "num_heads"),
+    ],
+)
+def test_options_that_do_not_fit_name_themselves(build: Build, name: str, changes: dict[str, Any], word: str) -> None:
+    with pytest.raises(ConfigError, match=word):
+        build(name, **changes)
+
+
+def test_relevance_of_another_number_of_labels_is_refused(build: Build) -> None:
+    with pytest.raises(ValueError, match="relevance of 4 labels"):
+        build("LAAT").plant_relevance(sp.csr_array((4, WORDS)))
+
+
+def test_narrow_products_in_training_only(build: Build) -> None:
+    network = build("PLMCA")
+    exact = network(batch())["logits"]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        hidden = network.encode(batch())
+        evaluated, trained = network.logits(hidden), network.train().logits(hidden)
+    assert evaluated.dtype == trained.dtype == torch.float32
+    assert not torch.equal(evaluated, trained)
+    np.testing.assert_allclose(trained.detach(), exact.detach(), atol=0.3)
