@@ -132,6 +132,24 @@ def test_stage_1_teaches_the_attention_and_leaves_the_readout(made: Made, tmp_pa
     assert not torch.allclose(after[planted], before[planted])
 
 
+@pytest.mark.integration
+@pytest.mark.parametrize("name", [*SMALL, *WINDOWED])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"precision": "bf16", "stage1__loss": "mse"},
+        {"stage1__score": "probability", "stage2__hard_negatives": None, "network_config__planted_prior": "none"},
+    ],
+    ids=str,
+)
+def test_other_options_run_too(made: Made, tiny_language_model: Path, name: str, changes: dict[str, Any]) -> None:
+    network = network_of(name, tiny_language_model)
+    if name == OWN:
+        changes = {key: value for key, value in changes.items() if key != "network_config__planted_prior"}
+    result = run(made(model_name=name, network_config=network, **SHORT, limit_train_batches=2, **changes))
+    assert 0 <= result["metrics"]["P@1"] <= 1
+
+
 def test_what_does_not_show_its_attention_is_refused() -> None:
     with pytest.raises(ConfigError, match="PlantableNetwork"):
         construct("torch.nn:Linear", 3, None, {})
