@@ -232,7 +232,8 @@ def test_validation_and_test_data_have_no_influence(tmp_path: Path) -> None:
     def relevance_with(val: str, test: str, **keys) -> np.ndarray:
         values = {
             "label_file": None, "val_size": 0.2, "merge_train_val": False, "remove_no_label_data": False,
-            "include_test_labels": False, "allow_bad_lines": False, "cache_dir": None, "eval": False, "data_format": "txt", **keys,
+            "include_test_labels": False, "allow_bad_lines": False, "cache_dir": None, "eval": False,
+            "data_format": "txt", **keys,
         }  # fmt: skip
         for name, content in (("training", train), ("val", val), ("test", test)):
             (tmp_path / name).write_text(content, encoding="utf-8")

@@ -51,7 +51,7 @@ def relevance(config: str, label: str | None, top: int, out: str | None, memory:
         near = suggestion(label, corpus.label_names[:10_000])
         fix = near if near.startswith("did you mean") else "take a label of the training file"
         raise DataError(f"no training document has the label {label!r}", where="--label", fix=fix)
-    tokens = build_tokens(settings, corpus.train.texts)
+    tokens = build_tokens(settings, corpus.train)
     arrays = encode_cached(tokens, corpus.train, settings.max_seq_length, settings.cache_dir)
     if label is None:
         assert out is not None

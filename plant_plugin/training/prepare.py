@@ -114,7 +114,7 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
         corpus = corpus.with_labels(label_names)
     check_ranks(config, len(corpus.label_names))
     with run.phase("tokens"):
-        tokens = tokens or build_tokens(config, corpus.train.texts)
+        tokens = tokens or build_tokens(config, corpus.train)
         arrays = {
             split.name: encode_cached(tokens, split, config.max_seq_length, config.cache_dir)
             for split in corpus.splits

@@ -150,14 +150,45 @@ def test_lm_weight_that_is_no_model(tmp_path: Path) -> None:
 
 def test_build_tokens(local_model: Path, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("dog\n", encoding="utf-8")
-    config = SimpleNamespace(network_config={}, vocab_file=None, min_vocab_freq=2, add_special_tokens=False)
-    assert build_tokens(config, ["a b", "a"]).size == 3
+    config = SimpleNamespace(
+        network_config={}, vocab_file=None, min_vocab_freq=2, add_special_tokens=False, cache_dir=str(tmp_path / "c")
+    )
+    assert build_tokens(config, split_of(["a b", "a"])).size == 3
     config.vocab_file = str(tmp_path / "words")
-    assert build_tokens(config, ["a b", "a"]).token(2) == "dog"
+    assert build_tokens(config, split_of(["a b", "a"])).token(2) == "dog"
     config.network_config = {"lm_weight": str(local_model)}
-    subwords = build_tokens(config, [])
+    subwords = build_tokens(config, split_of([]))
     assert isinstance(subwords, SubwordTokens)
     assert not subwords.add_special_tokens
+
+
+def test_words_are_built_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = SimpleNamespace(network_config={}, vocab_file=None, min_vocab_freq=1, cache_dir=str(tmp_path / "cache"))
+    built: list[int] = []
+    build = WordTokens.build.__func__  # type: ignore[attr-defined]
+
+    def counted(cls: type[WordTokens], texts: list[str], least: int) -> WordTokens:
+        built.append(least)
+        return build(cls, texts, least)
+
+    monkeypatch.setattr(WordTokens, "build", classmethod(counted))
+    first = build_tokens(config, split_of(["b a", "a"]))
+    assert build_tokens(config, split_of(["b a", "a"])).words == first.words == ["<pad>", "<unk>", "a", "b"]
+    assert built == [1]
+    config.min_vocab_freq = 2
+    assert build_tokens(config, split_of(["b a", "a"])).words == ["<pad>", "<unk>", "a"]
+    assert build_tokens(config, split_of(["c a", "a c"])).words == ["<pad>", "<unk>", "a", "c"]
+    assert built == [1, 2, 2]
+    for path in (tmp_path / "cache").rglob("vocabulary.json"):
+        path.write_text("{", encoding="utf-8")
+    assert build_tokens(config, split_of(["b a", "a"])).words == ["<pad>", "<unk>", "a"]
+    assert "damaged" in caplog.text
+    config.cache_dir = str(tmp_path / "file")
+    (tmp_path / "file").write_text("")
+    assert build_tokens(config, split_of(["b a", "a"])).words == ["<pad>", "<unk>", "a"]
+    assert "not kept" in caplog.text
 
 
 def test_save_and_load_words(tmp_path: Path) -> None:
