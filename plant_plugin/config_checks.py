@@ -159,7 +159,11 @@ def _check_linear(values: dict[str, Any], problems: Problems) -> None:
 
 def _check_network(values: dict[str, Any], network: Entry, problems: Problems) -> None:
     """Rules of networks beyond their own arguments."""
-    if values["data_format"] != "txt":
+    if values["data_format"] == "xmc" and network.ours:
+        if values["vocab_file"] is None or values["network_config"].get("lm_weight"):
+            fix = "give vocab_file, one word for each feature, and an encoder of words; or --linear"
+            problems.add("data_format", "bags of words need their words", fix)
+    elif values["data_format"] != "txt":
         problems.add("data_format", "networks read text", "use txt, or --linear")
     if not 0 < values["metric_threshold"] < 1:
         problems.add("metric_threshold", "has to be a probability above 0 and below 1")

@@ -52,7 +52,7 @@ def _group(heading: str, *rows: tuple[Any, ...]) -> tuple[Option, ...]:
 _FLAG = {"is_flag": True}
 _OPTIMIZERS = ("adam", "adamw", "adamax", "sgd")
 _TECHNIQUES = ("1vsrest", "thresholding", "cost_sensitive", "cost_sensitive_micro", "binary_and_multiclass", "tree")
-_FORMATS = {"choices": ("txt", "svm")}
+_FORMATS = {"choices": ("txt", "svm", "xmc")}
 _DEMO = "a file, or demo:{} for the built-in data"
 
 _GENERAL = _group(
@@ -86,7 +86,8 @@ _DATA = _group(
         "data_format",
         str,
         "txt",
-        "txt; or svm, features in place of text, for linear models.",
+        "txt; svm or xmc (sparse files of the XMC repository), features in place of text, for linear models; xmc also "
+        "for PLANT with the features' words as vocab_file.",
         _FORMATS,
     ),
 )

@@ -92,6 +92,7 @@ def test_term_frequency_is_normalised_by_its_maximum() -> None:
         ({"eval": True}, "eval", "no model to evaluate"),
         ({"eval": True, "test_file": None, "checkpoint_path": "."}, "eval", "nothing to evaluate"),
         ({"data_format": "svm"}, "data_format", "networks read text"),
+        ({"data_format": "xmc"}, "data_format", "bags of words need their words"),
         ({"loss_function": "cross_entropy"}, "loss_function", "does not read it"),
         ({"lr_scheduler": "ReduceLROnPlateau"}, "lr_scheduler", "stage1.schedule"),
         ({"save_k_predictions": 5, "predict_out_path": "none/p.txt"}, "predict_out_path", "folder does not exist"),
@@ -119,6 +120,7 @@ def test_what_cannot_run_with_plant(changes: dict[str, Any], key: str, message: 
         ({"lr_scheduler": "ReduceLROnPlateau"}, "scheduler_config", "needs its arguments"),
         ({"stage1.k": 3}, "stage1", "KimCNN does not read it"),
         ({"strategy": "end_to_end"}, "strategy", "it is for PLANT"),
+        ({"data_format": "xmc", "vocab_file": __file__}, "data_format", "networks read text"),
         ({"linear": True, "monitor_metrics": ["Micro-Precision"]}, "monitor_metrics", "does not know this metric"),
         (
             {"linear": True, "save_k_predictions": 1, "save_positive_predictions": True},
@@ -147,6 +149,7 @@ def test_what_cannot_run_with_baselines(changes: dict[str, Any], key: str, messa
         },
         {"model_name": "AttentionXML", "network_config": {"rnn_dim": 8, "linear_size": [4], "post_encoder_dropout": 0}},
         {"linear": True, "model_name": "anything", "data_format": "svm", "network_config": {}},
+        {"linear": True, "model_name": "anything", "data_format": "xmc", "network_config": {}},
         {"init_weight": None},
         {"eval": True, "checkpoint_path": ".", "network_config": {}, "embed_file": None, "training_file": None},
         {"network_config": {"filter_sizes": [2], "embed_dropout": "2e-1"}},

@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from plant_plugin.config import load_config
+from plant_plugin.data.documents import load_corpus
+from plant_plugin.data.tokens import build_tokens
 from plant_plugin.data.xmc_sparse import has_header, read_pairs, read_words, read_xmc
 from plant_plugin.errors import DataError
+from plant_plugin.run import run
 
 
 def write(folder: Path, text: str, name: str = "train.txt") -> Path:
@@ -58,3 +62,23 @@ def test_bad_files(text: str, message: str, tmp_path: Path) -> None:
 def test_words_of_another_data_set(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="2 words for 3 features"):
         read_words(write(tmp_path, "a\nb\n"), 3)
+
+
+def test_plant_trains_on_bags_of_words(tmp_path: Path) -> None:
+    train = write(tmp_path, "4 4 3\n0 0:2 3:1\n1 1:1\n0,1 0:1 1:3\n 2:0.7 3:1\n")
+    test = write(tmp_path, "2 4 3\n0 0:1\n2 2:1\n", "test.txt")
+    words = write(tmp_path, "fever\ncough\nankle\npain\n", "words.txt")
+    settings = {
+        "model_name": "PLANT", "data_format": "xmc", "training_file": str(train), "test_file": str(test),
+        "vocab_file": str(words), "val_size": 0, "seed": 1, "epochs": 1, "silent": True, "cpu": True,
+        "network_config": {"encoder": "cnn", "hidden_size": 4, "embed_dim": 4, "num_heads": 1, "pool_size": 4},
+        "result_dir": str(tmp_path / "runs"), "cache_dir": str(tmp_path / "cache"), "monitor_metrics": ["P@1"],
+    }  # fmt: skip
+    config = load_config(None, settings)
+    corpus = load_corpus(config)
+    assert corpus.train.texts == ["fever fever pain", "cough", "fever cough cough cough", "ankle pain"]
+    assert corpus.train.labels == [["0"], ["1"], ["0", "1"], []]
+    assert build_tokens(config, corpus.train.texts).size == 2 + 4
+    result = run(config)
+    assert result["counts"]["documents"] == 2
+    assert result["counts"]["labels"] == 2

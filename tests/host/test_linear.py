@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +75,20 @@ def test_libsvm_files(baseline: Baseline, data: Path) -> None:
     assert outcome.result["thresholds"].keys() == {"0.5", "micro", "macro"}
     with pytest.raises(CheckpointError, match="trained on data_format svm"):
         baseline(**LINEAR, data_name="t", eval=True, checkpoint_path=str(outcome.folder / "linear_pipeline.pickle"))
+
+
+def test_files_of_the_extreme_classification_repository(baseline: Baseline, data: Path, tmp_path: Path) -> None:
+    """Other files, the same model: only the counting of features differs."""
+    svm, xmc = {}, {}
+    for key, name in (("training_file", "train"), ("val_file", "valid"), ("test_file", "test")):
+        svm[key], xmc[key] = str(data / f"{name}.svm"), str(tmp_path / f"{name}.txt")
+        lines = (data / f"{name}.svm").read_text().splitlines()
+        shifted = [re.sub(r"(\d+):", lambda found: f"{int(found[1]) - 1}:", line) for line in lines]
+        Path(xmc[key]).write_text("\n".join([f"{len(lines)} 30 {LABELS}", *shifted]) + "\n")
+    one = baseline(**LINEAR, **svm, data_name="svm", data_format="svm")
+    two = baseline(**LINEAR, **xmc, data_name="xmc", data_format="xmc", cache_dir=str(tmp_path / "cache"))
+    assert two.result["metrics"] == one.result["metrics"]
+    assert two.result["counts"] == one.result["counts"]
 
 
 def test_one_label_each(baseline: Baseline, data: Path, tmp_path: Path) -> None:
