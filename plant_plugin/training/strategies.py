@@ -164,7 +164,7 @@ def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config,
             yield logits, prepared.labels[split][documents], documents
 
 
-def _tested(network: PlantableNetwork, prepared: Prepared, config: Config) -> Iterator[tuple[Scores, Any]]:
+def _tested(network: PlantableNetwork, prepared: Prepared, config: Config) -> Iterator[ScoreBatch]:
     """The test split's scores; writes ``predictions.txt`` and the monitored metrics of ``logs.json`` on the way."""
     monitored = prepared.evaluator(config, [name for name in config.monitor_metrics if name != "Loss"])
     best: dict[int, tuple[npt.NDArray[np.int64], Scores]] = {}
@@ -174,7 +174,7 @@ def _tested(network: PlantableNetwork, prepared: Prepared, config: Config) -> It
             labels = top_labels(logits, config.save_k_predictions)
             chosen = np.take_along_axis(logits, labels, axis=1)
             best.update((int(document), pair) for document, *pair in zip(documents, labels, chosen, strict=True))  # type: ignore[misc]
-        yield logits, truth
+        yield logits, truth, documents
     append_log(config.log_path, "test", monitored.compute())
     if config.save_k_predictions:
         names = prepared.corpus.label_names  # batches go by length; the file follows the documents' order

@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
+from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.run import Run, run
 from plant_plugin.training import stage2
 from plant_plugin.training.checkpoints import load_model
@@ -70,6 +71,9 @@ def test_predictions_are_in_the_order_of_the_file(made: Made) -> None:
     predicted = [line.split(":")[0] for line in Path(config.predict_out_path).read_text().splitlines()]
     true = [line.split("\t")[0].split() for line in Path(config.test_file).read_text().splitlines()]
     assert np.mean([label in labels for label, labels in zip(predicted, true, strict=True)]) > 0.8
+    documents = load_per_document(Path(config.checkpoint_dir) / "per_document.npz")
+    kept = [{documents.labels[column] for column in row.indices} for row in documents.truth]
+    assert kept == [set(labels) & set(documents.labels) for labels in true]
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(made: Made, tmp_path: Path) -> None:
