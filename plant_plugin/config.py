@@ -24,7 +24,7 @@ from plant_plugin.config_problems import Problems
 from plant_plugin.config_schema import BLOCKS, MAPPINGS, OPTIONS
 from plant_plugin.config_values import block_fields, read_field, read_option
 from plant_plugin.config_yaml import find_config, read_yaml
-from plant_plugin.options import RelevanceOptions, Stage1Options, Stage2Options
+from plant_plugin.options import PlantedScoresOptions, RelevanceOptions, Stage1Options, Stage2Options
 from plant_plugin.registry import suggestion
 
 # Where things are written or kept, and how the work is spread: the result does not depend on them.
@@ -53,6 +53,7 @@ class Config:
         relevance: Block.
         stage1: Block.
         stage2: Block.
+        planted_scores: Block.
         config_path: The YAML file, or None.
         run_name: ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume.
         checkpoint_dir: The run's folder.
@@ -62,6 +63,7 @@ class Config:
     relevance: RelevanceOptions
     stage1: Stage1Options
     stage2: Stage2Options
+    planted_scores: PlantedScoresOptions
     config_path: Path | None
     run_name: str
     checkpoint_dir: Path

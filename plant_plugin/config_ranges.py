@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from plant_plugin.config_problems import Problems
-from plant_plugin.options import RelevanceOptions, Stage1Options, Stage2Options, StageOptions
+from plant_plugin.options import PlantedScoresOptions, RelevanceOptions, Stage1Options, Stage2Options, StageOptions
 
 AT_LEAST = {
     "data_workers": 0,
@@ -45,7 +45,7 @@ def check_numbers(values: dict[str, Any], problems: Problems) -> None:
 
 
 def check_blocks(blocks: dict[str, Any], problems: Problems) -> None:
-    """Ranges of ``relevance``, ``stage1`` and ``stage2``."""
+    """Ranges of the blocks."""
     relevance: RelevanceOptions = blocks["relevance"]
     _least("relevance.top", relevance.top, 1, problems)
     if relevance.measure == "term_frequency" and relevance.normalize != "max":
@@ -55,6 +55,7 @@ def check_blocks(blocks: dict[str, Any], problems: Problems) -> None:
     _check_stage("stage2", blocks["stage2"], problems)
     _check_stage1(blocks["stage1"], problems)
     _check_stage2(blocks["stage2"], problems)
+    _check_planted_scores(blocks["planted_scores"], problems)
 
 
 def _check_stage(block: str, stage: StageOptions, problems: Problems) -> None:
@@ -80,6 +81,13 @@ def _check_stage2(stage: Stage2Options, problems: Problems) -> None:
     _least("stage2.gamma", stage.gamma, 0, problems)
     _least("stage2.hard_negatives", stage.hard_negatives, 0, problems)
     _share("stage2.label_smoothing", stage.label_smoothing, problems)
+
+
+def _check_planted_scores(planted: PlantedScoresOptions, problems: Problems) -> None:
+    for name in ("ngrams", "min_documents", "terms", "top", "group_size"):
+        _least(f"planted_scores.{name}", getattr(planted, name), 1, problems)
+    _above_zero("planted_scores.penalty", planted.penalty, problems)
+    _least("planted_scores.weight", planted.weight, 0, problems)
 
 
 def _least(key: str, value: float | None, least: float, problems: Problems) -> None:

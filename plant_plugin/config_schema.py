@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plant_plugin.options import RelevanceOptions, Stage1Options, Stage2Options
+from plant_plugin.options import PlantedScoresOptions, RelevanceOptions, Stage1Options, Stage2Options
 
 Scalar = type[str] | type[int] | type[float] | type[bool]
 
@@ -153,5 +153,10 @@ _OURS = _group(
 
 SCHEMA: tuple[Option, ...] = (*_GENERAL, *_DATA, *_MODEL, *_TRAINING, *_EVALUATION, *_LINEAR, *_OURS)
 OPTIONS: dict[str, Option] = {option.name: option for option in SCHEMA}
-BLOCKS: dict[str, type[Any]] = {"relevance": RelevanceOptions, "stage1": Stage1Options, "stage2": Stage2Options}
+BLOCKS: dict[str, type[Any]] = {
+    "relevance": RelevanceOptions,
+    "stage1": Stage1Options,
+    "stage2": Stage2Options,
+    "planted_scores": PlantedScoresOptions,
+}
 MAPPINGS = ("network_config", "scheduler_config")  # free mappings, bound to the signature of what they configure

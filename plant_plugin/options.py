@@ -1,4 +1,4 @@
-"""The four configuration blocks that PLANT adds, each a dataclass whose signature holds the defaults.
+"""The five configuration blocks that PLANT adds, each a dataclass whose signature holds the defaults.
 
 A value of ``None`` in a stage means: LibMultiLabel's own top-level key (``learning_rate``, ``epochs``, …) applies.
 Allowed values stand beside the field, so that the configuration check and the code read the same list.
@@ -62,3 +62,17 @@ class Stage2Options(StageOptions):
     label_smoothing: float = 0.1
     hard_negatives: int | None = 1000  # per document; null: all labels
     reduction: str = choice("selected", "labels")
+
+
+@dataclass(frozen=True)
+class PlantedScoresOptions:
+    """A linear model on tf-idf whose scores are added to the network's logits after stage 2."""
+
+    model: str = choice("none", "ridge")
+    penalty: float = 0.2  # λ of the kernel ridge regression; tf-idf rows have norm 1
+    ngrams: int = 2  # longest run of words that is a term
+    min_documents: int = 2  # terms of fewer training documents are left out
+    terms: int = 500_000  # the most frequent terms are kept
+    top: int = 2000  # weights kept per label
+    group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB
+    weight: float | None = None  # γ; null: the best val_metric on validation documents

@@ -25,6 +25,7 @@ ROOMS = (
     "data",
     "prepare",  # raw data sets to training files
     "relevance",
+    "planted_scores",
     "kernels",
     "losses",
     "host",

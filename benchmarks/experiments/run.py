@@ -1,6 +1,6 @@
 """Run the systems of one data set and keep their ``result.json``.
 
-    python benchmarks/experiments/run.py eurlex6k --seeds 1 2 3 [--systems plant end_to_end linear caml bigru_lwan]
+    python benchmarks/experiments/run.py eurlex6k --seeds 1 2 3 [--systems plant plant_scores end_to_end linear …]
 
 Stand in a folder that holds ``data/<data set>`` (see the configurations). Each system is one call of ``libmultilabel``
 with a packaged configuration; what it writes is copied to ``benchmarks/results/<data set>/<system>/seed<k>.json``.
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-SYSTEMS = ("plant", "end_to_end", "linear", "caml", "bigru_lwan")
+SYSTEMS = ("plant", "plant_scores", "end_to_end", "linear", "caml", "bigru_lwan")
 # Both strategies train for the same number of epochs: stage 1's two are given to the single stage.
 TOTAL_EPOCHS = {"eurlex6k": 6, "bc5cdr": 14}
 WITH_WORD_VECTORS = ("caml", "bigru_lwan")
@@ -25,10 +25,12 @@ WITH_WORD_VECTORS = ("caml", "bigru_lwan")
 
 def command(dataset: str, system: str, seed: int, folder: str) -> list[str]:
     """The call of ``libmultilabel`` for one system."""
-    config = f"{'plant' if system == 'end_to_end' else system}_{dataset}.yml"
+    config = f"{'plant' if system in ('end_to_end', 'plant_scores') else system}_{dataset}.yml"
     call = ["libmultilabel", "--config", config, "--seed", str(seed), "--result_dir", folder, "--silent"]
     if system == "end_to_end":
         call += ["--strategy", "end_to_end", "--stage2.epochs", str(TOTAL_EPOCHS[dataset])]
+    if system == "plant_scores":
+        call += ["--planted_scores.model", "ridge"]
     return call
 
 

@@ -24,6 +24,7 @@ BLOCK_HELP = {
     "relevance": "how relevant each token is for each label",
     "stage1": "the attention learns to rank tokens",
     "stage2": "end to end",
+    "planted_scores": "a linear model beside the network",
 }
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.training.prepare import Prepared
 
-FORMAT = 1
+FORMAT = 2  # 2: planted scores
 MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
     "model.safetensors", "config.json", "labels.txt", "thresholds.json", "backbone"
 )  # fmt: skip
@@ -73,10 +73,13 @@ def save_model(
         "network_config": config.network_config,
         "max_seq_length": config.max_seq_length,
         "word_vectors": network.vectors_shape,
+        "planted_scores": prepared.planted_scores is not None,
         "hashes": {**prepared.hashes, "config": config.hash()},
     }
     if isinstance(network.backbone, HuggingFaceBackbone):
         network.backbone.model.config.save_pretrained(folder / BACKBONE)
+    if prepared.planted_scores is not None:
+        prepared.planted_scores.save(folder, prepared.hashes["labels"])
     prepared.tokens.save(folder)
     _write_text(folder / LABELS, "".join(f"{name}\n" for name in prepared.corpus.label_names))
     _write_text(folder / THRESHOLDS, json.dumps(dict(thresholds), indent=1) + "\n")

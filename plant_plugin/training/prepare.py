@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.options import RelevanceOptions
+from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.relevance import Relevance, compute_relevance
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Prepared:
         arrays: Token arrays by split name (``train``, ``val``, ``test``).
         labels: Sparse (N, L) labels by split name.
         relevance: Of the training split, or None where nothing is planted.
+        planted_scores: The linear model whose scores are added to the network's, or None.
     """
 
     corpus: Corpus
@@ -43,6 +45,7 @@ class Prepared:
     arrays: dict[str, TokenArrays]
     labels: dict[str, sparse.csr_array]
     relevance: Relevance | None = None
+    planted_scores: PlantedScores | None = None
     hashes: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -61,6 +64,11 @@ class Prepared:
     def num_train(self) -> int | None:
         """Training documents; None where only a test file was read."""
         return len(self.arrays["train"]) if "train" in self.arrays else None
+
+    def texts(self, name: str, documents: Iterable[int]) -> list[str]:
+        """The texts of documents of a split, by their numbers in its arrays."""
+        split = next(split for split in self.corpus.splits if split.name == name)
+        return [split.texts[document] for document in documents]
 
     def split(self, name: str, batch_size: int, *, shuffle: bool = False, seed: int = 0) -> Batches:
         """Batches of a split."""

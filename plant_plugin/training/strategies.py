@@ -19,10 +19,12 @@ from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.report.logs import append_log, write_log_config
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
 from plant_plugin.training.checkpoints import load_model, load_weights, save_model
 from plant_plugin.training.module import device_of, move
+from plant_plugin.training.planted_weight import fit_planted_scores, plant_weight
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
@@ -61,6 +63,9 @@ def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any
     else:
         _start(config, run)
         prepared = prepare(config, run)
+        if config.planted_scores.model != "none":
+            with run.phase("planted_scores"):
+                fit_planted_scores(prepared, config)
         network = build_network(prepared, config, run, planted=planted)
         if config.checkpoint_path:
             load_weights(_model_folder(config), network, prepared)
@@ -69,6 +74,9 @@ def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any
                 run_stage1(network, prepared, config, run)
         with run.phase("stage2"):
             run_stage2(network, prepared, config, run)
+        if prepared.planted_scores is not None:
+            with run.phase("planted_scores"):
+                plant_weight(prepared, config, run, lambda: score_batches(network, prepared, config, "val"))
         thresholds = tuned_thresholds(run, _scored(network, prepared, config))
         save_model(run.folder, network, prepared, config, thresholds)
     write_log_config(config.log_path, config.as_dict())
@@ -139,7 +147,10 @@ def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[st
             where=str(folder),
             fix="use the configuration of the training run",
         )
-    return network, prepare(config, run, tokens, labels), thresholds
+    prepared = prepare(config, run, tokens, labels)
+    if content["planted_scores"]:
+        prepared.planted_scores = PlantedScores.load(folder, content["hashes"]["labels"])
+    return network, prepared, thresholds
 
 
 def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config, split: str) -> Iterator[ScoreBatch]:
@@ -157,10 +168,13 @@ def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config,
     share = config.limit_test_batches if split == "test" else config.limit_val_batches
     wanted = int(share) if share > 1 else max(1, int(share * len(batches)))
     progress = tqdm(zip(range(wanted), batches, strict=False), split, wanted, leave=False, disable=config.silent)
+    planted = prepared.planted_scores
     with torch.inference_mode():
         for _, batch in progress:
             logits = network(move(batch, device))["logits"].float().cpu().numpy()
             documents = batch["document"].numpy()
+            if planted is not None and planted.weight:
+                logits += planted.weight * planted.scores(prepared.texts(split, documents))
             yield logits, prepared.labels[split][documents], documents
 
 

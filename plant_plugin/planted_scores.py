@@ -1,0 +1,184 @@
+"""Planted scores: a linear model of the labels on tf-idf, in closed form, that is added to the network's logits.
+
+What a linear model knows of words and pairs of words costs seconds, a network learns it slowly and forgets the rare
+labels. So the logits of a document become ``network + γ · linear``, with one γ for all labels, chosen on validation
+documents (``benchmarks/FINDINGS.md``).
+
+Shapes: N training documents, L labels, V terms (words and runs of words), G documents of a group.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+
+from plant_plugin.errors import CheckpointError, DataError
+from plant_plugin.files import atomic_write
+from plant_plugin.options import PlantedScoresOptions
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+Floats = npt.NDArray[np.float32]
+
+ARRAYS, TERMS = "planted_scores.npz", "planted_scores_terms.json"
+ROWS = 1_000  # rows of the kernel matrix made at once: the sparse product holds an index beside each value
+LABELS = 128  # labels whose dense weights (V, labels) are held at once
+
+
+class PlantedScores:
+    """The linear model and its weight γ.
+
+    Args:
+        vectorizer: Turns texts into tf-idf rows of norm 1.
+        weights: CSR (L, V) float32.
+        weight: γ, 0 or more: logits per unit of the linear score.
+    """
+
+    def __init__(self, vectorizer: TfidfVectorizer, weights: sp.csr_array, weight: float = 0.0) -> None:
+        self.vectorizer, self.weights, self.weight = vectorizer, weights, weight
+        self._by_term = sp.csr_array(weights.T)
+
+    @classmethod
+    def fit(cls, texts: Sequence[str], labels: sp.csr_array, options: PlantedScoresOptions) -> PlantedScores:
+        """Kernel ridge regression of the labels on tf-idf: W = Xᵀ·(X·Xᵀ + λ·I)⁻¹·Y.
+
+        More than ``options.group_size`` documents are dealt into equal groups and the model is the mean of the groups'
+        models: time grows with N·G², memory with G².
+
+        Args:
+            texts: The N training documents, and no others.
+            labels: Their labels, sparse (N, L) of ones.
+            options: Penalty λ, longest run of words, how many weights a label keeps.
+
+        Raises:
+            ValueError: ``texts`` and ``labels`` differ in length.
+            DataError: No term is in ``options.min_documents`` documents.
+
+        Source:
+            Kernel ridge regression: Saunders et al. 1998; mean of groups: Zhang, Duchi & Wainwright 2013, "Divide and
+            Conquer Kernel Ridge Regression".
+        """
+        if len(texts) != labels.shape[0]:
+            raise ValueError(f"{len(texts)} documents but {labels.shape[0]} rows of labels")
+        vectorizer = _vectorizer(options)
+        try:
+            features = sp.csr_array(vectorizer.fit_transform(texts))
+        except ValueError as error:
+            raise DataError(
+                f"no word is in {options.min_documents} training documents",
+                where="planted_scores.min_documents",
+                fix="choose a lower min_documents, or `model: none`",
+            ) from error
+        targets = labels.astype(np.float32).tocsr()
+        groups = -(-len(texts) // options.group_size)
+        total = sp.csr_array((labels.shape[1], features.shape[1]), dtype=np.float32)
+        for group in range(groups):
+            # every g-th document: neighbours in a file are often alike, and so each group holds its share of them
+            dual = _solve(features[group::groups], targets[group::groups], options.penalty)
+            total = total + _weights(dual, features[group::groups], options.top)
+        return cls(vectorizer, _largest(sp.csr_array(total / groups), options.top))
+
+    def scores(self, texts: Sequence[str]) -> Floats:
+        """Linear scores (B, L) of documents: about 1 for a label that is present and 0 for one that is not."""
+        scores: Floats = (sp.csr_array(self.vectorizer.transform(texts)) @ self._by_term).toarray()
+        return scores
+
+    def save(self, folder: Path, labels: str) -> None:
+        """Write terms and weights beside a model.
+
+        Args:
+            folder: The model's.
+            labels: Hash of the label set.
+        """
+        terms = sorted(self.vectorizer.vocabulary_, key=self.vectorizer.vocabulary_.__getitem__)
+        with atomic_write(folder / TERMS) as temporary:
+            temporary.write_text(json.dumps(terms, ensure_ascii=False), encoding="utf-8")
+        with atomic_write(folder / ARRAYS) as temporary, open(temporary, "wb") as stream:
+            np.savez(
+                stream, labels=np.array(labels), weight=np.float64(self.weight),
+                longest=np.int64(self.vectorizer.ngram_range[1]),
+                frequency=self.vectorizer.idf_.astype(np.float32), shape=np.array(self.weights.shape),
+                data=self.weights.data, indices=self.weights.indices, offsets=self.weights.indptr,
+            )  # fmt: skip
+
+    @classmethod
+    def load(cls, folder: Path, labels: str) -> PlantedScores:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            CheckpointError: The files are missing or torn, or belong to another label set.
+        """
+        try:
+            terms = json.loads((folder / TERMS).read_text(encoding="utf-8"))
+            with np.load(folder / ARRAYS, allow_pickle=False) as content:
+                found, weight, longest = str(content["labels"]), float(content["weight"]), int(content["longest"])
+                parts = (content["data"], content["indices"], content["offsets"])
+                weights = sp.csr_array(parts, shape=(int(content["shape"][0]), int(content["shape"][1])))
+                frequency = content["frequency"]
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            what = f"the planted scores cannot be read ({type(error).__name__})"
+            raise CheckpointError(what, where=str(folder / ARRAYS), fix="train anew") from error
+        if found != labels or len(terms) != weights.shape[1]:
+            what = f"the planted scores were made for labels {found[:12]}, the model for {labels[:12]}"
+            raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
+        vectorizer = _vectorizer(PlantedScoresOptions(ngrams=longest), {term: row for row, term in enumerate(terms)})
+        vectorizer.idf_ = frequency
+        return cls(vectorizer, weights, weight)
+
+
+def _vectorizer(options: PlantedScoresOptions, vocabulary: dict[str, int] | None = None) -> TfidfVectorizer:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(
+        ngram_range=(1, options.ngrams),
+        min_df=1 if vocabulary else options.min_documents,
+        max_features=None if vocabulary else options.terms,
+        vocabulary=vocabulary,
+        sublinear_tf=True,
+        dtype=np.float32,
+    )
+
+
+def _solve(features: sp.csr_array, targets: sp.csr_array, penalty: float) -> Floats:
+    """(X·Xᵀ + λ·I)⁻¹·Y, (G, L)."""
+    count = features.shape[0]
+    kernel = torch.empty(count, count)
+    transposed = features.T.tocsr()
+    for start in range(0, count, ROWS):
+        kernel[start : start + ROWS] = torch.from_numpy((features[start : start + ROWS] @ transposed).toarray())
+    kernel.diagonal().add_(penalty)
+    solved: Floats = torch.cholesky_solve(torch.from_numpy(targets.toarray()), torch.linalg.cholesky(kernel)).numpy()
+    return solved
+
+
+def _weights(dual: Floats, features: sp.csr_array, top: int) -> sp.csr_array:
+    """The largest weights of W = αᵀ·X, CSR (L, V), block by block of labels."""
+    transposed = features.T.tocsr()
+    blocks = [
+        _largest(sp.csr_array((transposed @ dual[:, start : start + LABELS]).T), top)
+        for start in range(0, dual.shape[1], LABELS)
+    ]
+    return sp.csr_array(sp.vstack(blocks, format="csr"))
+
+
+def _largest(weights: sp.csr_array, top: int) -> sp.csr_array:
+    """The ``top`` entries of each row that are largest by absolute value."""
+    values, indices, offsets = [], [], [0]
+    for start, end in zip(weights.indptr[:-1], weights.indptr[1:], strict=True):
+        size = np.abs(weights.data[start:end])
+        kept = np.arange(len(size)) if len(size) <= top else np.sort(np.argpartition(-size, top - 1)[:top])
+        values.append(weights.data[start:end][kept])
+        indices.append(weights.indices[start:end][kept])
+        offsets.append(offsets[-1] + len(kept))
+    data = np.concatenate(values).astype(np.float32)
+    return sp.csr_array((data, np.concatenate(indices), np.array(offsets)), shape=weights.shape)

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.kernel_ridge import KernelRidge
+
+from plant_plugin.errors import CheckpointError, DataError
+from plant_plugin.options import PlantedScoresOptions
+from plant_plugin.planted_scores import ARRAYS, TERMS, PlantedScores
+
+EVERYTHING = PlantedScoresOptions(model="ridge", penalty=0.5, top=10**6)
+
+
+@pytest.fixture(scope="module")
+def task() -> tuple[list[str], sp.csr_array, list[str]]:
+    """60 made-up documents of 25 words, 5 labels, 10 unseen documents."""
+    random = np.random.default_rng(0)
+    texts = [" ".join(f"word{word}" for word in random.integers(25, size=12)) for _ in range(70)]
+    labels = sp.csr_array((random.random((60, 5)) < 0.3).astype(np.float32))
+    return texts[:60], labels, texts[60:]
+
+
+def test_equals_scikit_learns_kernel_ridge(task) -> None:
+    texts, labels, unseen = task
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
+    features = vectorizer.fit_transform(texts)
+    expected = KernelRidge(alpha=0.5).fit(features, labels.toarray()).predict(vectorizer.transform(unseen))
+    found = PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert found.std() > 0.01
+
+
+def test_by_hand() -> None:
+    """Two documents of one term each: X·Xᵀ = I, so α = y/(1+λ) and each weight is 1/(1+λ)."""
+    options = PlantedScoresOptions(model="ridge", penalty=0.25, min_documents=1)
+    model = PlantedScores.fit(["alpha", "beta"], sp.csr_array(np.eye(2, dtype=np.float32)), options)
+    np.testing.assert_allclose(model.scores(["beta", "alpha", "gamma"]), [[0, 0.8], [0.8, 0], [0, 0]], atol=1e-6)
+
+
+def test_many_documents_are_the_mean_of_their_groups(task) -> None:
+    texts, labels, unseen = task
+    whole = PlantedScores.fit(texts, labels, EVERYTHING)
+    halves = PlantedScores.fit(texts, labels, PlantedScoresOptions(penalty=0.5, top=10**6, group_size=30))
+    features = whole.vectorizer.transform(texts)
+    expected = np.mean(
+        [
+            KernelRidge(alpha=0.5)
+            .fit(features[half::2], labels.toarray()[half::2])
+            .predict(whole.vectorizer.transform(unseen))
+            for half in (0, 1)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(halves.scores(unseen), expected, atol=1e-5)
+
+
+def test_keeps_the_largest_weights_of_each_label(task) -> None:
+    texts, labels, _ = task
+    whole = PlantedScores.fit(texts, labels, EVERYTHING).weights.toarray()
+    pruned = PlantedScores.fit(texts, labels, PlantedScoresOptions(penalty=0.5, top=3)).weights.toarray()
+    for full, kept in zip(whole, pruned, strict=True):
+        chosen = np.argsort(-np.abs(full))[:3]
+        assert set(np.flatnonzero(kept)) == set(chosen)
+        np.testing.assert_allclose(kept[chosen], full[chosen], atol=1e-6)
+
+
+def test_a_label_without_documents_scores_zero(task) -> None:
+    texts, labels, unseen = task
+    none = sp.csr_array(np.hstack([labels.toarray(), np.zeros((60, 1), dtype=np.float32)]))
+    scores = PlantedScores.fit(texts, none, EVERYTHING).scores(unseen)
+    assert (scores[:, 5] == 0).all()
+    assert (scores[:, :5] != 0).any()
+
+
+def test_saved_and_loaded(task, tmp_path: Path) -> None:
+    texts, labels, unseen = task
+    model = PlantedScores.fit(texts, labels, EVERYTHING)
+    model.weight = 3.5
+    model.save(tmp_path, "abc")
+    again = PlantedScores.load(tmp_path, "abc")
+    assert again.weight == 3.5
+    np.testing.assert_allclose(again.scores(unseen), model.scores(unseen), atol=1e-6)
+
+
+def test_refuses_other_labels_and_torn_files(task, tmp_path: Path) -> None:
+    texts, labels, _ = task
+    PlantedScores.fit(texts, labels, EVERYTHING).save(tmp_path, "abc")
+    with pytest.raises(CheckpointError, match="made for labels abc"):
+        PlantedScores.load(tmp_path, "xyz")
+    terms = json.loads((tmp_path / TERMS).read_text())
+    (tmp_path / TERMS).write_text(json.dumps(terms[1:]))
+    with pytest.raises(CheckpointError, match="one run"):
+        PlantedScores.load(tmp_path, "abc")
+    (tmp_path / ARRAYS).write_bytes((tmp_path / ARRAYS).read_bytes()[:200])
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        PlantedScores.load(tmp_path, "abc")
+
+
+def test_no_term_is_frequent_enough(task) -> None:
+    with pytest.raises(DataError, match="no word is in 2 training documents"):
+        PlantedScores.fit(["alpha", "beta"], sp.csr_array(np.eye(2, dtype=np.float32)), PlantedScoresOptions())
+
+
+def test_texts_and_labels_of_different_length(task) -> None:
+    texts, labels, _ = task
+    with pytest.raises(ValueError, match="59 documents but 60 rows"):
+        PlantedScores.fit(texts[:59], labels, EVERYTHING)

@@ -1,0 +1,95 @@
+"""Planted scores through whole runs: their weight, their checkpoint, their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from plant_plugin.config import Config
+from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.run import run
+from plant_plugin.training import planted_weight
+
+Made = Callable[..., Config]
+
+
+def test_a_run_chooses_the_weight_and_its_checkpoint_gives_the_same_numbers(made: Made) -> None:
+    short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
+    config = made(**short)
+    result = run(config)
+    folder = Path(config.checkpoint_dir)
+    alone = run(made(**{**short, "planted_scores__model": "none"}, result_dir=str(folder.parent / "alone")))
+    assert result["metrics"]["nDCG@5"] > alone["metrics"]["nDCG@5"] + 0.05  # one epoch is too few for the network
+    assert "planted_scores" in result["time_s"]
+    again = run(made(**short, eval=True, checkpoint_path=str(folder), result_dir=str(folder.parent / "again")))
+    for name, value in result["metrics"].items():
+        assert again["metrics"][name] == pytest.approx(value, abs=1e-6), name
+
+
+def test_a_configured_weight_of_zero_changes_nothing(made: Made) -> None:
+    short = {"strategy": "end_to_end", "stage2__epochs": 1}
+    alone = run(made(**short))
+    folder = str(Path(made().result_dir) / "zero")
+    zero = run(made(**short, planted_scores__model="ridge", planted_scores__weight=0.0, result_dir=folder))
+    assert zero["metrics"] == pytest.approx(alone["metrics"], abs=1e-6)
+
+
+def test_without_validation_documents_the_weight_has_to_be_given(made: Made) -> None:
+    with pytest.raises(ConfigError, match="no validation documents"):
+        run(made(planted_scores__model="ridge", val_file=None, val_size=0, strategy="end_to_end"))
+
+
+class Fixed:
+    """Stands for fitted scores."""
+
+    def __init__(self, scores: np.ndarray) -> None:
+        self.known, self.weight = scores, 0.0
+
+    def scores(self, rows: list[int]) -> np.ndarray:
+        return self.known[rows]
+
+
+@pytest.mark.parametrize("metric", ["nDCG@5", "Loss"])
+def test_the_weight_is_the_best_of_a_literal_search(metric: str) -> None:
+    random = np.random.default_rng(3)
+    truth = sp.csr_array((random.random((200, 30)) < 0.1).astype(np.float32))
+    logits = (2.5 * truth.toarray() + random.normal(size=(200, 30))).astype(np.float32)
+    linear = (truth.toarray() + random.normal(size=(200, 30))).astype(np.float32) / 7
+    said: list[str] = []
+    prepared = SimpleNamespace(
+        planted_scores=Fixed(linear),
+        num_labels=30,
+        texts=lambda split, rows: list(rows),
+        evaluator=lambda config, metrics: Evaluator(30, metrics=metrics),
+    )
+    config = SimpleNamespace(planted_scores=SimpleNamespace(weight=None), val_metric=metric)
+    rows = np.arange(200)
+    planted_weight.plant_weight(prepared, config, SimpleNamespace(log=said.append), lambda: [(logits, truth, rows)])
+
+    def quality(weight: float) -> float:
+        evaluator = Evaluator(30, metrics=["nDCG@5"])
+        evaluator.update((logits + np.float32(weight) * linear).astype(np.float32), truth)
+        return evaluator.compute()["nDCG@5"]
+
+    tried = [share * logits.std() / linear.std() for share in planted_weight.SHARES]
+    assert prepared.planted_scores.weight == pytest.approx(max(tried, key=quality), rel=1e-4)
+    assert 0 < prepared.planted_scores.weight < max(tried)
+    assert "nDCG@5" in said[0]
+
+
+def test_negative_or_empty_values_are_refused(made: Made) -> None:
+    with pytest.raises(ConfigError) as caught:
+        made(planted_scores__penalty=0, planted_scores__ngrams=0, planted_scores__weight=-1)
+    for name in ("penalty", "ngrams", "weight"):
+        assert f"planted_scores.{name}" in str(caught.value)
+
+
+def test_baselines_do_not_read_them(made: Made) -> None:
+    with pytest.raises(ConfigError, match="planted_scores"):
+        made(model_name="KimCNN", network_config={}, strategy=None, planted_scores__model="ridge")
