@@ -57,7 +57,7 @@ def package_files() -> set[str]:
     return {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "plant_plugin").rglob("*")
-        if (path.is_file() and path.suffix in (".py", ".yml", ".typed")) or path.name == "py.typed"
+        if (path.is_file() and path.suffix in (".py", ".yml", ".txt", ".typed")) or path.name == "py.typed"
     }
 
 
