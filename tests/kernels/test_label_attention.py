@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from plant_plugin.kernels import label_attention
+from plant_plugin.kernels import label_attention_blocks
 from plant_plugin.kernels.label_attention import PriorLookup, label_attention_logits, label_attention_reference
 
 
@@ -24,11 +24,11 @@ def case(batch: int = 3, positions: int = 6, heads: int = 2, width: int = 3, lab
 
 @pytest.mark.parametrize("planted", [False, True])
 @pytest.mark.parametrize("block_elements", [1, 40, 10**6])
-@pytest.mark.parametrize("chunk_positions", [1, 10**6])
+@pytest.mark.parametrize("chunk_columns", [1, 12, 10**6])
 def test_equals_the_reference(
-    planted: bool, block_elements: int, chunk_positions: int, monkeypatch: pytest.MonkeyPatch
+    planted: bool, block_elements: int, chunk_columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(label_attention, "CHUNK_POSITIONS", chunk_positions)
+    monkeypatch.setattr(label_attention_blocks, "CHUNK_COLUMNS", chunk_columns)
     *operands, prior, strength = case()
     if not planted:
         prior = strength = None
