@@ -75,4 +75,5 @@ class PlantedScoresOptions:
     terms: int = 500_000  # the most frequent terms are kept
     top: int = 2000  # weights kept per label
     group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB
+    adjustment: float | None = None  # τ, for rare labels; null: the best val_metric of the linear scores on validation
     weight: float | None = None  # γ; null: the best val_metric on validation documents

@@ -36,16 +36,29 @@ LABELS = 128  # labels whose dense weights (V, labels) are held at once
 
 
 class PlantedScores:
-    """The linear model and its weight γ.
+    """The linear model, its intercepts and its weight γ.
 
     Args:
         vectorizer: Turns texts into tf-idf rows of norm 1.
         weights: CSR (L, V) float32.
+        rarity: (L,) float32: how much rarer a label is than others, see :func:`label_rarity`.
+        adjustment: τ, 0 or more: what a unit of rarity adds to the linear score.
         weight: γ, 0 or more: logits per unit of the linear score.
+
+    Source:
+        Menon et al. 2021, "Long-tail learning via logit adjustment", eq. (9): post-hoc, with one τ.
     """
 
-    def __init__(self, vectorizer: TfidfVectorizer, weights: sp.csr_array, weight: float = 0.0) -> None:
-        self.vectorizer, self.weights, self.weight = vectorizer, weights, weight
+    def __init__(
+        self,
+        vectorizer: TfidfVectorizer,
+        weights: sp.csr_array,
+        rarity: Floats,
+        adjustment: float = 0.0,
+        weight: float = 0.0,
+    ) -> None:
+        self.vectorizer, self.weights, self.rarity = vectorizer, weights, rarity
+        self.adjustment, self.weight = adjustment, weight
         self._by_term = sp.csr_array(weights.T)
 
     @classmethod
@@ -86,12 +99,13 @@ class PlantedScores:
             # every g-th document: neighbours in a file are often alike, and so each group holds its share of them
             dual = _solve(features[group::groups], targets[group::groups], options.penalty)
             total = total + _weights(dual, features[group::groups], options.top)
-        return cls(vectorizer, _largest(sp.csr_array(total / groups), options.top))
+        rarity = label_rarity(targets.sum(axis=0))
+        return cls(vectorizer, _largest(sp.csr_array(total / groups), options.top), rarity)
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """Linear scores (B, L) of documents: about 1 for a label that is present and 0 for one that is not."""
         scores: Floats = (sp.csr_array(self.vectorizer.transform(texts)) @ self._by_term).toarray()
-        return scores
+        return scores + np.float32(self.adjustment) * self.rarity
 
     def save(self, folder: Path, labels: str) -> None:
         """Write terms and weights beside a model.
@@ -106,6 +120,7 @@ class PlantedScores:
         with atomic_write(folder / ARRAYS) as temporary, open(temporary, "wb") as stream:
             np.savez(
                 stream, labels=np.array(labels), weight=np.float64(self.weight),
+                adjustment=np.float64(self.adjustment), rarity=self.rarity,
                 longest=np.int64(self.vectorizer.ngram_range[1]),
                 frequency=self.vectorizer.idf_.astype(np.float32), shape=np.array(self.weights.shape),
                 data=self.weights.data, indices=self.weights.indices, offsets=self.weights.indptr,
@@ -124,7 +139,7 @@ class PlantedScores:
                 found, weight, longest = str(content["labels"]), float(content["weight"]), int(content["longest"])
                 parts = (content["data"], content["indices"], content["offsets"])
                 weights = sp.csr_array(parts, shape=(int(content["shape"][0]), int(content["shape"][1])))
-                frequency = content["frequency"]
+                frequency, rarity, adjustment = content["frequency"], content["rarity"], float(content["adjustment"])
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             what = f"the planted scores cannot be read ({type(error).__name__})"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="train anew") from error
@@ -133,7 +148,24 @@ class PlantedScores:
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
         vectorizer = _vectorizer(PlantedScoresOptions(ngrams=longest), {term: row for row, term in enumerate(terms)})
         vectorizer.idf_ = frequency
-        return cls(vectorizer, weights, weight)
+        return cls(vectorizer, weights, rarity, adjustment, weight)
+
+
+def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
+    """Mean of log n over all occurrences of labels, less a label's own log n; 0 for a label that never occurs.
+
+    Args:
+        counts: n, training documents of each label, (L,).
+
+    Returns:
+        (L,) float32: near 0 for frequent labels, above 0 for rare ones.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    logarithm = np.log(np.maximum(counts, 1))
+    mean = (counts * logarithm).sum() / max(counts.sum(), 1)
+    # Nothing is known of a label without documents: it must not rise above those whose words spoke against them.
+    rarity: Floats = np.where(counts > 0, mean - logarithm, 0).astype(np.float32)
+    return rarity
 
 
 def _vectorizer(options: PlantedScoresOptions, vocabulary: dict[str, int] | None = None) -> TfidfVectorizer:

@@ -11,7 +11,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.options import PlantedScoresOptions
-from plant_plugin.planted_scores import ARRAYS, TERMS, PlantedScores
+from plant_plugin.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
 
 EVERYTHING = PlantedScoresOptions(model="ridge", penalty=0.5, top=10**6)
 
@@ -75,6 +75,23 @@ def test_a_label_without_documents_scores_zero(task) -> None:
     scores = PlantedScores.fit(texts, none, EVERYTHING).scores(unseen)
     assert (scores[:, 5] == 0).all()
     assert (scores[:, :5] != 0).any()
+
+
+def test_rarity_by_hand() -> None:
+    """Counts 4, 1, 0: the mean of log n over the five occurrences is 4/5·log 4."""
+    expected = [-0.2 * np.log(4), 0.8 * np.log(4), 0]
+    np.testing.assert_allclose(label_rarity(np.array([4, 1, 0])), expected, atol=1e-6)
+    np.testing.assert_allclose(label_rarity(np.array([0, 0])), [0, 0])
+
+
+def test_an_adjustment_adds_to_the_scores_of_rare_labels(task) -> None:
+    texts, labels, unseen = task
+    model = PlantedScores.fit(texts, labels, EVERYTHING)
+    before = model.scores(unseen)
+    model.adjustment = 0.5
+    rarity = label_rarity(labels.sum(axis=0))
+    np.testing.assert_allclose(model.scores(unseen) - before, np.tile(0.5 * rarity, (10, 1)), atol=1e-6)
+    assert rarity.argmax() == labels.sum(axis=0).argmin()
 
 
 def test_saved_and_loaded(task, tmp_path: Path) -> None:

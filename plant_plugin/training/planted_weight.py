@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
+# Tried adjustments, in units of the linear score (0 absent, 1 present) for a label e times rarer.
+ADJUSTMENTS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05)
+ROWS = 256  # validation documents scored at once by the linear model alone
 
 ScoreBatches = Callable[[], Iterable[tuple[npt.NDArray[np.float32], Any, npt.NDArray[np.int64]]]]
 
@@ -44,23 +47,25 @@ def fit_planted_scores(prepared: Prepared, config: Config) -> None:
 
 
 def plant_weight(prepared: Prepared, config: Config, run: Run, validation: ScoreBatches) -> None:
-    """Give the scores their weight γ: the configured one, or the best on validation documents.
+    """Give the scores their adjustment τ and their weight γ: the configured ones, or the best on validation documents.
 
-    Best is the highest ``val_metric`` (nDCG@5 where that is the loss); of equals, the lowest weight.
+    τ is chosen first, on the linear scores alone, then γ on the sums. Best is the highest ``val_metric`` (nDCG@5 where
+    that is the loss); of equals, the lowest value.
 
     Args:
         prepared: Its planted scores have no weight yet.
-        config: ``planted_scores.weight`` and ``val_metric`` are read.
+        config: ``planted_scores`` and ``val_metric`` are read.
         run: Says what was chosen.
         validation: Starts a pass over the network's own logits (B, L), truth and document numbers.
     """
     planted = prepared.planted_scores
     if planted is None:
         raise ValueError("no planted scores were fitted")
+    metric = config.val_metric if config.val_metric != "Loss" else f"nDCG@{min(5, prepared.num_labels)}"
+    planted.adjustment = _adjustment(prepared, planted, config, metric)
     if config.planted_scores.weight is not None:
         planted.weight = config.planted_scores.weight
         return
-    metric = config.val_metric if config.val_metric != "Loss" else f"nDCG@{min(5, prepared.num_labels)}"
     evaluators = [prepared.evaluator(config, [metric]) for _ in SHARES]
     unit = 0.0
     for logits, truth, documents in validation():
@@ -71,9 +76,25 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     found = [evaluator.compute()[metric] for evaluator in evaluators]
     best = int(np.argmax(found))
     planted.weight = SHARES[best] * unit
-    run.log(
-        f"planted scores: weight {planted.weight:.3g}; {metric} {found[0]:.4f} without, {found[best]:.4f} with them"
-    )
+    chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}"
+    run.log(f"planted scores: {chosen}; {metric} {found[0]:.4f} without, {found[best]:.4f} with them")
+
+
+def _adjustment(prepared: Prepared, planted: PlantedScores, config: Config, metric: str) -> float:
+    """τ: the configured one, or the best for the linear scores alone; 0 where there are no validation documents."""
+    if config.planted_scores.adjustment is not None:
+        return config.planted_scores.adjustment
+    if "val" not in prepared.labels:
+        return 0.0
+    truth = prepared.labels["val"]
+    evaluators = [prepared.evaluator(config, [metric]) for _ in ADJUSTMENTS]
+    planted.adjustment = 0.0
+    for start in range(0, truth.shape[0], ROWS):
+        rows = range(start, min(start + ROWS, truth.shape[0]))
+        scores = planted.scores(prepared.texts("val", rows))
+        for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
+            evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth[rows.start : rows.stop])
+    return ADJUSTMENTS[int(np.argmax([evaluator.compute()[metric] for evaluator in evaluators]))]
 
 
 def _spread(values: npt.NDArray[np.float32]) -> float:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.planted_scores import ARRAYS
 from plant_plugin.run import run
 from plant_plugin.training import planted_weight
 
@@ -48,45 +49,75 @@ def test_without_validation_documents_the_weight_has_to_be_given(made: Made) -> 
 class Fixed:
     """Stands for fitted scores."""
 
-    def __init__(self, scores: np.ndarray) -> None:
-        self.known, self.weight = scores, 0.0
+    def __init__(self, scores: np.ndarray, rarity: np.ndarray) -> None:
+        self.known, self.rarity, self.weight, self.adjustment = scores, rarity, 0.0, 0.0
 
     def scores(self, rows: list[int]) -> np.ndarray:
-        return self.known[rows]
+        return self.known[rows] + np.float32(self.adjustment) * self.rarity
+
+
+def best(metric: str, truth: sp.csr_array, tried: list[float], made_of: Callable[[float], np.ndarray]) -> float:
+    """The first value whose scores have the highest metric."""
+
+    def quality(value: float) -> float:
+        evaluator = Evaluator(truth.shape[1], metrics=[metric])
+        evaluator.update(made_of(value).astype(np.float32), truth)
+        return evaluator.compute()[metric]
+
+    return max(tried, key=quality)
 
 
 @pytest.mark.parametrize("metric", ["nDCG@5", "Loss"])
-def test_the_weight_is_the_best_of_a_literal_search(metric: str) -> None:
+def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> None:
     random = np.random.default_rng(3)
     truth = sp.csr_array((random.random((200, 30)) < 0.1).astype(np.float32))
     logits = (2.5 * truth.toarray() + random.normal(size=(200, 30))).astype(np.float32)
-    linear = (truth.toarray() + random.normal(size=(200, 30))).astype(np.float32) / 7
+    rarity = random.normal(size=30).astype(np.float32)
+    linear = ((truth.toarray() + random.normal(size=(200, 30))) / 7 - 0.02 * rarity).astype(
+        np.float32
+    )  # unfair to rare
     said: list[str] = []
+    planted = Fixed(linear, rarity)
     prepared = SimpleNamespace(
-        planted_scores=Fixed(linear),
+        planted_scores=planted,
         num_labels=30,
+        labels={"val": truth},
         texts=lambda split, rows: list(rows),
         evaluator=lambda config, metrics: Evaluator(30, metrics=metrics),
     )
-    config = SimpleNamespace(planted_scores=SimpleNamespace(weight=None), val_metric=metric)
+    config = SimpleNamespace(planted_scores=SimpleNamespace(weight=None, adjustment=None), val_metric=metric)
     rows = np.arange(200)
     planted_weight.plant_weight(prepared, config, SimpleNamespace(log=said.append), lambda: [(logits, truth, rows)])
 
-    def quality(weight: float) -> float:
-        evaluator = Evaluator(30, metrics=["nDCG@5"])
-        evaluator.update((logits + np.float32(weight) * linear).astype(np.float32), truth)
-        return evaluator.compute()["nDCG@5"]
-
-    tried = [share * logits.std() / linear.std() for share in planted_weight.SHARES]
-    assert prepared.planted_scores.weight == pytest.approx(max(tried, key=quality), rel=1e-4)
-    assert 0 < prepared.planted_scores.weight < max(tried)
+    adjustment = best("nDCG@5", truth, list(planted_weight.ADJUSTMENTS), lambda value: linear + value * rarity)
+    assert planted.adjustment == adjustment
+    assert 0 < adjustment < max(planted_weight.ADJUSTMENTS)
+    adjusted = linear + np.float32(adjustment) * rarity
+    tried = [share * logits.std() / adjusted.std() for share in planted_weight.SHARES]
+    assert planted.weight == pytest.approx(
+        best("nDCG@5", truth, tried, lambda value: logits + np.float32(value) * adjusted), rel=1e-4
+    )
+    assert 0 < planted.weight < max(tried)
     assert "nDCG@5" in said[0]
+
+
+def test_a_configured_adjustment_is_taken(made: Made) -> None:
+    short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
+    config = made(**short, planted_scores__weight=1.0, planted_scores__adjustment=0.3)
+    run(config)
+    with np.load(Path(config.checkpoint_dir) / ARRAYS) as content:
+        assert float(content["adjustment"]) == 0.3
 
 
 def test_negative_or_empty_values_are_refused(made: Made) -> None:
     with pytest.raises(ConfigError) as caught:
-        made(planted_scores__penalty=0, planted_scores__ngrams=0, planted_scores__weight=-1)
-    for name in ("penalty", "ngrams", "weight"):
+        made(
+            planted_scores__penalty=0,
+            planted_scores__ngrams=0,
+            planted_scores__weight=-1,
+            planted_scores__adjustment=-1,
+        )
+    for name in ("penalty", "ngrams", "weight", "adjustment"):
         assert f"planted_scores.{name}" in str(caught.value)
 
 
