@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from plant_plugin.losses.lambda_rank import attention_ndcg, distribution_mse_loss, lambda_rank_loss
 from plant_plugin.networks.planted_relevance import selected_relevance
 from plant_plugin.options import Stage1Options
+from plant_plugin.report.logs import append_log
 from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
 from plant_plugin.training.module import StageModule, fit, make_trainer, positives_of
 
@@ -65,6 +66,7 @@ class Stage1(StageModule):
         value = float(torch.cat(self._found).nanmean()) if self._found else 0.0
         self.epoch_metrics = {self.monitor: 0.0 if value != value else value}
         self.log_dict(self.epoch_metrics, prog_bar=True)
+        append_log(self.config.log_path, "stage1", self.epoch_metrics)
         self.report_epoch()
 
     def _relevance(self, batch: dict[str, Tensor], labels: Tensor) -> Tensor:

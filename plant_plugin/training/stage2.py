@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from plant_plugin import registry
+from plant_plugin.errors import DataError
 from plant_plugin.losses.focal import hard_negatives, reduce_selected
 from plant_plugin.options import Stage2Options
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
-from plant_plugin.training.module import StageModule, fit, make_trainer, positives_of
+from plant_plugin.training.module import StageModule, device_of, fit, make_trainer, move, positives_of
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
+    from plant_plugin.evaluation.metrics import Evaluator
     from plant_plugin.networks.plantable import Hidden, PlantableNetwork
     from plant_plugin.run import Run
     from plant_plugin.training.prepare import Prepared
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 # where at most this share of the labels is chosen. Measured on one core, one head: 2.1 times as fast at a share of 0.08
 # (L = 2,632), 1.2 at 0.38, 3.0 at 0.03 (L = 30,938).
 WORTH_SELECTING = 0.5
+WATCHED_SEED = 20_240_301  # the same training documents are watched in every run
 
 
 class Stage2(StageModule):
@@ -33,6 +38,7 @@ class Stage2(StageModule):
     stage = "stage2"
     options: Stage2Options
     prepared: Prepared
+    trained_labels: Tensor | None = None  # ids of the labels that have a loss; None: all
 
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
         """Loss over each document's positives and hard negatives, or over all labels."""
@@ -43,21 +49,28 @@ class Stage2(StageModule):
     def _loss(self, hidden: Hidden, positives: Tensor) -> Tensor:
         options, num_labels = self.options, positives.shape[1]
         criterion = registry.get("losses", options.loss).load()
-        count = options.hard_negatives
+        count, trained = options.hard_negatives, self.trained_labels
+        if trained is not None:
+            positives, num_labels = positives[:, trained], len(trained)
         most = num_labels if count is None else int(positives.sum(dim=1).max()) + count
         if count is None or most > WORTH_SELECTING * num_labels:
-            logits, chosen = self.network.logits(hidden), torch.ones_like(positives)
+            logits, chosen = self._of_trained(self.network.logits(hidden)), torch.ones_like(positives)
             target = positives
             if count is not None:
                 labels, chosen_here = hard_negatives(logits.detach(), positives, count)
                 logits, target, chosen = logits.gather(1, labels), positives.gather(1, labels), chosen_here
         else:  # fact 4: all labels are scored without a gradient, the selected ones again with one
             with torch.no_grad():
-                scores = self.network.logits(hidden)
+                scores = self._of_trained(self.network.logits(hidden))
             labels, chosen = hard_negatives(scores, positives, count)
-            logits, target = self.network.selected_logits(hidden, labels), positives.gather(1, labels)
+            target = positives.gather(1, labels)
+            logits = self.network.selected_logits(hidden, labels if trained is None else trained[labels])
         losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)
         return reduce_selected(losses, chosen, num_labels, options.reduction)
+
+    def _of_trained(self, logits: Tensor) -> Tensor:
+        """The logits (B, L) of the labels that have a loss."""
+        return logits if self.trained_labels is None else logits[:, self.trained_labels]
 
     def on_validation_epoch_start(self) -> None:
         """A new evaluator for the epoch."""
@@ -65,20 +78,33 @@ class Stage2(StageModule):
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Score all labels."""
+        self._score(batch, "val", self._evaluator)
+
+    def _score(self, batch: dict[str, Tensor], split: str, evaluator: Evaluator) -> None:
         hidden = self.network.encode(batch)
         logits = self.network.logits(hidden).float()
-        truth = self.prepared.labels["val"][batch["document"].cpu().numpy()]
+        truth = self.prepared.labels[split][batch["document"].cpu().numpy()]
         loss = None
         if "Loss" in self.config.monitor_metrics:
             loss = float(self._loss(hidden, positives_of(batch, logits.shape[1])))
-        self._evaluator.update(logits.cpu().numpy(), truth, loss=loss)
+        evaluator.update(logits.cpu().numpy(), truth, loss=loss)
 
     def on_validation_epoch_end(self) -> None:
         """Log the metrics to Lightning and to ``logs.json``."""
         self.epoch_metrics = self._evaluator.compute()
         self.log_dict(self.epoch_metrics, prog_bar=True)
         append_log(self.config.log_path, "val", self.epoch_metrics)
+        if self.options.watch_training:
+            append_log(self.config.log_path, "train", self._watched())
         self.report_epoch()
+
+    def _watched(self) -> dict[str, float]:
+        """The same metrics on the same training documents after each epoch, without dropout."""
+        size, evaluator = self.config.eval_batch_size, self.prepared.evaluator(self.config, self.config.monitor_metrics)
+        drawn = self.prepared.split("train", size, shuffle=True, seed=WATCHED_SEED)
+        for batch in itertools.islice(drawn, -(-self.options.watch_training // size)):
+            self._score(move(batch, self.device), "train", evaluator)
+        return evaluator.compute()
 
 
 def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
@@ -92,6 +118,22 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     train, val = prepared.batches(config.stage2.batch_size or config.batch_size, config)
     module = Stage2(network, config.stage2, config, train, val)
     module.prepared = prepared
+    if config.stage2.label_share:
+        module.trained_labels = frequent_labels(prepared, config.stage2.label_share).to(device_of(config))
     trainer = make_trainer(module, run, config.val_metric, config.early_stopping_metric)
     fit(module, trainer, run)
     save_stage(run.folder, "stage2", network, prepared)
+
+
+def frequent_labels(prepared: Prepared, share: float) -> Tensor:
+    """Ids of the labels that at least this share of the training documents has.
+
+    Raises:
+        DataError: No label is that frequent.
+    """
+    labels = prepared.labels["train"]
+    found = np.flatnonzero(np.bincount(labels.indices, minlength=labels.shape[1]) >= share * labels.shape[0])
+    if not len(found):
+        raise DataError(f"no label has {share:.1%} of the training documents", where="stage2.label_share",
+                        fix="choose a smaller share")  # fmt: skip
+    return torch.from_numpy(found)
