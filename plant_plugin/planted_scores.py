@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float32]
 
 ARRAYS, TERMS = "planted_scores.npz", "planted_scores_terms.json"
+# A term in a larger share of the documents than this is a dense column: a sparse product takes some 3 ns for each pair
+# of documents that both hold the term, a dense one 0.02 ns for each pair of documents.
+FREQUENT = 0.05
+COLUMNS = 2_048  # dense columns (G, columns) held at once
 ROWS = 1_000  # rows of the kernel matrix made at once: the sparse product holds an index beside each value
-LABELS = 128  # labels whose dense weights (V, labels) are held at once
+LABELS = 128  # labels whose dense weights (labels, V) are held at once
 
 
 class PlantedScores:
@@ -97,10 +101,10 @@ class PlantedScores:
         total = sp.csr_array((labels.shape[1], features.shape[1]), dtype=np.float32)
         for group in range(groups):
             # every g-th document: neighbours in a file are often alike, and so each group holds its share of them
-            dual = _solve(features[group::groups], targets[group::groups], options.penalty)
-            total = total + _weights(dual, features[group::groups], options.top)
+            total = total + _group(features[group::groups], targets[group::groups], options)
+        weights = sp.csr_array(total / groups) if groups == 1 else _prune(sp.csr_array(total / groups), options.top)
         rarity = label_rarity(targets.sum(axis=0))
-        return cls(vectorizer, _largest(sp.csr_array(total / groups), options.top), rarity)
+        return cls(vectorizer, weights, rarity)
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """Linear scores (B, L) of documents: about 1 for a label that is present and 0 for one that is not."""
@@ -181,36 +185,63 @@ def _vectorizer(options: PlantedScoresOptions, vocabulary: dict[str, int] | None
     )
 
 
-def _solve(features: sp.csr_array, targets: sp.csr_array, penalty: float) -> Floats:
-    """(X·Xᵀ + λ·I)⁻¹·Y, (G, L)."""
-    count = features.shape[0]
-    kernel = torch.empty(count, count)
-    transposed = features.T.tocsr()
+def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
+    """The model of one group of documents: the largest weights of W = αᵀ·X with α = (X·Xᵀ + λ·I)⁻¹·Y, CSR (L, V)."""
+    by_column = features.tocsc()
+    frequent = np.diff(by_column.indptr) > FREQUENT * features.shape[0]
+    order = np.concatenate((np.flatnonzero(frequent), np.flatnonzero(~frequent)))  # of the terms: dense ones first
+    dense, rare = by_column[:, order[: frequent.sum()]], sp.csr_array(by_column[:, order[frequent.sum() :]])
+    blocks = [dense[:, start : start + COLUMNS] for start in range(0, dense.shape[1], COLUMNS)]
+    kernel = _kernel(blocks, rare)
+    kernel.diagonal().add_(options.penalty)
+    dual = torch.cholesky_solve(torch.from_numpy(targets.toarray()), torch.linalg.cholesky(kernel))
+    del kernel
+    rare_by_term = sp.csr_array(rare.T)
+    weights = torch.empty(min(LABELS, dual.shape[1]), len(order))  # one for all: fresh memory costs more than products
+    rows = []
+    for start in range(0, dual.shape[1], LABELS):
+        part = dual[:, start : start + LABELS].contiguous()
+        found = weights[: part.shape[1]]
+        for column, block in zip(range(0, dense.shape[1], COLUMNS), blocks, strict=True):
+            found[:, column : column + block.shape[1]] = part.T @ torch.from_numpy(block.toarray())
+        found[:, dense.shape[1] :] = torch.from_numpy(rare_by_term @ part.numpy()).T
+        rows.append(_largest(found, order, options.top))
+    return sp.csr_array(sp.vstack(rows, format="csr"))
+
+
+def _kernel(blocks: Sequence[sp.csc_array], rare: sp.csr_array) -> torch.Tensor:
+    """X·Xᵀ, (G, G), of columns to be made dense and of those that stay sparse."""
+    count = rare.shape[0]
+    kernel = torch.zeros(count, count)
+    for block in blocks:
+        columns = torch.from_numpy(block.toarray())
+        kernel.addmm_(columns, columns.T)
+    transposed = sp.csr_array(rare.T)
     for start in range(0, count, ROWS):
-        kernel[start : start + ROWS] = torch.from_numpy((features[start : start + ROWS] @ transposed).toarray())
-    kernel.diagonal().add_(penalty)
-    solved: Floats = torch.cholesky_solve(torch.from_numpy(targets.toarray()), torch.linalg.cholesky(kernel)).numpy()
-    return solved
+        kernel[start : start + ROWS] += torch.from_numpy((rare[start : start + ROWS] @ transposed).toarray())
+    return kernel
 
 
-def _weights(dual: Floats, features: sp.csr_array, top: int) -> sp.csr_array:
-    """The largest weights of W = αᵀ·X, CSR (L, V), block by block of labels."""
-    transposed = features.T.tocsr()
-    blocks = [
-        _largest(sp.csr_array((transposed @ dual[:, start : start + LABELS]).T), top)
-        for start in range(0, dual.shape[1], LABELS)
-    ]
+def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], top: int) -> sp.csr_array:
+    """The ``top`` entries of each row that are largest by absolute value.
+
+    Args:
+        weights: (rows, V), its columns in ``order``.
+        order: The term of each column.
+        top: How many.
+    """
+    kept = weights.abs().topk(min(top, weights.shape[1]), sorted=False).indices
+    offsets = np.arange(0, kept.numel() + 1, kept.shape[1])
+    parts = (weights.gather(1, kept).numpy().ravel(), order[kept.numpy().ravel()], offsets)
+    chosen = sp.csr_array(parts, shape=(weights.shape[0], weights.shape[1]))
+    chosen.eliminate_zeros()
+    chosen.sort_indices()
+    return chosen
+
+
+def _prune(weights: sp.csr_array, top: int) -> sp.csr_array:
+    """The largest weights of each row of a sparse mean of groups, block by block of labels."""
+    terms = np.arange(weights.shape[1])
+    starts = range(0, weights.shape[0], LABELS)
+    blocks = [_largest(torch.from_numpy(weights[row : row + LABELS].toarray()), terms, top) for row in starts]
     return sp.csr_array(sp.vstack(blocks, format="csr"))
-
-
-def _largest(weights: sp.csr_array, top: int) -> sp.csr_array:
-    """The ``top`` entries of each row that are largest by absolute value."""
-    values, indices, offsets = [], [], [0]
-    for start, end in zip(weights.indptr[:-1], weights.indptr[1:], strict=True):
-        size = np.abs(weights.data[start:end])
-        kept = np.arange(len(size)) if len(size) <= top else np.sort(np.argpartition(-size, top - 1)[:top])
-        values.append(weights.data[start:end][kept])
-        indices.append(weights.indices[start:end][kept])
-        offsets.append(offsets[-1] + len(kept))
-    data = np.concatenate(values).astype(np.float32)
-    return sp.csr_array((data, np.concatenate(indices), np.array(offsets)), shape=weights.shape)
