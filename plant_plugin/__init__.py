@@ -8,9 +8,24 @@ Importing the package imports neither torch nor LibMultiLabel, so that the comma
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plant_plugin.prediction.predictor import Predictor as Predictor
+
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "register"]
+__all__ = ["Predictor", "__version__", "register"]
+
+_LATE = {"Predictor": "plant_plugin.prediction.predictor"}  # fetched when asked for: they import torch
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATE[name]), name)
 
 
 def register() -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from plant_plugin.commands.embeddings import embeddings
 from plant_plugin.commands.evaluate import evaluate
 from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.commands.listing import list_entries
+from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
 from plant_plugin.commands.stats import stats
@@ -34,8 +35,8 @@ class QuietGroup(click.Group):
 @click.group(cls=QuietGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="plant_plugin")
 def plant() -> None:
-    """List what there is, check a configuration, look at relevance, prepare word vectors, evaluate and compare."""
+    """List what there is, check a configuration, look at relevance, prepare data, predict, evaluate and compare."""
 
 
-for command in (list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare):
+for command in (list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict):
     plant.add_command(command)

@@ -31,6 +31,7 @@ ROOMS = (
     "host",
     "networks",
     "training",
+    "prediction",  # trained models on new texts
     "run",
     "commands",
     "cli",

@@ -64,6 +64,7 @@ EVERY_LIGHT_COMMAND = pytest.mark.parametrize(
         ("plant", "stats", "--help"),
         ("plant", "evaluate", "--help"),
         ("plant", "compare", "--help"),
+        ("plant", "predict", "--help"),
         ("plant", "doctor"),
     ],
     ids=" ".join,

@@ -19,13 +19,13 @@ from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.report.logs import append_log, write_log_config
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
-from plant_plugin.training.checkpoints import load_model, load_weights, save_model
+from plant_plugin.training.checkpoints import load_weights, save_model
 from plant_plugin.training.module import device_of, move
 from plant_plugin.training.planted_weight import fit_planted_scores, plant_weight
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
+from plant_plugin.training.scoring import document_scores, load_trained
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
 
@@ -134,7 +134,8 @@ def _model_folder(config: Config) -> Path:
 def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str, float]]:
     """A trained model and the data to test it on, under the model's own labels and vocabulary."""
     folder = _model_folder(config)
-    network, tokens, labels, thresholds, content = load_model(folder)
+    model = load_trained(folder)
+    content = model.content
     if config.model_name != content["model_name"]:
         raise CheckpointError(
             f"it holds {content['model_name']}, the configuration names {config.model_name}",
@@ -147,10 +148,9 @@ def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[st
             where=str(folder),
             fix="use the configuration of the training run",
         )
-    prepared = prepare(config, run, tokens, labels)
-    if content["planted_scores"]:
-        prepared.planted_scores = PlantedScores.load(folder, content["hashes"]["labels"])
-    return network, prepared, thresholds
+    prepared = prepare(config, run, model.tokens, model.labels)
+    prepared.planted_scores = model.planted_scores
+    return model.network, prepared, model.thresholds
 
 
 def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config, split: str) -> Iterator[ScoreBatch]:
@@ -171,10 +171,9 @@ def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config,
     planted = prepared.planted_scores
     with torch.inference_mode():
         for _, batch in progress:
-            logits = network(move(batch, device))["logits"].float().cpu().numpy()
             documents = batch["document"].numpy()
-            if planted is not None and planted.weight:
-                logits += planted.weight * planted.scores(prepared.texts(split, documents))
+            texts = [] if planted is None else prepared.texts(split, documents)
+            logits = document_scores(network, move(batch, device), planted, texts)
             yield logits, prepared.labels[split][documents], documents
 
 

