@@ -13,6 +13,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,6 +112,22 @@ class PlantedScores:
         scores: Floats = (sp.csr_array(self.vectorizer.transform(texts)) @ self._by_term).toarray()
         return scores + np.float32(self.adjustment) * self.rarity
 
+    def terms(self, text: str, label: int) -> tuple[list[tuple[str, float]], float]:
+        """What each term of a text adds to a label's linear score, the largest first, and what no term adds.
+
+        Their sum is the linear score; γ is not in them.
+        """
+        row = sp.csr_array(self.vectorizer.transform([text]))
+        own = sp.csr_array(row * self.weights[[label]])
+        order = np.argsort(-np.abs(own.data), kind="stable")
+        names = self._names
+        terms = [(names[term], float(value)) for term, value in zip(own.indices[order], own.data[order], strict=True)]
+        return terms, float(self.adjustment * self.rarity[label])
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return sorted(self.vectorizer.vocabulary_, key=self.vectorizer.vocabulary_.__getitem__)
+
     def save(self, folder: Path, labels: str) -> None:
         """Write terms and weights beside a model.
 
@@ -118,9 +135,8 @@ class PlantedScores:
             folder: The model's.
             labels: Hash of the label set.
         """
-        terms = sorted(self.vectorizer.vocabulary_, key=self.vectorizer.vocabulary_.__getitem__)
         with atomic_write(folder / TERMS) as temporary:
-            temporary.write_text(json.dumps(terms, ensure_ascii=False), encoding="utf-8")
+            temporary.write_text(json.dumps(self._names, ensure_ascii=False), encoding="utf-8")
         with atomic_write(folder / ARRAYS) as temporary, open(temporary, "wb") as stream:
             np.savez(
                 stream, labels=np.array(labels), weight=np.float64(self.weight),

@@ -42,6 +42,17 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(model.scores(["beta", "alpha", "gamma"]), [[0, 0.8], [0.8, 0], [0, 0]], atol=1e-6)
 
 
+def test_terms_sum_to_the_score(task) -> None:
+    texts, labels, unseen = task
+    model = PlantedScores.fit(texts, labels, EVERYTHING)
+    model.adjustment, model.weight = 0.3, 2.0
+    for label, score in enumerate(model.scores(unseen[:1])[0]):
+        terms, rest = model.terms(unseen[0], label)
+        assert sum(value for _, value in terms) + rest == pytest.approx(score, abs=1e-5)
+        assert all(term in unseen[0] for term, _ in terms)
+        assert [abs(value) for _, value in terms] == sorted((abs(value) for _, value in terms), reverse=True)
+
+
 def test_many_documents_are_the_mean_of_their_groups(task) -> None:
     texts, labels, unseen = task
     whole = PlantedScores.fit(texts, labels, EVERYTHING)

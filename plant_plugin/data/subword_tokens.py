@@ -89,6 +89,26 @@ class SubwordTokens:
                 lengths.append(len(row))
         return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids))
 
+    def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
+        """Where each token that :meth:`encode` makes of a text begins and ends, in characters; (0, 0): special tokens.
+
+        Raises:
+            ConfigError: The tokenizer cannot tell (it is one of the slow ones, written in Python).
+        """
+        try:
+            encoded = self.tokenizer(
+                text,
+                add_special_tokens=self.add_special_tokens,
+                truncation=True,
+                max_length=max_length,
+                return_offsets_mapping=True,
+            )
+        except NotImplementedError as error:
+            what = "the tokenizer cannot tell where its tokens stand in the text"
+            fix = "train with a model that has a fast tokenizer (tokenizer.json)"
+            raise ConfigError(what, where=f"lm_weight: {self.lm_weight}", fix=fix) from error
+        return [(int(start), int(end)) for start, end in encoded["offset_mapping"]]
+
     def save(self, folder: str | Path) -> None:
         """Write the tokenizer's files into ``folder/tokenizer``, then ``vocabulary.json`` with their hash."""
         folder = Path(folder)

@@ -137,6 +137,19 @@ class WordTokens:
             lengths.append(len(found))
         return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids))
 
+    def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
+        """Where each token that :meth:`encode` makes of a text begins and ends, in characters."""
+        found: list[tuple[int, int]] = []
+        end = 0
+        for run in _runs(text):
+            if len(found) == max_length:
+                break
+            start = text.index(run, end)  # runs are as long as they can be: no earlier place holds their characters
+            end = start + len(run)
+            if not run.isnumeric():
+                found.append((start, end))
+        return found
+
     def save(self, folder: str | Path) -> None:
         """Write ``vocabulary.json`` into the folder."""
         write_vocabulary(Path(folder), {"kind": "word", "hash": self.hash(), "words": self.words})

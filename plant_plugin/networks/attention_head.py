@@ -52,6 +52,10 @@ class AttentionHead(nn.Module, ABC):
     def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: torch.dtype | None = None) -> Tensor:
         """Logits (B, M) of chosen labels (B, M); the same numbers as picking them from :meth:`forward`."""
 
+    @abstractmethod
+    def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """What each position adds to the logits of chosen labels (B, M): (B, M, T); and what none adds: (B, M)."""
+
     def planted_parameters(self) -> list[nn.Parameter]:
         """What stage 1 trains of the head: queries, keys, strength of the prior."""
         return self.attention_parameters() + ([] if self.prior_strength is None else [self.prior_strength])
@@ -147,6 +151,17 @@ class LinearReadoutHead(AttentionHead):
             )
             found.append(logits)
         return torch.cat(found) + self._wide(bias)
+
+    def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Attention times what the label reads from the value there, summed over heads; and the label's bias.
+
+        Source: method §2, fact 2: the logit is the sum of these over the positions.
+        """
+        weights = self._weights(hidden, self._wide(self.keys(hidden.states)), labels)  # (B, A, M, T)
+        outputs, bias = self.outputs(labels)
+        values = self._wide(self.values(hidden.states))
+        read = torch.einsum("bmad,btad->bamt", self._wide(outputs), values)
+        return (weights * read).sum(dim=1), self._wide(bias)
 
 
 class LabelwiseHead(LinearReadoutHead):

@@ -49,7 +49,8 @@ class PlantableNetwork(nn.Module, ABC):
     3. ``logits(hidden)``: of all labels, (B, L).
     4. ``planted_parameters()``: what stage 1 trains besides the backbone (queries, keys); the rest waits for stage 2.
 
-    Optional: ``selected_logits`` where a few labels cost less than all; ``has_prior = True`` to get ``hidden.prior``,
+    Optional: ``selected_logits`` where a few labels cost less than all; ``contributions``, so that `plant explain` can
+    tell what each token adds; ``has_prior = True`` to get ``hidden.prior``,
     whose relevance ``selected_relevance(hidden.prior, labels)`` (B, M, T) the network then adds to its scores, times a
     strength, before the softmax — in ``logits``, never in ``scores``: the prior alone ranks the tokens by relevance, so
     that stage 1 would have nothing to teach. Where attention is softmax(queries · keys) write the few lines of an
@@ -90,6 +91,14 @@ class PlantableNetwork(nn.Module, ABC):
         if with_prior and self.has_prior:
             raise ValueError("a network with a prior of its own has to define `attention`")
         return self.scores(hidden, labels).masked_fill(~hidden.mask[:, None, :], float("-inf")).softmax(dim=-1)
+
+    def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor] | None:
+        """What each position adds to the logits of chosen labels (B, M), and what none of them adds.
+
+        Returns:
+            (B, M, T), 0 on padding, and (B, M); their sum is the logit. None: this network cannot tell.
+        """
+        return None
 
     def plant_relevance(self, matrix: sparse.csr_array) -> None:
         """Give the network the relevance (L, V) that its prior and stage 1 read.
@@ -137,6 +146,10 @@ class HeadNetwork(PlantableNetwork):
     def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = False) -> Tensor:
         """Attention (B, M, T) of chosen labels (B, M), the mean over heads."""
         return self.head.attention(hidden, labels, with_prior=with_prior)
+
+    def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """What each position adds to the logits of chosen labels, (B, M, T), and what none of them adds, (B, M)."""
+        return self.head.contributions(hidden, labels)
 
     def planted_parameters(self) -> list[nn.Parameter]:
         """What stage 1 trains of the head."""

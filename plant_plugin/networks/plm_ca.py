@@ -78,6 +78,20 @@ class CrossAttentionHead(AttentionHead):
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.value(hidden.states))
         return self._read(hidden, keys, values, labels, product_dtype)
 
+    def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """As the layer norm divides by one number for each document and label, that number taken as it is.
+
+        The norm's centring is linear, so that the logit is Σ_t softmax_t · (w ⊙ g) · (v_t - mean(v_t)) / σ, plus what
+        the norm's shift and the bias give.
+        """
+        values = self._wide(self.value(hidden.states))
+        weights = self._weights(hidden, self._wide(self.keys(hidden.states)), labels)[:, 0]  # (B, M, T)
+        spread = ((weights @ values).var(dim=-1, unbiased=False) + self.norm.eps).sqrt()  # (B, M)
+        readout = self.output.weight[0]
+        read = (values - values.mean(dim=-1, keepdim=True)) @ (readout * self.norm.weight)  # (B, T)
+        rest = self.norm.bias @ readout + self.output.bias
+        return weights * read[:, None] / spread[..., None], rest.expand(labels.shape)
+
     def _read(
         self, hidden: Hidden, keys: Tensor, values: Tensor, labels: Tensor, product_dtype: torch.dtype | None
     ) -> Tensor:

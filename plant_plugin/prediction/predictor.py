@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from scipy import sparse
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
+from plant_plugin.prediction.explanation import Explanation, explain
+from plant_plugin.relevance import Relevance
 from plant_plugin.training.module import move
 from plant_plugin.training.scoring import TrainedModel, document_scores, load_trained
 
@@ -26,6 +29,7 @@ Floats = npt.NDArray[np.float32]
 Names = Callable[[str], str | None]
 
 CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
+RELEVANCE = "relevance.npz"
 TUNED, HALF = "micro", "0.5"  # thresholds taken where none is asked for, the first that the model has
 
 
@@ -152,6 +156,58 @@ class Predictor:
         limit, most = self.limit(threshold, top), self._most(top)
         return self._predictions(iter(texts), limit, most)
 
+    def explain(
+        self,
+        text: str,
+        labels: Sequence[str] | None = None,
+        *,
+        threshold: float | str | None = None,
+        top: int | None = None,
+    ) -> Explanation:
+        """What each word of a text adds to the logits of labels.
+
+        >>> predictor = Predictor.load(folder)
+        >>> explanation = predictor.explain("filler1 sign3x filler2", ["L3"])
+        >>> [evidence] = explanation.labels
+        >>> strongest = explanation.words[evidence.contribution.argmax()]
+        >>> explanation.text[slice(*strongest)]
+        'sign3x'
+
+        Args:
+            text: One document.
+            labels: Which to explain; None: those above the threshold, or the five best where none is.
+            threshold: As in :meth:`predict`, without ``top``.
+            top: Explain the best so many instead.
+
+        Raises:
+            ConfigError: A label or threshold that the model does not have, a network that does not show its attention,
+                or a tokenizer that does not tell places.
+        """
+        return explain(self, text, labels, threshold=threshold, top=top)
+
+    @cached_property
+    def column_of(self) -> dict[str, int]:
+        """Label -> column."""
+        return {label: column for column, label in enumerate(self.labels)}
+
+    @cached_property
+    def relevance(self) -> sparse.csr_array | None:
+        """Relevance (L, V) of token types for labels, where the run computed one.
+
+        Raises:
+            CheckpointError: The file is torn, or made for other labels or another vocabulary.
+        """
+        path = self.folder / RELEVANCE
+        if not path.is_file():
+            return None
+        hashes = {"labels": self.model.content["hashes"]["labels"], "vocabulary": self.model.tokens.hash()}
+        return Relevance.load(path, hashes).matrix
+
+    def unlabelled(self, documents: int) -> sparse.csr_array:
+        """Labels (documents, L) of documents that have none, for batches."""
+        nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(documents + 1, np.int64))
+        return sparse.csr_array(nothing, shape=(documents, len(self.labels)))
+
     def logits(self, texts: Iterable[str]) -> Floats:
         """Logits (N, L) of all labels, planted scores included."""
         found = [np.empty((0, len(self.labels)), dtype=np.float32)]
@@ -197,10 +253,8 @@ class Predictor:
     def _scored(self, texts: list[str]) -> Iterator[tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         """Logits (B, L), places in ``texts`` (B,) and tokens read (B,), batch by batch, longest documents first."""
         arrays = self.model.tokens.encode(texts, self.max_tokens)
-        nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(len(texts) + 1, np.int64))
-        unlabelled = sparse.csr_array(nothing, shape=(len(texts), len(self.labels)))
         pad_id = self.model.tokens.pad_id
-        for batch in Batches(arrays, unlabelled, self.batch_size, pad_id, shuffle=False, seed=0):
+        for batch in Batches(arrays, self.unlabelled(len(texts)), self.batch_size, pad_id, shuffle=False, seed=0):
             documents = batch["document"].numpy()
             own = [texts[document] for document in documents]
             with torch.inference_mode():

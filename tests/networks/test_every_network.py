@@ -104,6 +104,15 @@ class TestEveryNetwork:
         hidden = network.encode(batch())
         torch.testing.assert_close(network.selected_logits(hidden, labels), network.logits(hidden).gather(1, labels))
 
+    def test_contributions_sum_to_the_logits(self, build: Build, name: str, planted_prior: str) -> None:
+        network = build(name, planted_prior)
+        labels = torch.tensor([[0, 4, 2], [1, 1, 3], [3, 2, 0]])
+        hidden = network.encode(batch())
+        contributions, rest = network.contributions(hidden, labels)
+        assert contributions.shape == (3, 3, 7)
+        assert not contributions[1, :, 2:].any()  # padding
+        torch.testing.assert_close(contributions.sum(dim=-1) + rest, network.logits(hidden).gather(1, labels))
+
     def test_every_parameter_learns(self, build: Build, name: str, planted_prior: str) -> None:
         network = build(name, planted_prior).train()
         network(batch())["logits"].square().sum().backward()

@@ -43,9 +43,9 @@ def texts_of(task: Path, split: str = "test") -> list[str]:
     return [line.split("\t")[1].strip() for line in (task / f"{split}.txt").read_text().splitlines()]
 
 
-def test_the_example_in_the_docstring(trained: Path) -> None:
+def test_the_examples_in_the_docstrings(trained: Path) -> None:
     outcome = doctest.testmod(predictor_module, extraglobs={"folder": trained})
-    assert outcome.attempted == 4
+    assert outcome.attempted == 9
     assert outcome.failed == 0
 
 
