@@ -126,12 +126,13 @@ def xmc(source: Path, out: Path, **options: Any) -> None:
 @click.option("--labels", default=300, show_default=True, type=click.IntRange(min=1), help="Codes that can be drawn.")
 @click.option("--seed", default=20240607, show_default=True, type=int, help="Another seed, other notes.")
 @click.option("--out", required=True, type=FOLDER, help="The folder to write.")
-def demo(out: Path, **options: int) -> None:
+@click.option("--dry-run", is_flag=True, help="Draw every document, write nothing, tell the counts.")
+def demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool) -> None:
     """Made-up discharge summaries, like those of demo:train, as many as asked for."""
     from plant_plugin.prepare.demo import prepare_demo
 
-    tell(prepare_demo(out, **options), out)
-    click.echo(f"written: {out}")
+    tell(prepare_demo(out, documents, labels, seed, dry_run), out)
+    click.echo(("would be written: " if dry_run else "written: ") + str(out))
 
 
 def tell(made: Mapping[str, Any], out: Path, dry_run: bool = False) -> None:

@@ -53,7 +53,8 @@ def as_caml_reads(code: str) -> str:
 
     That program reads procedures first as whole numbers, then as fractions: ``03.31`` loses its zero and becomes
     ``33.1``, which is another procedure; ``99.10`` becomes ``99.1``. Diagnoses are read as text, because letters stand
-    among them.
+    among them. One thing is not repeated: the second reading goes in pieces of the table, and procedures that share a
+    piece with the last diagnoses keep their final zero (``99.10``); which these are depends on the version of pandas.
 
     Source: jamesmullenbach/caml-mimic, notebooks/dataproc_mimic_III.ipynb, which reads these columns without a type.
     """

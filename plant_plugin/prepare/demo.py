@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
@@ -21,8 +21,10 @@ def sized(documents: int, labels: int, seed: int) -> DemoOptions:
     return DemoOptions(seed=seed, train=documents - valid - test, valid=valid, test=test, labels=labels)
 
 
-def prepare_demo(out: Path, documents: int, labels: int, seed: int) -> dict[str, Any]:
+def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool = False) -> dict[str, Any]:
     """Write ``train.txt``, ``valid.txt``, ``test.txt`` and ``provenance.json``, a document at a time.
+
+    A ``dry_run`` draws the same documents, so that it can tell how many labels they have, and writes nothing.
 
     Raises:
         ConfigError: More labels than there are codes.
@@ -31,19 +33,25 @@ def prepare_demo(out: Path, documents: int, labels: int, seed: int) -> dict[str,
     from plant_plugin.data.demo_notes import write_notes  # reads the whole of ICD-10-CM, seconds
 
     options = sized(documents, labels, seed)
-    notes, given = write_notes(options), Counter[str]()
+    notes, given = write_notes(options), set[str]()
+    counts = {split: getattr(options, split) for split in SPLITS}
+    if dry_run:
+        for split in SPLITS:
+            deque(_noted(notes[split], given), maxlen=0)
+        return {"counts": {**counts, "labels": len(given)}, "sets": {}}
     with staged(out) as stage:
         for split in SPLITS:
             with open(stage / f"{split}.txt", "w", encoding="utf-8", newline="\n") as stream:
-                stream.writelines(_counted(notes[split], given))
-        counts = {**{split: getattr(options, split) for split in SPLITS}, "labels": len(given)}
+                stream.writelines(_noted(notes[split], given))
+        counts["labels"] = len(given)
         versions = {"generator": GENERATOR_VERSION, "simple-icd-10-cm": version("simple-icd-10-cm")}
         content = {"command": "prepare demo", "options": {**asdict(options), **versions}, "sources": []}
         write_provenance(stage, {**content, "counts": counts})
     return {"counts": counts, "sets": {}}
 
 
-def _counted(lines: Iterator[str], given: Counter[str]) -> Iterator[str]:
+def _noted(lines: Iterator[str], given: set[str]) -> Iterator[str]:
+    """The lines as they are; their labels go into ``given``."""
     for line in lines:
         given.update(line.partition("\t")[0].split())
         yield line

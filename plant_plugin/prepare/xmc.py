@@ -130,7 +130,8 @@ def compare_with_xclib(path: Path, with_features: bool) -> bool:
     """Read the labels of a sparse file with pyxclib too and compare.
 
     Returns:
-        Whether a comparison was made: pyxclib has to be installed, the file plain and of less than a gigabyte.
+        Whether a comparison was made: pyxclib has to be installed, and the file plain, of less than a gigabyte and
+        one that it can read.
 
     Raises:
         DataError: The two readers disagree.
@@ -143,15 +144,19 @@ def compare_with_xclib(path: Path, with_features: bool) -> bool:
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns where the last labels of the header are not used
-        if with_features:
-            features, theirs, documents, _, _ = data_utils.read_data(str(path))
-            if features.shape[0] != documents:  # it leaves out lines without anything
-                return False
-        else:
-            theirs = data_utils.read_sparse_file(str(path))
-    ours = (row.labels for row in read_xmc(path)) if with_features else read_pairs(path)
-    for number, labels in enumerate(ours):
+        try:
+            if with_features:
+                theirs = data_utils.read_data(str(path))[1]
+            else:
+                theirs = data_utils.read_sparse_file(str(path), safe_read=False)  # which takes labels in any order
+        except ValueError:  # it asks for a label somewhere, and for features in order
+            return False
+    if with_features:  # it leaves out lines without anything
+        ours = ((row.line, row.labels) for row in read_xmc(path) if row.labels or row.features)
+    else:
+        ours = ((line, labels) for line, labels in enumerate(read_pairs(path), 2))
+    for number, (line, labels) in enumerate(ours):
         if sorted(set(labels)) != sorted(theirs.indices[theirs.indptr[number] : theirs.indptr[number + 1]].tolist()):
             fix = "the line is probably not of the format; please report it without its content if it is"
-            raise DataError("pyxclib reads other labels than we do", where=f"{path}, line {number + 2}", fix=fix)
+            raise DataError("pyxclib reads other labels than we do", where=f"{path}, line {line}", fix=fix)
     return True

@@ -17,7 +17,10 @@ def test_the_built_in_size_is_the_built_in_data() -> None:
 
 
 def test_the_same_notes_as_the_built_in_ones(tmp_path: Path) -> None:
+    told = prepare_demo(tmp_path / "out", 56, 40, 7, dry_run=True)
+    assert not (tmp_path / "out").exists()
     made = prepare_demo(tmp_path / "out", 56, 40, 7)
+    assert told == made
     assert made["counts"] == {"train": 40, "valid": 6, "test": 10, "labels": made["counts"]["labels"]}
     assert 20 < made["counts"]["labels"] <= 40
     for split in SPLITS:

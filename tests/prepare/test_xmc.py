@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import random
 import sys
 from pathlib import Path
 
@@ -58,6 +59,37 @@ def test_pyxclib_agrees(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(xmc, "read_pairs", lambda path: iter([[2]]))
     with pytest.raises(DataError, match=r"line 2: pyxclib reads other labels"):
         prepare_xmc(source, tmp_path / "out")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xclib") is None, reason="needs pyxclib")
+@pytest.mark.parametrize("seed", range(20))
+def test_pyxclib_agrees_on_random_files(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With lines that hold labels alone, features alone or nothing: pyxclib leaves the last kind out of one shape."""
+    draw = random.Random(seed)
+    rows = [
+        (draw.sample(range(5), draw.randint(0, 3)), sorted(draw.sample(range(4), draw.randint(0, 2))))
+        for _ in range(draw.randint(1, 9))
+    ]
+    rows[draw.randrange(len(rows))] = ([4], [0])
+    sparse = [",".join(map(str, labels)) + " " + " ".join(f"{f}:0.5" for f in features) for labels, features in rows]
+    text_lines(tmp_path / "sparse.txt", [f"{len(rows)} 4 5", *sparse])
+    text_lines(tmp_path / "pairs.txt", [f"{len(rows)} 5", *(" ".join(f"{n}:1" for n in labels) for labels, _ in rows)])
+    assert xmc.compare_with_xclib(tmp_path / "sparse.txt", True)
+    assert xmc.compare_with_xclib(tmp_path / "pairs.txt", False)
+    line = next(number for number, (labels, _) in enumerate(rows, 2) if labels)
+    wrong = ",".join(map(str, sorted({0, 1, 2, 3, 4} - set(rows[line - 2][0])))) + " 0:1"
+    right = list(xmc.read_xmc(tmp_path / "sparse.txt"))
+    text_lines(tmp_path / "sparse.txt", [f"{len(rows)} 4 5", *sparse[: line - 2], wrong, *sparse[line - 1 :]])
+    monkeypatch.setattr(xmc, "read_xmc", lambda path: iter(right))
+    with pytest.raises(DataError, match=rf"line {line}: pyxclib reads other"):
+        xmc.compare_with_xclib(tmp_path / "sparse.txt", True)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xclib") is None, reason="needs pyxclib")
+@pytest.mark.parametrize("lines", [(" 0:1", " 1:1"), ("1 3:1 0:1", "1 0:1")], ids=["no label", "unsorted features"])
+def test_what_pyxclib_cannot_read_is_not_compared(lines: tuple[str, str], tmp_path: Path) -> None:
+    text_lines(tmp_path / "sparse.txt", ["2 4 5", *lines])
+    assert not xmc.compare_with_xclib(tmp_path / "sparse.txt", True)
 
 
 def iter_wrong():
