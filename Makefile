@@ -5,11 +5,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
+SITE ?= site
 # Empty on Python 3.10, which the pinned versions have left behind: make test CONSTRAINTS=
 CONSTRAINTS ?= constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format integration packaging speed clean
+.PHONY: help demo test check format docs integration packaging speed clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +37,9 @@ check: $(STAMP) ## lint, format, types, and whether tables and results agree
 format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(STAMP) ## the documentation as a site, in site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir $(SITE)
 
 integration: $(STAMP) ## whole configurations, baselines beside LibMultiLabel's own code (long)
 	$(BIN)/python -m pytest -m integration

@@ -75,7 +75,7 @@ def mimic_options(min_count: int) -> Callable[[Callable[..., None]], Callable[..
 
 @prepare.command()
 @click.option("--raw", required=True, type=FOLDER, help="NOTEEVENTS, DIAGNOSES_ICD, PROCEDURES_ICD (.csv or .csv.gz).")
-@click.option("--caml-compatible", is_flag=True, help="Repeat what CAML's program does where it differs (see README).")
+@click.option("--caml-compatible", is_flag=True, help="Repeat CAML's program where it differs (docs/mimic.md).")
 @mimic_options(min_count=1)
 def mimic3(raw: Path, **options: Any) -> None:
     """MIMIC-III v1.4: discharge summaries and their ICD-9 codes."""

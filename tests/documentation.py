@@ -1,0 +1,155 @@
+"""What stands in README and docs between fences, and how it is tried: commands, Python, configurations.
+
+A block of ``sh`` is run, a block of ``sh title="long"`` is checked only: commands and flags have to exist, and so have
+the files of this repository that it names. A block whose title is a file's name is that file to the blocks behind it.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from plant_plugin.cli import libmultilabel, plant
+from plant_plugin.commands.flags import overrides_from
+from plant_plugin.config import load_config
+from plant_plugin.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+LANGUAGES = ("sh", "python", "yaml", "text")
+LONG = "long"
+SNIPPET = re.compile(r'--8<-- "(?P<path>[^"]+)"')
+FENCE = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")
+PROGRAMS = {"libmultilabel": libmultilabel, "plant": plant}
+# What makes a run of minutes one of a second.
+SMALL = "--cpu --max_seq_length 40 --stage1.epochs 1 --stage2.epochs 1 --stage1.labels 8 --relevance.top 200".split()
+
+
+@dataclass(frozen=True)
+class Block:
+    """What stands between two fences."""
+
+    page: str
+    line: int
+    language: str
+    title: str | None
+    text: str
+
+    @property
+    def commands(self) -> list[list[str]]:
+        return [shlex.split(line, comments=True) for line in self.text.splitlines() if line.strip()]
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    opened: tuple[int, re.Match[str]] | None = None
+    inside: list[str] = []
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if opened is not None and line == "```":
+            start, fence = opened
+            yield Block(page.name, start, fence["language"], fence["title"], "\n".join(inside) + "\n")
+            opened = None
+        elif opened is not None:
+            inside.append(line)
+        elif line.startswith("```"):
+            found = FENCE.match(line)
+            assert found is not None, f"{page.name}:{number}: a fence with neither a language nor a title"
+            opened, inside = (number, found), []
+    assert opened is None, f"{page.name} ends inside a block"
+
+
+def parse(command: click.Command, arguments: list[str], name: str) -> None:
+    """Let click read the arguments of a command, without running it."""
+    while isinstance(command, click.Group) and arguments and arguments[0] in command.commands:
+        name, *arguments = arguments
+        command = command.commands[name]
+    assert not isinstance(command, click.Group) or not arguments, f"no such command: {arguments[0]}"
+    command.make_context(name, arguments)
+
+
+def check(command: list[str]) -> None:
+    """Everything that can be known of a command without running it."""
+    while re.fullmatch(r"[A-Z_]+=\S*", command[0]):
+        command = command[1:]
+    program, arguments = command[0], command[1:]
+    if program == "libmultilabel":
+        check_configuration(libmultilabel.make_context(program, arguments).params)
+    elif program in PROGRAMS:
+        parse(PROGRAMS[program], arguments, program)
+    elif program == "make":
+        targets = re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        assert arguments[0] in targets, f"no such target: {arguments[0]}"
+    elif program in ("python", "python3"):
+        assert arguments[:2] == ["-m", "venv"] or (ROOT / arguments[0]).is_file(), f"no such script: {arguments[0]}"
+    elif program == "pip":
+        check_installation(arguments)
+    else:
+        assert command == [".", ".venv/bin/activate"], f"nobody checks {program}"
+
+
+def check_configuration(flags: dict[str, Any]) -> None:
+    """A configuration and flags in which nothing is wrong but that the data are not here."""
+    config = flags.pop("config")
+    try:
+        load_config(config, overrides_from(flags))
+    except ConfigError as error:
+        if any(problem.what != "no such file" for problem in error.problems):
+            raise
+
+
+def check_installation(arguments: list[str]) -> None:
+    """``pip install`` of this package: its extras and its file of constraints exist."""
+    declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[project.optional-dependencies]")[2]
+    assert arguments[0] == "install"
+    for word in arguments[1:]:
+        extras = re.fullmatch(r"(?:\.|plant-plugin)\[(\w+(?:,\w+)*)\]", word)
+        if extras:
+            assert all(re.search(rf"^{extra} = \[", declared, re.MULTILINE) for extra in extras[1].split(",")), word
+        else:
+            assert word in ("-c", "-e", ".") or (ROOT / word).is_file(), word
+
+
+def run(command: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a command of ours in this process, on the small scale; what it prints."""
+    while found := re.fullmatch(r"([A-Z_]+)=(\S*)", command[0]):
+        assert found[1] == "PYTHONPATH"
+        monkeypatch.syspath_prepend(str(Path(found[2]).resolve()))
+        command = command[1:]
+    program = PROGRAMS[command[0]]
+    arguments = [path for word in command[1:] for path in sorted(glob.glob(word)) or [word]]
+    if command[0] == "libmultilabel":
+        arguments += ["--silent", *([] if command[2].startswith("linear_") else SMALL)]
+    done = CliRunner().invoke(program, arguments)
+    assert done.exit_code == 0, (command, done.output, done.exception)
+    return done.output
+
+
+def follow(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do what a page says, from its first block to its last, in the folder where we stand."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        snippet = SNIPPET.search(block.text)
+        if block.language == "sh" and block.title == LONG:
+            continue
+        if block.language == "sh":
+            for command in block.commands:
+                run(command, monkeypatch)
+        elif snippet:
+            assert (ROOT / snippet["path"]).is_file(), f"{block}: no file {snippet['path']}"
+        elif block.title and re.fullmatch(r"\w+\.\w+", block.title):
+            Path(block.title).write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            exec(compile(block.text, str(block), "exec"), names)

@@ -1,0 +1,159 @@
+"""Every command, piece of Python and configuration of README and docs works; the site builds without a warning."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import documentation
+import pytest
+from documentation import DOCS, LANGUAGES, LONG, PAGES, ROOT, Block, blocks, check, follow
+
+from plant_plugin.config_schema import BLOCKS, SCHEMA
+from plant_plugin.data import demo
+from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.names import FAMILIES, parse_metric
+
+pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation lies in a checkout only")
+EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)")
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to follow a page in, with a cache of its own and few built-in notes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    few = functools.partial(demo.DemoOptions, train=60, valid=20, test=20, labels=20)
+    monkeypatch.setattr(demo, "DemoOptions", few)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+def their_scores(folder: Path) -> None:
+    """Another program's predictions for the ten test documents of the page."""
+    draw = random.Random(1)
+    lines = [
+        " ".join(f"{label}:{draw.random():.3f}" for label in ("I10", "E11.9", "J18.9", "F32.A", "E03.9"))
+        for _ in range(10)
+    ]
+    (folder / "their_scores.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def raw_mimic(folder: Path) -> None:
+    """Made-up tables where a user has the real ones."""
+    sys.path.insert(0, str(ROOT / "tests" / "prepare"))
+    from made_up_mimic import write_lists, write_mimic3
+    from test_mimic4 import write_mimic4
+
+    write_mimic3(folder / "mimic-iii", zipped=True)
+    lists = write_lists(folder / "caml-mimic" / "mimicdata" / "mimic3")
+    write_lists(lists, kind="50")
+    hosp, note = write_mimic4(folder / "made")
+    (folder / "mimic-iv").mkdir()
+    (folder / "mimic-iv-note").mkdir()
+    hosp.rename(folder / "mimic-iv" / "hosp")
+    note.rename(folder / "mimic-iv-note" / "note")
+
+
+def language_model(folder: Path) -> None:
+    """A BERT of one layer over the letters of the alphabet."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    letters = [f"{start}{letter}" for start in ("", "##") for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]
+    words = {word: number for number, word in enumerate(["[PAD]", "[UNK]", *letters])}
+    tokenizer = Tokenizer(models.WordPiece(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]").save_pretrained(
+        folder / "models" / "tiny"
+    )
+    small = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    BertModel(BertConfig(vocab_size=len(words), max_position_embeddings=128, **small)).save_pretrained(
+        folder / "models" / "tiny"
+    )
+
+
+BROUGHT = {"your_data": their_scores, "mimic": raw_mimic, "your_backbone": language_model}
+
+
+@EVERY_PAGE
+def test_follow_the_page(page: Path, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page.stem in BROUGHT:
+        BROUGHT[page.stem](world)
+    follow(page, monkeypatch)
+
+
+@EVERY_PAGE
+def test_long_commands_exist(page: Path) -> None:
+    for block in blocks(page):
+        assert block.language in LANGUAGES, f"{block}: say what it is, one of {LANGUAGES}"
+        if block.language == "sh" and block.title == LONG:
+            for command in block.commands:
+                check(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "libmultilabel --config plant_demo.yml --stage2.los bce",
+        "libmultilabel --config no_such.yml",
+        "plant prepare mimic5 --raw a --out b",
+        "plant prepare mimic3 --raw a --out b --no-such-flag",
+        "plant nothing",
+        "make coffee",
+        "python no/such/script.py",
+        "pip install 'plant-plugin[no_such_extra]'",
+        "rm -rf /",
+    ],
+)
+def test_a_wrong_command_is_seen(command: str) -> None:
+    (words,) = Block("page", 1, "sh", LONG, command).commands
+    with pytest.raises((AssertionError, documentation.click.ClickException)):
+        check(words)
+
+
+def test_a_command_that_fails_is_seen(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = world / "page.md"
+    page.write_text("```sh\nplant validate no_such.yml\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"no_such\.yml"):
+        follow(page, monkeypatch)
+
+
+@EVERY_PAGE
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_metrics_page_names_every_metric() -> None:
+    rows = re.findall(r"^\| (`[^|]+`) \|", (DOCS / "metrics.md").read_text(encoding="utf-8"), re.MULTILINE)
+    named = {parse_metric(name).family for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    assert named == set(FAMILIES) - {"Loss"}
+    with pytest.raises(ConfigError):
+        parse_metric("P@five")
+
+
+def test_configuration_page_names_every_block() -> None:
+    text = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    assert {name for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)} == {*BLOCKS, "network_config"}
+    assert "training_file" in {option.name for option in SCHEMA}
+
+
+@pytest.mark.skipif(find_spec("mkdocs") is None, reason="needs mkdocs: pip install 'plant-plugin[docs]'")
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    pages = {path.stem for path in (tmp_path / "site").glob("*.html")}
+    assert {page.stem for page in DOCS.glob("*.md")} <= pages
+    fetched = re.compile(r"<(?:script|link rel=\"(?:stylesheet|preload|preconnect))[^>]+(?:src|href)=\"https?:")
+    outside = [page.name for page in (tmp_path / "site").rglob("*.html") if fetched.search(page.read_text("utf-8"))]
+    assert outside == []  # nothing comes from other servers
