@@ -11,6 +11,7 @@ from plant_plugin.commands.compare import compare
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.embeddings import embeddings
 from plant_plugin.commands.evaluate import evaluate
+from plant_plugin.commands.export import export
 from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.commands.listing import list_entries
 from plant_plugin.commands.predict import predict
@@ -38,5 +39,6 @@ def plant() -> None:
     """List what there is, check a configuration, look at relevance, prepare data, predict, evaluate and compare."""
 
 
-for command in (list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict):
+SHOWN = (list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, export)
+for command in SHOWN:
     plant.add_command(command)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plant_plugin import registry
+from plant_plugin.config_language_model import check_language_model
 from plant_plugin.config_problems import Problems
 from plant_plugin.config_ranges import check_blocks, check_numbers
 from plant_plugin.config_schema import BLOCKS, OPTIONS
@@ -206,6 +207,8 @@ def _check_network_config(values: dict[str, Any], network: Entry, problems: Prob
     if network.name == "PLANT" and ("lm_weight" in given) == ("encoder" in given):
         fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model"
         problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
+    if network.ours:
+        check_language_model(given, problems)
 
 
 def _check_argument(key: str, given: dict[str, Any], name: str, default: Any, problems: Problems) -> None:

@@ -79,3 +79,12 @@ class PlantedScoresOptions:
     group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB
     adjustment: float | None = None  # τ, for rare labels; null: the best val_metric of the linear scores on validation
     weight: float | None = None  # γ; null: the best val_metric on validation documents
+
+
+@dataclass(frozen=True)
+class LoraOptions:
+    """``network_config: {lora: …}``: adapters on all projections of attention; the paper's values."""
+
+    r: int = 16  # rank
+    alpha: int = 32  # the adapters' output is multiplied with alpha / r
+    dropout: float = 0.05

@@ -1,4 +1,4 @@
-"""What a configuration can name: networks, strategies, losses, readers, metrics, linear techniques.
+"""What a configuration can name: networks, backbones, strategies, losses, readers, metrics, linear techniques.
 
 The list is ``registry.yaml``, beside this module in a wheel and one folder up in a checkout. Targets are imported when
 an entry is used; their signatures are read from source, so that a check or a listing never imports torch.
@@ -19,7 +19,7 @@ import yaml
 
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
-KINDS = ("networks", "strategies", "losses", "readers", "metrics", "linear")
+KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
 
 
 class _Required:
@@ -61,6 +61,8 @@ class Entry:
         needs: Extra of this package that has to be installed.
         stage: Of a loss: 1 or 2.
         required: Arguments without which the target fails although they have a default.
+        weights: Of a backbone: the name of its weights on the hub.
+        shape: Of a backbone: what transformers' configuration of it says, as far as its size goes.
     """
 
     kind: str
@@ -71,6 +73,8 @@ class Entry:
     needs: str | None = None
     stage: int | None = None
     required: tuple[str, ...] = ()
+    weights: str | None = None
+    shape: dict[str, Any] | None = None
 
     @property
     def ours(self) -> bool:
@@ -125,6 +129,12 @@ def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
         label = {"networks": "network", "strategies": "strategy", "losses": "loss", "linear": "linear technique"}
         raise _unknown(label.get(kind, kind[:-1]), name, tuple(known))
     return known[name]
+
+
+def language_model(lm_weight: str) -> str:
+    """The name on the hub of a preset; any other name, and the name of a folder that is there, as it is."""
+    preset = None if Path(lm_weight).is_dir() else entries("backbones").get(lm_weight)
+    return lm_weight if preset is None else str(preset.weights)
 
 
 def suggestion(name: str, known: tuple[str, ...] | list[str]) -> str:

@@ -10,6 +10,8 @@ from plant_plugin.config import load_config
 from plant_plugin.config_checks import GLOVE
 from plant_plugin.config_schema import OPTIONS
 
+LM = {"lm_weight": "mistral-7b"}
+
 
 @pytest.mark.parametrize(
     ("key", "values"),
@@ -99,6 +101,20 @@ def test_term_frequency_is_normalised_by_its_maximum() -> None:
         ({"model_name": "no_such_package:Net"}, "model_name", "PYTHONPATH"),
         ({"model_name": "LAAT", "network_config": {"encoder": "cnn"}}, "network_config.encoder", "LAAT has no such"),
         ({"model_name": "PLMICD", "network_config": {}}, "network_config.lm_weight", "PLMICD needs this argument"),
+        ({"network_config": {**LM, "quantization": "nf5"}}, "network_config.quantization", "mean nf4"),
+        ({"network_config": {**LM, "lm_attention": "fast"}}, "network_config.lm_attention", "no choice 'fast'"),
+        ({"network_config": {**LM, "lm_window": 0}}, "network_config.lm_window", "at least 1"),
+        ({"network_config": {**LM, "lm_overlap": "few"}}, "network_config.lm_overlap", "has to be"),
+        ({"network_config": {**LM, "lora": 16}}, "network_config.lora", "has to be a mapping"),
+        ({"network_config": {**LM, "lora": {"rank": 8}}}, "network_config.lora.rank", "there is no such key"),
+        ({"network_config": {**LM, "lora": {"r": 0}}}, "network_config.lora.r", "at least 1"),
+        ({"network_config": {**LM, "lora": {"dropout": 1.5}}}, "network_config.lora.dropout", "below 1"),
+        (
+            {"network_config": {**LM, "quantization": "nf4", "lm_from_scratch": True}},
+            "network_config.lm_from_scratch",
+            "drawn weights are not quantised",
+        ),
+        ({"network_config": {"encoder": "cnn", "lora": {}}}, "network_config.lora", "is for language models"),
     ],
 )
 def test_what_cannot_run_with_plant(changes: dict[str, Any], key: str, message: str) -> None:

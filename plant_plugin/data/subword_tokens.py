@@ -12,6 +12,7 @@ from typing import Any
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.data.word_tokens import write_vocabulary
 from plant_plugin.errors import ConfigError, PlantError
+from plant_plugin.registry import language_model
 
 TOKENIZER_FOLDER = "tokenizer"
 SUBWORD_BATCH = 1024  # documents handed to the tokenizer at once: bounds memory
@@ -24,18 +25,26 @@ class SubwordTokens:
     so the id itself never matters.
 
     Args:
-        lm_weight: Name or folder that ``AutoTokenizer`` can load.
+        lm_weight: A preset, or a name or folder that ``AutoTokenizer`` can load.
         add_special_tokens: Whether [CLS], [SEP], <s>, … are put around each text.
         local_only: Never ask the network.
+        trust_remote_code: Run Python code that comes with the tokenizer.
 
     Raises:
         ConfigError: Nothing of that name can be loaded, or it has neither a padding nor an end-of-text token.
     """
 
-    def __init__(self, lm_weight: str | Path, *, add_special_tokens: bool = True, local_only: bool = False) -> None:
+    def __init__(
+        self,
+        lm_weight: str | Path,
+        *,
+        add_special_tokens: bool = True,
+        local_only: bool = False,
+        trust_remote_code: bool = False,
+    ) -> None:
         self.lm_weight = str(lm_weight)
         self.add_special_tokens = add_special_tokens
-        self.tokenizer = _load_tokenizer(self.lm_weight, local_only)
+        self.tokenizer = _load_tokenizer(language_model(self.lm_weight), local_only, trust_remote_code)
         if self.tokenizer.pad_token_id is None:
             if self.tokenizer.eos_token_id is None:
                 raise ConfigError(
@@ -120,11 +129,13 @@ class SubwordTokens:
         write_vocabulary(folder, content)
 
 
-def _load_tokenizer(lm_weight: str, local_only: bool) -> Any:
+def _load_tokenizer(lm_weight: str, local_only: bool, trust_remote_code: bool) -> Any:
     from transformers import AutoTokenizer  # slow to import
 
     try:
-        return AutoTokenizer.from_pretrained(lm_weight, use_fast=True, local_files_only=local_only)
+        return AutoTokenizer.from_pretrained(
+            lm_weight, use_fast=True, local_files_only=local_only, trust_remote_code=trust_remote_code
+        )
     except Exception as error:  # transformers and the hub raise errors of a dozen kinds here
         raise ConfigError(
             f"no tokenizer could be loaded from it ({type(error).__name__})",

@@ -49,7 +49,8 @@ def build_tokens(config: Config, train: Split) -> Tokens:
     """
     lm_weight = config.network_config.get("lm_weight")
     if lm_weight:
-        return SubwordTokens(lm_weight, add_special_tokens=config.add_special_tokens)
+        trusted = bool(config.network_config.get("trust_remote_code"))
+        return SubwordTokens(lm_weight, add_special_tokens=config.add_special_tokens, trust_remote_code=trusted)
     if config.vocab_file:
         return WordTokens.from_file(config.vocab_file)
     return _words_cached(train, config.min_vocab_freq, config.cache_dir)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch import Tensor
 
@@ -30,9 +31,16 @@ class PLANT(HeadNetwork):
         embed_dropout: Dropout of the embedded words, in [0, 1).
         encoder_dropout: Dropout between recurrent layers, in [0, 1).
         post_encoder_dropout: Dropout of the states, in [0, 1).
-        lm_weight: A Hugging Face model, by name or folder.
+        lm_weight: A Hugging Face encoder or decoder: a preset (``plant list backbones``), a name or a folder.
         lm_window: Sub-words of a window over long documents; None: what the model can take.
+        lm_overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
         lm_from_scratch: Draw the weights of ``lm_weight``'s architecture instead of loading them.
+        lm_frozen: Train the head alone.
+        lm_attention: ``sdpa``, ``flash_attention_2`` or ``eager``; None: what transformers picks.
+        quantization: Of the language model's weights: ``nf4``, ``int8`` or ``none``; quantised ones do not train.
+        lora: ``{r: 16, alpha: 32, dropout: 0.05}`` or parts of it: train adapters in the place of the model.
+        gradient_checkpointing: Compute each layer again in the backward pass: less memory, a third more time.
+        trust_remote_code: Run Python code that comes with the model.
         num_heads: A, must divide H (the paper: 8).
         pool_size: P, at most H (the paper: 128).
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
@@ -58,7 +66,14 @@ class PLANT(HeadNetwork):
         post_encoder_dropout: float = 0.2,
         lm_weight: str | None = None,
         lm_window: int | None = None,
+        lm_overlap: int | None = None,
         lm_from_scratch: bool = False,
+        lm_frozen: bool = False,
+        lm_attention: str | None = None,
+        quantization: str = "none",
+        lora: Mapping[str, Any] | None = None,
+        gradient_checkpointing: bool = False,
+        trust_remote_code: bool = False,
         num_heads: int = 8,
         pool_size: int = 128,
         planted_prior: str = "none",
@@ -69,7 +84,17 @@ class PLANT(HeadNetwork):
         backbone: WordBackbone | HuggingFaceBackbone
         if lm_weight is not None:
             backbone = HuggingFaceBackbone(
-                lm_weight, lm_window, from_scratch=lm_from_scratch, dropout=post_encoder_dropout
+                lm_weight,
+                lm_window,
+                lm_overlap,
+                from_scratch=lm_from_scratch,
+                dropout=post_encoder_dropout,
+                quantization=quantization,
+                lora=lora,
+                frozen=lm_frozen,
+                gradient_checkpointing=gradient_checkpointing,
+                attention=lm_attention,
+                trust_remote_code=trust_remote_code,
             )
         else:
             if embed_vecs is None:

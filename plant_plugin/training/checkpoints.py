@@ -18,13 +18,15 @@ from plant_plugin.files import atomic_write
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.relevance import Relevance
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.training.prepare import Prepared
 
-FORMAT = 2  # 2: planted scores
+FORMAT = 3  # 2: planted scores; 3: language models that are not trained themselves
+READABLE = (2, 3)
 MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
     "model.safetensors", "config.json", "labels.txt", "thresholds.json", "backbone"
 )  # fmt: skip
@@ -33,7 +35,7 @@ MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
 def save_stage(folder: Path, stage: str, network: PlantableNetwork, prepared: Prepared) -> None:
     """Write ``<stage>.safetensors`` with the hashes of what it was trained on."""
     identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
-    _write_tensors(folder / f"{stage}.safetensors", network.state_dict(), identity)
+    _write_tensors(folder / f"{stage}.safetensors", trained_state(network), identity)
 
 
 def has_stage(folder: Path, stage: str) -> bool:
@@ -65,7 +67,10 @@ def load_weights(folder: Path, network: PlantableNetwork, prepared: Prepared) ->
 def save_model(
     folder: Path, network: PlantableNetwork, prepared: Prepared, config: Config, thresholds: Mapping[str, float]
 ) -> None:
-    """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already)."""
+    """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already).
+
+    Of a language model that is quantised, adapted or frozen its name and fingerprint are kept, not its weights.
+    """
     identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
     content = {
         "format": FORMAT,
@@ -74,21 +79,34 @@ def save_model(
         "max_seq_length": config.max_seq_length,
         "word_vectors": network.vectors_shape,
         "planted_scores": prepared.planted_scores is not None,
+        "base": base_of(network),
         "hashes": {**prepared.hashes, "config": config.hash()},
     }
     if isinstance(network.backbone, HuggingFaceBackbone):
-        network.backbone.model.config.save_pretrained(folder / BACKBONE)
+        network.backbone.config.save_pretrained(folder / BACKBONE)
     if prepared.planted_scores is not None:
         prepared.planted_scores.save(folder, prepared.hashes["labels"])
     prepared.tokens.save(folder)
     _write_text(folder / LABELS, "".join(f"{name}\n" for name in prepared.corpus.label_names))
     _write_text(folder / THRESHOLDS, json.dumps(dict(thresholds), indent=1) + "\n")
     _write_text(folder / CONFIG, json.dumps(content, indent=1) + "\n")
-    _write_tensors(folder / MODEL, network.state_dict(), identity)
+    _write_tensors(folder / MODEL, trained_state(network), identity)
 
 
-def load_model(folder: Path) -> tuple[PlantableNetwork, Tokens, list[str], dict[str, float], dict[str, Any]]:
+def base_of(network: PlantableNetwork) -> str | None:
+    """Fingerprint of a language model whose weights a checkpoint does not hold; None where it holds all."""
+    return network.backbone.fingerprint if isinstance(network.backbone, HuggingFaceBackbone) else None
+
+
+def load_model(
+    folder: Path, lm_weight: str | None = None
+) -> tuple[PlantableNetwork, Tokens, list[str], dict[str, float], dict[str, Any]]:
     """Read a model folder.
+
+    Args:
+        folder: Of a finished run, or of ``plant export``.
+        lm_weight: Where the language model lies on this machine, if it is not part of the checkpoint; None: where it
+            lay in training.
 
     Returns:
         The network (with its relevance planted), vocabulary, label names, thresholds and ``config.json``.
@@ -100,8 +118,9 @@ def load_model(folder: Path) -> tuple[PlantableNetwork, Tokens, list[str], dict[
         content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
         thresholds = json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
-        if content["format"] != FORMAT:
+        if content["format"] not in READABLE:
             raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
+        base = content.get("base")
         network_config, vectors = dict(content["network_config"]), content["word_vectors"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
@@ -111,10 +130,21 @@ def load_model(folder: Path) -> tuple[PlantableNetwork, Tokens, list[str], dict[
         ) from error
     tokens = load_tokens(folder)
     _check_identity(folder / MODEL, {"vocabulary": tokens.hash()})
-    if vectors is None:
+    if vectors is None and base is None:
         network_config |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
+    elif network_config.get("lm_weight") == BACKBONE:  # an exported model brings its own
+        network_config["lm_weight"] = str(folder / BACKBONE)
+    elif base is not None and lm_weight is not None:
+        network_config["lm_weight"] = lm_weight
     zeros = None if vectors is None else torch.zeros(*vectors)
     network = construct(content["model_name"], len(labels), zeros, network_config)
+    if base is not None and base_of(network) != base:
+        raise CheckpointError(
+            f"the language model has the fingerprint {str(base_of(network))[:12]}, the checkpoint was trained over "
+            f"{base[:12]}",
+            where=f"{folder / CONFIG}: lm_weight",
+            fix="name the same weights: --network_config.lm_weight FOLDER",
+        )
     _load_into(network, folder / MODEL)
     if network.has_prior:
         hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
@@ -124,7 +154,7 @@ def load_model(folder: Path) -> tuple[PlantableNetwork, Tokens, list[str], dict[
 
 def _load_into(network: PlantableNetwork, path: Path) -> None:
     try:
-        network.load_state_dict(load_file(path))
+        load_trained_state(network, load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise CheckpointError(
             f"the weights do not fit the network or cannot be read ({type(error).__name__})",

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError, Interrupted
+from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.options import StageOptions
 
 if TYPE_CHECKING:
@@ -98,6 +99,14 @@ class StageModule(L.LightningModule):
         known = {id(parameter) for parameter in (*encoder, *planted)}
         rest = [parameter for parameter in self.network.parameters() if id(parameter) not in known]
         return {"encoder": encoder, "attention": planted, "rest": rest}
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
+        """What Lightning's checkpoints hold: the trained tensors, never a quantised language model."""
+        return {f"network.{name}": tensor for name, tensor in trained_state(self.network).items()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Take back what :meth:`state_dict` gave."""
+        load_trained_state(self.network, {name.removeprefix("network."): value for name, value in state_dict.items()})
 
     def train_dataloader(self) -> Batches:
         """The batches of this epoch; Lightning asks anew each epoch, so that a resumed run sees the same order."""

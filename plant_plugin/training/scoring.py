@@ -41,13 +41,13 @@ class TrainedModel:
     planted_scores: PlantedScores | None = None
 
 
-def load_trained(folder: Path) -> TrainedModel:
-    """Read the folder of a finished run.
+def load_trained(folder: Path, lm_weight: str | None = None) -> TrainedModel:
+    """Read the folder of a finished run; ``lm_weight`` as in :func:`plant_plugin.training.checkpoints.load_model`.
 
     Raises:
         CheckpointError: The folder is no model, or torn, or its parts do not belong together.
     """
-    network, tokens, labels, thresholds, content = load_model(folder)
+    network, tokens, labels, thresholds, content = load_model(folder, lm_weight)
     planted = PlantedScores.load(folder, content["hashes"]["labels"]) if content["planted_scores"] else None
     return TrainedModel(network, tokens, labels, thresholds, content, planted)
 

@@ -134,7 +134,8 @@ def _model_folder(config: Config) -> Path:
 def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str, float]]:
     """A trained model and the data to test it on, under the model's own labels and vocabulary."""
     folder = _model_folder(config)
-    model = load_trained(folder)
+    given = dict(config.network_config)
+    model = load_trained(folder, given.get("lm_weight"))
     content = model.content
     if config.model_name != content["model_name"]:
         raise CheckpointError(
@@ -142,7 +143,10 @@ def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[st
             where=str(folder),
             fix="use the configuration of the training run",
         )
-    if config.network_config and dict(config.network_config) != content["network_config"]:
+    trained = content["network_config"]
+    if given and content.get("base"):  # its weights were compared, wherever they lie
+        given["lm_weight"] = trained["lm_weight"]
+    if given and given != trained:
         raise CheckpointError(
             "it was trained with another network_config than the configuration names",
             where=str(folder),

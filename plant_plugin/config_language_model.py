@@ -1,0 +1,66 @@
+"""What has to be true of the keys of ``network_config`` that are for language models."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from plant_plugin.config_problems import Problems
+from plant_plugin.config_values import conform
+from plant_plugin.options import LoraOptions
+from plant_plugin.registry import suggestion
+
+CHOICES = {"quantization": ("none", "nf4", "int8"), "lm_attention": ("sdpa", "flash_attention_2", "eager")}
+FOR_LANGUAGE_MODELS = (
+    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_attention", "quantization", "lora",
+    "gradient_checkpointing", "trust_remote_code",
+)  # fmt: skip
+
+
+def check_language_model(given: dict[str, Any], problems: Problems) -> None:
+    """Add every problem of ``quantization``, ``lora`` and the keys around them; turns texts into numbers."""
+    if "lm_weight" not in given and "encoder" in given:
+        for name in FOR_LANGUAGE_MODELS:
+            if name in given:
+                problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
+    for name, choices in CHOICES.items():
+        value = given.get(name)
+        if value is not None and value not in choices:
+            problems.add(f"network_config.{name}", f"has no choice {value!r}", suggestion(str(value), choices))
+    for name, least in (("lm_window", 1), ("lm_overlap", 0)):
+        _check_number(given, name, f"network_config.{name}", int, least, problems)
+    if given.get("lm_from_scratch") and given.get("quantization", "none") != "none":
+        fix = "leave out one of the two; to try a shape, save the drawn model to a folder first"
+        problems.add("network_config.lm_from_scratch", "drawn weights are not quantised", fix)
+    _check_lora(given, problems)
+
+
+def _check_lora(given: dict[str, Any], problems: Problems) -> None:
+    lora = given.get("lora")
+    if lora is None:
+        return
+    key, known = "network_config.lora", {field.name: field for field in dataclasses.fields(LoraOptions)}
+    if not isinstance(lora, dict):
+        problems.add(key, "has to be a mapping", "e.g. lora: {r: 16, alpha: 32, dropout: 0.05}")
+        return
+    for name in lora:
+        if name not in known:
+            problems.add(f"{key}.{name}", "there is no such key", suggestion(str(name), tuple(known)))
+    for name in ("r", "alpha"):
+        _check_number(lora, name, f"{key}.{name}", int, 1, problems)
+    _check_number(lora, "dropout", f"{key}.dropout", float, 0, problems)
+    dropout = lora.get("dropout")
+    if isinstance(dropout, float) and dropout >= 1:
+        problems.add(f"{key}.dropout", f"has to be below 1, not {dropout}")
+
+
+def _check_number(given: dict[str, Any], name: str, key: str, kind: type, least: int, problems: Problems) -> None:
+    if given.get(name) is None:
+        return
+    try:
+        given[name] = conform(given[name], (kind,))
+    except ValueError as error:
+        problems.add(key, str(error))
+        return
+    if given[name] < least:
+        problems.add(key, f"has to be at least {least}, not {given[name]}")

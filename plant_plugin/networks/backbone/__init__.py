@@ -1,0 +1,11 @@
+"""Encoders of token ids to states (B, T, H): LibMultiLabel's word-level encoders and Hugging Face models.
+
+Shape key: **B** documents · **T** token positions · **H** hidden width.
+"""
+
+from __future__ import annotations
+
+from plant_plugin.networks.backbone.hugging_face import HuggingFaceBackbone
+from plant_plugin.networks.backbone.words import EmbeddedWords, WordBackbone, real_positions
+
+__all__ = ["EmbeddedWords", "HuggingFaceBackbone", "WordBackbone", "real_positions"]

@@ -1,0 +1,153 @@
+"""A language model of transformers as a backbone: loaded, adapted, and run over windows of long documents.
+
+Shape key: **B** documents · **T** token positions · **H** hidden width.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from plant_plugin.errors import ConfigError
+from plant_plugin.networks.backbone.adapters import add_adapters
+from plant_plugin.networks.backbone.loading import load_language_model, read_config
+from plant_plugin.networks.backbone.windows import cut_into_windows
+from plant_plugin.options import LoraOptions
+
+OVERLAP_SHARE = 8  # neighbouring windows share an eighth of their sub-words where nothing else is said
+FINGERPRINT_ROWS = 64  # rows of the embedding that tell two models of one family apart
+
+
+class HuggingFaceBackbone(nn.Module):
+    """A pretrained encoder or decoder of transformers, by preset, name or folder; documents longer than it in windows.
+
+    Only hidden states are computed: no language model head is in memory. A model whose weights are quantised, adapted
+    by LoRA or declared frozen is not trained itself and never saved; a checkpoint holds the adapters alone.
+
+    Args:
+        lm_weight: A preset (``plant list backbones``), or a name or folder that ``AutoModel`` can load.
+        window: Sub-words of a window; None: what the model can take at most.
+        overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
+        from_scratch: Take only the model's configuration and draw the weights (to load a checkpoint into).
+        dropout: Dropout of the states, in [0, 1).
+        quantization: ``nf4`` (4 bits, with quantised scales), ``int8``, or ``none``.
+        lora: Rank, scale and dropout of LoRA on all projections of attention; None: no adapters.
+        frozen: Leave the model's weights as they are although they are neither quantised nor adapted.
+        gradient_checkpointing: Keep only the input of each layer and compute the rest again in the backward pass.
+        attention: ``sdpa``, ``flash_attention_2`` or ``eager``; None: what transformers picks (sdpa where it can).
+        trust_remote_code: Run Python code that comes with the model.
+        dequantize: Spread quantised weights out again, to merge adapters into what they were trained on.
+
+    Raises:
+        ConfigError: ``lm_weight`` is no model, a window is more than it can take, or options exclude each other.
+        MissingExtraError: peft, bitsandbytes or accelerate is needed and not installed.
+    """
+
+    def __init__(
+        self,
+        lm_weight: str,
+        window: int | None = None,
+        overlap: int | None = 0,
+        from_scratch: bool = False,
+        dropout: float = 0.0,
+        quantization: str = "none",
+        lora: Mapping[str, Any] | None = None,
+        frozen: bool = False,
+        gradient_checkpointing: bool = False,
+        attention: str | None = None,
+        trust_remote_code: bool = False,
+        dequantize: bool = False,
+    ) -> None:
+        super().__init__()
+        self.frozen = frozen or lora is not None or quantization != "none"
+        self.config = read_config(lm_weight, trust_remote_code)
+        self.hidden_size = int(self.config.get_text_config().hidden_size)
+        self.window, self.overlap = _windows(_longest_input(self.config), window, overlap)
+        self.model = load_language_model(
+            lm_weight,
+            self.config,
+            quantization=quantization,
+            from_scratch=from_scratch,
+            frozen=self.frozen,
+            attention=attention,
+            trust_remote_code=trust_remote_code,
+        )
+        if dequantize and quantization != "none":
+            self.model = self.model.dequantize()  # type: ignore[operator]
+        # A decoder's states know what stands to their left only, so an overlap helps its right window alone.
+        self.causal = any(getattr(module, "is_causal", False) for module in self.model.modules())
+        self.fingerprint = fingerprint(self.model) if self.frozen else None
+        if self.frozen:
+            self.model.requires_grad_(False)
+        if gradient_checkpointing:
+            _checkpoint_layers(self.model)
+        if lora is not None:
+            self.model = add_adapters(self.model, LoraOptions(**lora))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
+        """States (B, T, H) of ``text`` (B, T), at least float32; padding is on the right and masked by ``mask``."""
+        states: Tensor = self.dropout(self._joined(text, mask))
+        return states
+
+    def _joined(self, text: Tensor, mask: Tensor) -> Tensor:
+        if self.window is None or text.shape[1] <= self.window:
+            return self._states(text, mask)
+        windows = cut_into_windows(mask, self.window, self.overlap, causal=self.causal)
+        states = self._states(windows.of(text), windows.of(mask))  # (W, window, H)
+        return states[windows.row, windows.column]
+
+    def _states(self, text: Tensor, mask: Tensor) -> Tensor:
+        states: Tensor = self.model(input_ids=text, attention_mask=mask.long()).last_hidden_state
+        return states.to(torch.promote_types(states.dtype, torch.float32))  # the head's own type
+
+
+def _checkpoint_layers(model: Any) -> None:
+    """Not re-entrant: re-entrant checkpoints lose the gradient where the first layer's input needs none."""
+    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+    enable({"use_reentrant": False})  # the second name is transformers' older one
+
+
+def _windows(longest: int | None, window: int | None, overlap: int | None) -> tuple[int | None, int]:
+    """The window and its overlap, filled in and checked."""
+    if window is not None and longest is not None and window > longest:
+        raise ConfigError(
+            f"the window of {window} sub-words is longer than the {longest} that the model can take",
+            where="network_config: lm_window",
+            fix=f"set lm_window to at most {longest}",
+        )
+    window = window or longest
+    if window is None:
+        return None, 0
+    overlap = window // OVERLAP_SHARE if overlap is None else overlap
+    if not 0 <= overlap < window:
+        raise ConfigError(
+            f"an overlap of {overlap} sub-words leaves nothing of a window of {window}",
+            where="network_config: lm_overlap",
+            fix=f"set lm_overlap to at least 0 and below {window}",
+        )
+    return window, overlap
+
+
+def _longest_input(config: Any) -> int | None:
+    """Positions that a model can take; RoBERTa's numbering starts behind the padding id."""
+    longest = getattr(config.get_text_config(), "max_position_embeddings", None)
+    if longest is None or longest <= 0:
+        return None
+    roberta_like = config.model_type in {"roberta", "xlm-roberta", "camembert", "longformer", "mpnet"}
+    return int(longest) - (config.pad_token_id + 1 if roberta_like else 0)
+
+
+def fingerprint(model: nn.Module) -> str:
+    """SHA-256 (hex) of a model's small weights, the same for every device and width of numbers it is loaded in."""
+    embedding: Tensor = model.get_input_embeddings().weight[:FINGERPRINT_ROWS]  # type: ignore[operator]
+    small = [(name, weight) for name, weight in sorted(model.named_parameters()) if weight.ndim == 1]
+    digest = hashlib.sha256()
+    for name, weight in [("embedding", embedding), *small]:
+        digest.update(name.encode())
+        digest.update(weight.detach().cpu().to(torch.bfloat16).contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,59 @@
+"""Documents longer than a language model, cut into overlapping windows and joined again.
+
+Shape key: **B** documents · **T** token positions · **W** windows of the whole batch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Windows(NamedTuple):
+    """Where each window reads, and where each position's state comes from.
+
+    Attributes:
+        document: (W,) int64, the document of each window.
+        position: (W, window) int64, the positions that a window reads; behind the end, the last one.
+        inside: (W, window) bool, false behind the end.
+        row: (B, T) int64, the window that a position takes its state from.
+        column: (B, T) int64, its place in that window.
+    """
+
+    document: Tensor
+    position: Tensor
+    inside: Tensor
+    row: Tensor
+    column: Tensor
+
+    def of(self, values: Tensor) -> Tensor:
+        """Windows (W, window) of ``values`` (B, T); a mask is false behind the end."""
+        cut = values[self.document[:, None], self.position]
+        return cut & self.inside if values.dtype == torch.bool else cut
+
+
+def cut_into_windows(mask: Tensor, window: int, overlap: int, *, causal: bool = False) -> Windows:
+    """Windows over each document, as many as its own length needs, so that neighbours in the batch change nothing.
+
+    A position in an overlap is in two windows. It takes its state from the one in which it stands farther from the
+    edge; of a causal model from the earlier one, where more stands to its left.
+
+    Args:
+        mask: (B, T) bool, true on real tokens, which all stand on the left.
+        window: Positions of a window, at least 1.
+        overlap: Positions that neighbouring windows share, at least 0 and below ``window``.
+        causal: States depend on what stands to the left only.
+    """
+    positions, stride, device = mask.shape[1], window - overlap, mask.device
+    needed = 1 + ((mask.sum(dim=1) - window).clamp(min=0) + stride - 1) // stride  # (B,) windows
+    first = needed.cumsum(0) - needed
+    document = torch.arange(len(mask), device=device).repeat_interleave(needed)  # (W,)
+    number = torch.arange(len(document), device=device) - first[document]  # of the window within its document
+    position = number[:, None] * stride + torch.arange(window, device=device)
+    handed_over = overlap if causal else overlap // 2  # the part of an overlap that belongs to the earlier window
+    place = torch.arange(positions, device=device)
+    owner = ((place - handed_over).clamp(min=0) // stride).minimum(needed[:, None] - 1)  # (B, T)
+    column = (place - owner * stride).clamp(max=window - 1)  # padding behind the last window: any state
+    return Windows(document, position.clamp(max=positions - 1), position < positions, first[:, None] + owner, column)

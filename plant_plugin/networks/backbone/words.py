@@ -1,0 +1,55 @@
+"""Word embeddings under LibMultiLabel's encoders.
+
+Shape key: **B** documents · **T** token positions · **H** hidden width.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from plant_plugin.host import word_encoder
+
+
+class EmbeddedWords(nn.Module):
+    """Word embeddings under any encoder of embedded words.
+
+    Args:
+        encoder: Called with ``embedded`` (B, T, dim) and ``length`` (B,); returns (B, T, H).
+        hidden_size: H.
+        vectors: (V, dim) start values of the word embeddings; row 0 is padding.
+        embed_dropout: Dropout of the embedded words, in [0, 1).
+    """
+
+    def __init__(self, encoder: nn.Module, hidden_size: int, vectors: Tensor, embed_dropout: float) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding.from_pretrained(vectors.clone().float(), freeze=False, padding_idx=0)
+        self.dropout = nn.Dropout(embed_dropout)
+        self.encoder, self.hidden_size = encoder, hidden_size
+
+    def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
+        """States (B, T, H) of ``text`` (B, T)."""
+        states: Tensor = self.encoder(self.dropout(self.embedding(text)), length)
+        return states
+
+
+class WordBackbone(EmbeddedWords):
+    """Word embeddings and one of LibMultiLabel's encoders.
+
+    Args:
+        kind: ``cnn``, ``bigru`` or ``bilstm``.
+        vectors: (V, dim) start values of the word embeddings; row 0 is padding.
+        embed_dropout: Dropout of the embedded words, in [0, 1).
+        options: What :func:`plant_plugin.host.word_encoder` takes.
+    """
+
+    def __init__(self, kind: str, vectors: Tensor, *, embed_dropout: float = 0.2, **options: Any) -> None:
+        encoder, hidden_size = word_encoder(kind, vectors.shape[1], **options)
+        super().__init__(encoder, hidden_size, vectors, embed_dropout)
+
+
+def real_positions(embedded: Tensor, length: Tensor) -> Tensor:
+    """Mask (B, T) of the positions of ``embedded`` (B, T, dim) that are within ``length`` (B,)."""
+    return torch.arange(embedded.shape[1], device=embedded.device) < length.to(embedded.device)[:, None]

@@ -1,0 +1,118 @@
+"""A decoder in 4 bits with adapters, by the commands: two stages, checkpoint, another place, export."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from click.testing import CliRunner
+from safetensors import safe_open
+from tiny_language_models import write_language_model, write_tokenizer
+
+from plant_plugin.cli import libmultilabel, plant
+from plant_plugin.config import Config
+from plant_plugin.training.checkpoints import load_model
+from plant_plugin.training.export import export_model
+
+pytest.importorskip("peft", reason="needs the extra llm")
+pytest.importorskip("bitsandbytes", reason="needs the extra llm")
+
+
+@pytest.fixture
+def configuration(made: Callable[..., Config], tmp_path: Path) -> Path:
+    """A YAML file over a tiny Mistral whose tokenizer has no padding token."""
+    base = tmp_path / "mistral"
+    write_language_model("mistral", base)
+    write_tokenizer([tmp_path / "train.txt"], base)
+    values: dict[str, Any] = {
+        "training_file": str(tmp_path / "train.txt"),
+        "val_file": str(tmp_path / "valid.txt"),
+        "test_file": str(tmp_path / "test.txt"),
+        "model_name": "PLANT",
+        "network_config": {
+            "lm_weight": str(base), "quantization": "nf4", "lora": {"r": 4}, "gradient_checkpointing": True,
+            "num_heads": 2, "pool_size": 8, "planted_prior": "additive",
+        },
+        "stage1": {"k": 10, "labels": 6, "epochs": 1},
+        "stage2": {"epochs": 1, "hard_negatives": 3, "accumulate": 2},
+        "learning_rate": 0.01,
+        "batch_size": 16,
+        "max_seq_length": 100,
+        "monitor_metrics": ["P@1"],
+        "val_metric": "P@1",
+        "limit_train_batches": 4,
+        "seed": 1,
+        "cpu": True,
+        "silent": True,
+        "result_dir": str(tmp_path / "runs"),
+        "cache_dir": str(tmp_path / "cache"),
+    }  # fmt: skip
+    path = tmp_path / "mistral.yml"
+    path.write_text(yaml.safe_dump(values))
+    return path
+
+
+def logits_of(folder: Path, lm_weight: str | None = None) -> torch.Tensor:
+    network = load_model(folder, lm_weight)[0].eval()
+    text = torch.randint(3, 100, (3, 80), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        return network({"text": text, "length": torch.tensor([80, 30, 5])})["logits"]
+
+
+def test_two_stages_checkpoint_another_place_and_export(configuration: Path, tmp_path: Path) -> None:
+    call = CliRunner().invoke
+    done = call(libmultilabel, ["--config", str(configuration)])
+    assert done.exit_code == 0, done.output
+    (folder,) = (tmp_path / "runs").iterdir()
+    result = json.loads((folder / "result.json").read_text())
+    assert {"stage1", "stage2"} <= result["time_s"].keys()
+    with safe_open(folder / "model.safetensors", framework="pt") as stored:
+        saved = set(stored.keys())
+    assert len([name for name in saved if "lora_" in name]) == 16
+    assert not [name for name in saved if name.startswith("backbone.") and "lora_" not in name]
+    before = logits_of(folder)
+
+    (tmp_path / "mistral").rename(tmp_path / "elsewhere")
+    evaluate = ["--config", str(configuration), "--eval", "--checkpoint_path", str(folder)]
+    lost = call(libmultilabel, evaluate)
+    assert lost.exit_code == 2
+    assert "lm_weight" in lost.output
+    moved = ["--network_config.lm_weight", str(tmp_path / "elsewhere")]
+    again = call(libmultilabel, [*evaluate, *moved, "--result_dir", str(tmp_path / "again")])
+    assert again.exit_code == 0, again.output
+    (second,) = (tmp_path / "again").iterdir()
+    assert json.loads((second / "result.json").read_text())["metrics"] == result["metrics"]
+    torch.testing.assert_close(logits_of(folder, str(tmp_path / "elsewhere")), before, rtol=0, atol=0)
+
+    stranger = write_language_model("mistral", tmp_path / "stranger", seed=5)
+    shutil.copytree(tmp_path / "elsewhere", stranger, dirs_exist_ok=True, ignore=lambda *_: {"model.safetensors"})
+    refused = call(libmultilabel, [*evaluate, "--network_config.lm_weight", stranger])
+    assert refused.exit_code == 2
+    assert "fingerprint" in refused.output
+
+    out, base = tmp_path / "export", ["--lm-weight", str(tmp_path / "elsewhere")]
+    exported = call(plant, ["export", str(folder), "--out", str(out), "--dtype", "float32", *base])
+    assert exported.exit_code == 0, exported.output
+    shutil.rmtree(tmp_path / "elsewhere")
+    torch.testing.assert_close(logits_of(out), before, rtol=1e-4, atol=1e-5)
+    assert "lora" not in json.loads((out / "config.json").read_text())["network_config"]
+    from transformers import AutoModel
+
+    assert not [name for name, _ in AutoModel.from_pretrained(out / "backbone").named_parameters() if "lora" in name]
+    assert call(plant, ["export", str(folder), "--out", str(out)]).exit_code == 2  # it is there already
+
+
+def test_a_whole_network_has_nothing_to_merge(made: Callable[..., Config], tmp_path: Path) -> None:
+    from plant_plugin.errors import CheckpointError
+
+    (tmp_path / "config.json").write_text(json.dumps({"format": 3, "base": None}))
+    with pytest.raises(CheckpointError, match="nothing to merge"):
+        export_model(tmp_path, tmp_path / "out", torch.float32)
+    with pytest.raises(CheckpointError, match="no complete PLANT model"):
+        export_model(tmp_path / "none", tmp_path / "out", torch.float32)
