@@ -1,17 +1,18 @@
-"""Token ids of a whole split as plain arrays: made once, kept on disk, loaded without pickle."""
+"""Token ids of a whole split as plain arrays: made once, kept on disk, mapped from there without pickle."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import struct
 import zipfile
 import zlib
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,8 @@ from plant_plugin.files import atomic_write
 logger = logging.getLogger(__name__)
 
 CACHE_VERSION = 1  # counts up when encoding or the file's layout changes
+ARRAYS = ("ids", "offsets", "unknown_only")
+LOCAL_HEADER = 30  # bytes before the name of a member of a zip file; its last four are two lengths
 RULE_PACKAGES = ("nltk", "tokenizers")  # another version may cut text otherwise
 
 
@@ -50,9 +53,11 @@ class TokenArrays:
         return np.diff(self.offsets)
 
     @classmethod
-    def from_flat(cls, ids: array[int], lengths: Sequence[int], known_from: frozenset[int]) -> TokenArrays:
+    def from_flat(
+        cls, ids: array[int] | npt.NDArray[np.int32], lengths: npt.ArrayLike, known_from: frozenset[int]
+    ) -> TokenArrays:
         """Pack ids and lengths; ``known_from`` holds the special ids, which do not make a document known."""
-        flat = np.array(ids, dtype=np.int32)
+        flat = np.asarray(ids, dtype=np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))]).astype(np.int64)
         known = np.concatenate([[0], np.cumsum(~np.isin(flat, list(known_from)))])
         return cls(flat, offsets, int(np.count_nonzero(known[offsets[1:]] == known[offsets[:-1]])))
@@ -98,10 +103,32 @@ def _read_cache(path: Path, documents: int) -> TokenArrays | None:
     if not path.is_file():
         return None
     try:
-        with np.load(path, allow_pickle=False) as content:
-            arrays = TokenArrays(content["ids"], content["offsets"], int(content["unknown_only"]))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        with zipfile.ZipFile(path) as archive:
+            ids, offsets, unknown_only = (_mapped(path, archive.getinfo(f"{name}.npy")) for name in ARRAYS)
+        arrays = TokenArrays(ids, offsets, int(unknown_only))
+    except (OSError, ValueError, KeyError, EOFError, struct.error, zipfile.BadZipFile, zlib.error):
         logger.warning("The token cache %s is damaged and made again.", path.name)
         return None
     complete = len(arrays) == documents and int(arrays.offsets[-1]) == len(arrays.ids)
     return arrays if complete else None
+
+
+def _mapped(path: Path, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """An array of an uncompressed ``.npz`` where it lies in the file, after a look at its checksum.
+
+    Raises:
+        ValueError: The member is compressed, not an array, or not what was written.
+    """
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise ValueError("compressed")
+    with open(path, "rb") as stream:
+        stream.seek(member.header_offset + LOCAL_HEADER - 4)
+        start = member.header_offset + LOCAL_HEADER + sum(struct.unpack("<HH", stream.read(4)))  # name, extra field
+        if zlib.crc32(np.memmap(stream, np.uint8, "r", start, (member.file_size,)).data) != member.CRC:
+            raise ValueError("changed")
+        stream.seek(start)
+        np.lib.format.read_magic(stream)
+        shape, _, kind = np.lib.format.read_array_header_1_0(stream)
+        if 0 in shape:
+            return np.empty(shape, kind)
+        return np.memmap(stream, kind, "r", stream.tell(), shape)

@@ -4,67 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from plant_plugin.data.token_arrays import TokenArrays
+from plant_plugin.data.word_splitting import documents_with, split_words
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # LibMultiLabel's names, at ids 0 and 1
-STANDARD_WORD = re.compile(r"\w+")
 VOCABULARY_FILE = "vocabulary.json"
 
 
 def words_of(text: str) -> list[str]:
     r"""A text's words by LibMultiLabel's rule: runs of ``\w``, lower-cased, without pure numbers."""
-    return [word.lower() for word in _runs(text) if not word.isnumeric()]
-
-
-def _runs(text: str) -> list[str]:
-    # What ``\w`` means beyond ASCII (², combining marks) depends on nltk's version: nltk decides, as in LibMultiLabel.
-    # Whether a character belongs to a word does not depend on its neighbours, so where both agree on every character
-    # the standard library, several times faster, gives the same words.
-    if text.isascii() or all(map(_AGREED.__getitem__, set(text))):
-        return STANDARD_WORD.findall(text)
-    return _nltk_runs()(text)
-
-
-class _Agreed(dict[str, bool]):
-    """Character -> whether nltk and the standard library agree that it does, or does not, belong to a word."""
-
-    def __missing__(self, character: str) -> bool:
-        self[character] = STANDARD_WORD.findall(character) == _nltk_runs()(character)
-        return self[character]
-
-
-_AGREED = _Agreed()
-
-
-@cache
-def _nltk_runs() -> Callable[[str], list[str]]:
-    from nltk.tokenize import RegexpTokenizer  # type: ignore[import-untyped]  # slow to import
-
-    tokenize: Callable[[str], list[str]] = RegexpTokenizer(r"\w+").tokenize
-    return tokenize
-
-
-class _KnownWords(dict[str, int]):
-    """Token as it stands in the text -> id, or -1 for numbers; filled as tokens are seen."""
-
-    def __init__(self, id_of: dict[str, int]) -> None:
-        super().__init__()
-        self._id_of = id_of
-
-    def __missing__(self, token: str) -> int:
-        number = -1 if token.isnumeric() else self._id_of.get(token.lower(), 1)
-        self[token] = number
-        return number
+    (found,) = split_words([text])
+    words = [word.lower() for word in found.words]
+    return [words[number] for number in found.numbers]
 
 
 class WordTokens:
@@ -86,8 +46,11 @@ class WordTokens:
     def build(cls, texts: Iterable[str], min_vocab_freq: int = 1) -> WordTokens:
         """The words that at least ``min_vocab_freq`` documents hold, most frequent first, then by alphabet."""
         frequency: Counter[str] = Counter()
-        for text in texts:
-            frequency.update({word.lower() for word in set(_runs(text)) if not word.isnumeric()})
+        for found in split_words(texts):
+            places: dict[str, int] = {}
+            merged = [places.setdefault(word.lower(), len(places)) for word in found.words]
+            counts = documents_with(found.numbers, found.offsets, np.array(merged, dtype=np.int32), len(places))
+            frequency.update(dict(zip(places, counts.tolist(), strict=True)))
         return cls._from_counts(frequency, min_vocab_freq)
 
     @classmethod
@@ -129,13 +92,12 @@ class WordTokens:
 
     def encode(self, texts: Iterable[str], max_length: int) -> TokenArrays:
         """Ids of the first ``max_length`` words of each text; words outside the vocabulary become ``<unk>``."""
-        look_up = _KnownWords(self.id_of).__getitem__
-        ids, lengths = array("i"), []
-        for text in texts:
-            found = [number for number in map(look_up, _runs(text)) if number >= 0][:max_length]
-            ids.extend(found)
-            lengths.append(len(found))
-        return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids))
+        ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+        for found in split_words(texts, max_length):
+            known = [self.id_of.get(word.lower(), self.unknown_id) for word in found.words]
+            ids.append(np.array(known, dtype=np.int32)[found.numbers])
+            lengths.append(np.diff(found.offsets))
+        return TokenArrays.from_flat(np.concatenate(ids), np.concatenate(lengths), frozenset(self.special_ids))
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """Where each token that :meth:`encode` makes of a text begins and ends, in characters."""

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plant_plugin.data import word_splitting
+from plant_plugin.data.word_splitting import documents_with, split_words
+
+HARD = "aZ9_ -éßſ²½\u0301\u0903五İ\u200d、𝟘𐐷\ud800\x00"
+
+
+def literal(text: str) -> list[str]:
+    """LibMultiLabel's words before they are lower-cased."""
+    from nltk.tokenize import RegexpTokenizer
+
+    return [word for word in RegexpTokenizer(r"\w+").tokenize(text) if not word.isnumeric()]
+
+
+def words_of_each(texts: list[str], most: int | None = None) -> list[list[str]]:
+    found = []
+    for part in split_words(texts, most):
+        assert len(set(part.words)) == len(part.words)
+        assert part.numbers.dtype == np.int32
+        for start, stop in zip(part.offsets[:-1], part.offsets[1:], strict=True):
+            found.append([part.words[number] for number in part.numbers[start:stop]])
+    return found
+
+
+@settings(deadline=None, max_examples=50)  # the first call compiles
+@given(st.lists(st.text(st.sampled_from(HARD), max_size=12), max_size=6), st.integers(0, 4))
+def test_equal_to_nltk_text_by_text(texts: list[str], most: int) -> None:
+    assert words_of_each(texts) == [literal(text) for text in texts]
+    assert words_of_each(texts, most) == [literal(text)[:most] for text in texts]
+
+
+def test_every_character_is_what_nltk_says_of_it_alone() -> None:
+    from nltk.tokenize import RegexpTokenizer
+
+    belongs = RegexpTokenizer(r"\w+").tokenize
+    kinds = word_splitting._kinds()
+    for code in {*range(0x600), *range(0, word_splitting.CODE_POINTS, 97)}:
+        assert (kinds[code] != word_splitting.NO_WORD) == bool(belongs(chr(code)))
+        if kinds[code]:
+            assert (kinds[code] == word_splitting.NUMBER) == chr(code).isnumeric()
+    np.testing.assert_array_equal(kinds[:128], word_splitting._ascii_kinds())
+
+
+def test_more_distinct_words_than_there_is_room_for_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = 5 * word_splitting.FIRST_ROOM // 2
+    texts = ["first text", " ".join(f"w{number:x}" for number in range(many)), "first w0 again w1 again"]
+    assert words_of_each(texts) == [re.findall(r"\w+", text) for text in texts]
+    monkeypatch.setattr(word_splitting, "PART_BYTES", 8)  # more parts than threads
+    texts = [f"t{number} é t{number % 3}" for number in range(100)]
+    assert len(list(split_words(texts))) == 100
+    assert words_of_each(texts) == [literal(text) for text in texts]
+
+
+def test_documents_with_counts_a_word_once_a_document_whatever_its_case() -> None:
+    (found,) = split_words(["The the dog", "", "the THE", "Dog"])
+    assert found.words == ["The", "the", "dog", "THE", "Dog"]
+    merged = np.array([0, 0, 1, 0, 1], dtype=np.int32)
+    assert documents_with(found.numbers, found.offsets, merged, 2).tolist() == [2, 2]
+
+
+def test_no_texts() -> None:
+    assert list(split_words([])) == []
