@@ -17,6 +17,7 @@ from plant_plugin.commands.listing import list_entries
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
+from plant_plugin.commands.serve import serve
 from plant_plugin.commands.stats import stats
 from plant_plugin.commands.train import libmultilabel
 from plant_plugin.commands.validate import validate
@@ -36,9 +37,11 @@ class QuietGroup(click.Group):
 @click.group(cls=QuietGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="plant_plugin")
 def plant() -> None:
-    """List what there is, check a configuration, look at relevance, prepare data, predict, evaluate and compare."""
+    """List what there is, check a configuration, prepare data, predict, serve, evaluate and compare."""
 
 
-SHOWN = (list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, export)
+SHOWN = (
+    list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, export, serve,
+)  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -7,6 +7,7 @@ the files of this repository that it names. A block whose title is a file's name
 from __future__ import annotations
 
 import glob
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.commands.flags import overrides_from
 from plant_plugin.config import load_config
 from plant_plugin.errors import ConfigError
+from plant_plugin.serving.questions import PredictQuestion
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -94,6 +96,10 @@ def check(command: list[str]) -> None:
         assert arguments[0] in targets, f"no such target: {arguments[0]}"
     elif program in ("python", "python3"):
         assert arguments[:2] == ["-m", "venv"] or (ROOT / arguments[0]).is_file(), f"no such script: {arguments[0]}"
+    elif program == "curl":
+        body = json.loads(arguments[arguments.index("-d") + 1])
+        assert re.fullmatch(r"http://127\.0\.0\.1:8000/(predict|explain)", arguments[0]), arguments[0]
+        PredictQuestion.model_validate(body)
     elif program == "pip":
         check_installation(arguments)
     else:

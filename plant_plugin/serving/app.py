@@ -1,0 +1,136 @@
+"""The web application: endpoints, errors, pages."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import swagger_ui_bundle
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from plant_plugin import __version__
+from plant_plugin.errors import PlantError
+from plant_plugin.prediction.predictor import Predictor
+from plant_plugin.serving.body_limit import BodyLimit
+from plant_plugin.serving.limits import Limits
+from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
+from plant_plugin.serving.questions import DOCUMENTS, Health, Predicted, PredictQuestion, Problem
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "The body is no JSON, or the host is not this server's"},
+    413: {"model": Problem, "description": "The body is too long"},
+    422: {"model": Problem, "description": "The request cannot be answered as it is"},
+    500: {"model": Problem, "description": "The model could not do it"},
+    503: {"model": Problem, "description": "Too many requests wait, or the time is up"},
+}
+FIELDS = {"body", "texts", "text", "labels", "threshold", "top"}
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
+
+
+def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[str] | None = None) -> FastAPI:
+    """The application for one model.
+
+    Args:
+        predictor: The model.
+        limits: What a request may ask.
+        hosts: Names under which it is called; a request for another is refused, so that no web page can reach a server
+            on loopback under a name of its own. None: any.
+    """
+    limits = limits or Limits()
+    queue = ModelQueue(limits.waiting, limits.seconds, DOCUMENTS)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with queue.running():
+            yield
+
+    app = FastAPI(
+        title="plant serve", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None,
+        description="Labels of texts, by one trained model. No text is kept or logged.",
+    )  # fmt: skip
+    _add_errors(app)
+    _add_pages(app)
+    app.add_middleware(BodyLimit, limit=limits.body_bytes)
+    if hosts is not None:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
+
+    def labels_of(texts: list[str], question: tuple[float | str | None, int | None]) -> list[Any]:
+        threshold, top = question
+        return predictor.predict(texts, threshold=threshold, top=top)
+
+    @app.get("/health", response_model=Health)
+    async def health() -> Any:
+        return {
+            "status": "ok",
+            "version": __version__,
+            "model": str(predictor.model.content.get("model_name", "")),
+            "labels": len(predictor.labels),
+            "thresholds": list(predictor.thresholds),
+        }
+
+    @app.post("/predict", response_model=Predicted, responses=RESPONSES)
+    async def predict(question: PredictQuestion) -> Any:
+        predictor.limit(question.threshold, question.top)  # wrong for all who would be asked with it
+        found = await queue.ask(labels_of, question.texts, (question.threshold, question.top))
+        return {
+            "predictions": [
+                {"labels": [vars(label) for label in one.labels], "tokens": one.tokens, "cut": one.cut} for one in found
+            ]
+        }
+
+    return app
+
+
+def _problem(status: int, detail: str, **headers: str) -> JSONResponse:
+    return JSONResponse({"detail": detail}, status, headers=headers)
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        # Of pydantic's errors only the place and the rule: they also hold what was sent.
+        places = [
+            (
+                ".".join(str(part) if isinstance(part, int) or part in FIELDS else "…" for part in found["loc"]),
+                found["type"],
+            )
+            for found in error.errors()
+        ]
+        return _problem(422, "; ".join(f"{place}: {rule}" for place, rule in dict.fromkeys(places)))
+
+    @app.exception_handler(PlantError)
+    async def wrong(request: Request, error: PlantError) -> JSONResponse:
+        return _problem(422, error.message)
+
+    @app.exception_handler(Busy)
+    async def busy(request: Request, error: Busy) -> JSONResponse:
+        return _problem(503, f"{error}; try again later", **{"retry-after": "1"})
+
+    @app.exception_handler(Failed)
+    async def failed(request: Request, error: Failed) -> JSONResponse:
+        return _problem(500, str(error))
+
+    @app.middleware("http")
+    async def plain(request: Request, call_next: Callable[[Request], Awaitable[Any]]) -> Any:
+        response = await call_next(request)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+
+def _add_pages(app: FastAPI) -> None:
+    """The OpenAPI page, with its script from here: FastAPI's own takes it from another server."""
+    app.mount("/static", StaticFiles(directory=str(swagger_ui_bundle.swagger_ui_path)), name="static")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return get_swagger_ui_html(
+            openapi_url="/openapi.json", title="plant serve", swagger_js_url="/static/swagger-ui-bundle.js",
+            swagger_css_url="/static/swagger-ui.css", swagger_favicon_url="/static/favicon-32x32.png",
+        )  # fmt: skip

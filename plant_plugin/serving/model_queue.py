@@ -1,0 +1,125 @@
+"""One model, many requests at once: they wait in a queue, and the model reads all that wait together.
+
+While the model works, requests gather; what has gathered is its next batch. So a lonely request waits for nobody, and
+many at once cost little more than one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from plant_plugin.errors import PlantError
+
+logger = logging.getLogger(__name__)
+
+# What is done with the texts of all requests that ask the same: one result for each text.
+Work = Callable[[list[str], Any], Sequence[Any]]
+
+
+class Busy(Exception):
+    """Too many requests wait, or one has waited too long."""
+
+
+class Failed(Exception):
+    """The model could not do it; what went wrong is in the log, by the name of its kind alone."""
+
+
+@dataclass
+class _Job:
+    work: Work
+    question: Hashable
+    texts: list[str] = field(repr=False)
+    answer: asyncio.Future[Sequence[Any]]
+
+
+class ModelQueue:
+    """Runs work on a model in one thread, as the model wants it.
+
+    Args:
+        waiting: Requests that may wait; a further one is refused.
+        seconds: Longest that a request waits for its answer.
+        documents: Texts that the model is given together; a larger request is a batch of its own.
+    """
+
+    def __init__(self, waiting: int, seconds: float, documents: int) -> None:
+        self.waiting, self.seconds, self.documents = waiting, seconds, documents
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> Any:
+        """Work as long as the block lasts. Queue and thread belong to the loop that runs it."""
+        self._jobs: asyncio.Queue[_Job] = asyncio.Queue(self.waiting)
+        with ThreadPoolExecutor(1, thread_name_prefix="model") as thread:
+            task = asyncio.create_task(self._serve(thread))
+            try:
+                yield self
+            finally:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    async def ask(self, work: Work, texts: list[str], question: Hashable = None) -> Sequence[Any]:
+        """What ``work(texts, question)`` returns, together with others that ask the same of the model.
+
+        Args:
+            work: Called with the texts of one or more requests.
+            texts: Of this request.
+            question: What is asked of them; only equal questions go together.
+
+        Returns:
+            One result for each text.
+
+        Raises:
+            Busy: Too many wait already, or the time is up.
+            Failed: The work raised something that its caller could not have mended.
+            PlantError: What is wrong with the question.
+        """
+        job = _Job(work, question, texts, asyncio.get_running_loop().create_future())
+        try:
+            self._jobs.put_nowait(job)
+            return await asyncio.wait_for(job.answer, self.seconds)
+        except asyncio.QueueFull as error:
+            raise Busy("too many requests wait") from error
+        except asyncio.TimeoutError as error:
+            raise Busy(f"no answer within {self.seconds:g} seconds") from error
+
+    async def _serve(self, thread: ThreadPoolExecutor) -> None:
+        held: _Job | None = None
+        while True:
+            first, held = held or await self._jobs.get(), None
+            batch, size = [first], len(first.texts)
+            while held is None and not self._jobs.empty():
+                job = self._jobs.get_nowait()
+                together = (job.work, job.question) == (first.work, first.question)
+                if together and size + len(job.texts) <= self.documents:
+                    batch.append(job)
+                    size += len(job.texts)
+                else:
+                    held = job  # the order of arrival is kept
+            await self._answer(thread, [job for job in batch if not job.answer.done()])
+
+    async def _answer(self, thread: ThreadPoolExecutor, batch: list[_Job]) -> None:
+        if not batch:
+            return
+        texts = [text for job in batch for text in job.texts]
+        loop = asyncio.get_running_loop()
+        try:
+            results = await loop.run_in_executor(thread, batch[0].work, texts, batch[0].question)
+        except Exception as error:
+            if not isinstance(error, PlantError):
+                logger.error("a request failed: %s", type(error).__name__)  # its message could quote the text
+                error = Failed("the model could not do it")
+            for job in batch:
+                if not job.answer.done():
+                    job.answer.set_exception(error)
+            return
+        start = 0
+        for job in batch:
+            if not job.answer.done():
+                job.answer.set_result(results[start : start + len(job.texts)])
+            start += len(job.texts)

@@ -1,0 +1,77 @@
+"""What a request may say and what is answered: the types behind the OpenAPI page."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+
+DOCUMENTS = 64  # of a request, and of what the model is given together
+
+
+def _unicode(text: str) -> str:
+    """JSON can name half a character, which no tokenizer takes."""
+    text.encode()
+    return text
+
+
+Text = Annotated[str, AfterValidator(_unicode)]
+Tuned = Literal["0.5", "micro", "macro"]
+
+
+class Question(BaseModel):
+    """Which labels are wanted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    threshold: Probability | Tuned | None = Field(
+        None, description="A probability, or `micro` or `macro`, tuned in training. None: `micro`, else 0.5."
+    )
+    top: Annotated[int, Field(ge=1, le=10_000)] | None = Field(None, description="At most so many labels.")
+
+
+class PredictQuestion(Question):
+    """Documents whose labels are wanted."""
+
+    texts: Annotated[list[Text], Field(min_length=1, max_length=DOCUMENTS, description="The documents.")]
+
+
+class FoundLabel(BaseModel):
+    """A predicted label."""
+
+    label: str
+    name: str | None = Field(description="What the label stands for, where the server knows it.")
+    probability: float
+    logit: float
+
+
+class FoundLabels(BaseModel):
+    """What is predicted for one document."""
+
+    labels: list[FoundLabel] = Field(description="The most probable first.")
+    tokens: int = Field(description="How many tokens were read; 0: the labels say nothing about the text.")
+    cut: bool = Field(description="The document is longer than what the model reads.")
+
+
+class Predicted(BaseModel):
+    """Predictions in the order of the texts."""
+
+    predictions: list[FoundLabels]
+
+
+class Health(BaseModel):
+    """What runs here."""
+
+    status: str
+    version: str
+    model: str
+    labels: int
+    thresholds: list[str]
+
+
+class Problem(BaseModel):
+    """What is wrong with a request; never its content."""
+
+    detail: str
