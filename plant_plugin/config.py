@@ -12,7 +12,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import yaml
 
 from plant_plugin.config_checks import check
 from plant_plugin.config_problems import Problems
+from plant_plugin.config_resume import AUTO, unfinished_run
 from plant_plugin.config_schema import BLOCKS, MAPPINGS, OPTIONS
 from plant_plugin.config_values import block_fields, read_field, read_option
 from plant_plugin.config_yaml import find_config, read_yaml
@@ -31,6 +32,7 @@ from plant_plugin.registry import suggestion
 WITHOUT_INFLUENCE = frozenset(
     {
         "cache_dir",
+        "checkpoint_every",
         "data_name",
         "data_workers",
         "embed_cache_dir",
@@ -127,11 +129,18 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, Any] | 
     problems.all_read()
     check(values, blocks, problems)
     problems.raise_if_any()
-    resumed = Path(values["resume"]) if values["resume"] else None
+    automatic = values["resume"] == AUTO
+    resumed = Path(values["resume"]) if values["resume"] and not automatic else None
     stem = path.stem if path else values["model_name"]
     run_name = resumed.resolve().name if resumed else f"{values['data_name']}_{stem}_{datetime.now():%Y%m%d%H%M%S}"
     folder = resumed or Path(values["result_dir"]) / run_name
-    return Config(values, **blocks, config_path=path, run_name=run_name, checkpoint_dir=folder)
+    values["resume"] = str(resumed) if resumed else None
+    config = Config(values, **blocks, config_path=path, run_name=run_name, checkpoint_dir=folder)
+    unfinished = unfinished_run(folder.parent, config.hash()) if automatic else None
+    if unfinished is None:
+        return config
+    values["resume"] = str(unfinished)
+    return replace(config, values=values, run_name=unfinished.name, checkpoint_dir=unfinished)
 
 
 def _counted(name: str, value: Any) -> Any:

@@ -10,6 +10,7 @@ from plant_plugin import registry
 from plant_plugin.config_language_model import check_language_model
 from plant_plugin.config_problems import Problems
 from plant_plugin.config_ranges import check_blocks, check_numbers
+from plant_plugin.config_resume import AUTO
 from plant_plugin.config_schema import BLOCKS, OPTIONS
 from plant_plugin.config_values import conform
 from plant_plugin.errors import ConfigError, PlantError
@@ -29,7 +30,7 @@ NOT_READ_BY_PLANT = {
     "lr_scheduler": "stage1.schedule and stage2.schedule choose the schedules",
     "scheduler_config": "stage1.schedule and stage2.schedule choose the schedules",
 }
-READ_BY_PLANT_ONLY = ("strategy", "precision")
+READ_BY_PLANT_ONLY = ("strategy", "precision", "checkpoint_every")
 
 
 def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) -> None:
@@ -115,6 +116,8 @@ def _check_files(values: dict[str, Any], problems: Problems) -> None:
             problems.add(key, "no such file", fix, value=name)
     for key in ("checkpoint_path", "resume"):
         name = values[key]
+        if key == "resume" and name == AUTO:
+            continue
         if name is not None and not (Path(name).is_dir() if key == "resume" else Path(name).exists()):
             what = "no such folder" if key == "resume" else "no such file or folder"
             problems.add(key, what, PATH_FIX, value=name)
@@ -130,6 +133,8 @@ def _check_task(values: dict[str, Any], problems: Problems) -> None:
         if values["training_file"] is None:
             problems.add("training_file", "there is nothing to train on", "name a file, or demo:train")
         return
+    if values["resume"] == AUTO:
+        problems.add("resume", "auto is for training", "name the run folder")
     if values["test_file"] is None:
         problems.add("eval", "there is nothing to evaluate", "give a test_file")
     if values["checkpoint_path"] is None and values["resume"] is None:
@@ -145,6 +150,8 @@ def _check_read(values: dict[str, Any], blocks: dict[str, Any], network: Entry |
                 problems.add(key, f"{network.name} does not read it", f"leave it out; {instead}")
     elif network is not None or values["linear"]:
         name = network.name if network is not None else "a linear model"
+        if values["resume"] == AUTO:
+            problems.add("resume", f"auto does not know the runs of {name}", "name the run folder")
         given = [key for key in READ_BY_PLANT_ONLY if values[key] != OPTIONS[key].default]
         for key in [*given, *(block for block, kind in BLOCKS.items() if blocks[block] != kind())]:
             problems.add(

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from plant_plugin.config_problems import Problems
-from plant_plugin.options import PlantedScoresOptions, RelevanceOptions, Stage1Options, Stage2Options, StageOptions
+from plant_plugin.options import (
+    PlantedScoresOptions,
+    RelevanceOptions,
+    Stage1Options,
+    Stage2Options,
+    StageOptions,
+    parse_interval,
+)
 
 AT_LEAST = {
     "data_workers": 0,
@@ -38,6 +45,11 @@ def check_numbers(values: dict[str, Any], problems: Problems) -> None:
         problems.add("seed", f"has to be at most {LARGEST_SEED}, not {values['seed']}")
     if values["learning_rate"] <= 0:
         problems.add("learning_rate", f"has to be above 0, not {values['learning_rate']}")
+    try:
+        parse_interval(values["checkpoint_every"])
+    except ValueError:
+        fix = "e.g. 200 (optimiser steps), 10m (minutes) or epoch"
+        problems.add("checkpoint_every", f"{values['checkpoint_every']!r} is no interval", fix)
     for key in ("val_size", *LIMITS):
         value = values[key]
         if value < 0 or (value > 1 and float(value) != int(value)):

@@ -6,6 +6,8 @@ Never put note text, patient or admission ids into a message: file names, line n
 
 from __future__ import annotations
 
+from typing import IO, Any
+
 import click
 
 
@@ -59,3 +61,13 @@ class Interrupted(PlantError):
     """Stopped by the user; ``fix`` says how to go on. The exit code is that of Ctrl-C."""
 
     exit_code = 130
+
+
+class Stopped(Interrupted):
+    """Ended by SIGTERM with its state saved; not an error, so the exit code is 0."""
+
+    exit_code = 0
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message; click would put "Error" before it."""
+        click.echo(self.message, file=file, err=True)

@@ -10,6 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+def parse_interval(text: str) -> tuple[int | None, float | None]:
+    """``checkpoint_every`` as (steps, seconds): ``200`` steps, ``10m`` minutes, or ``epoch``, which has neither.
+
+    Raises:
+        ValueError: None of these.
+    """
+    if text == "epoch":
+        return None, None
+    steps, seconds = (None, 60 * float(text[:-1])) if text.endswith("m") else (int(text), None)
+    if not 0 < (steps or seconds or 0) < float("inf"):
+        raise ValueError(text)
+    return steps, seconds
+
+
 def choice(default: str, *allowed: str) -> Any:
     """A string field that takes one of ``allowed``."""
     return field(default=default, metadata={"choices": (default, *allowed)})

@@ -30,6 +30,10 @@ class Run:
         folder: Where everything is written; made here.
         silent: Print nothing but errors.
 
+    Attributes:
+        stop_asked: SIGTERM has come.
+        stops_itself: What is running looks at ``stop_asked`` and ends by itself, its state saved.
+
     Raises:
         PlantError: The folder cannot be made or written to.
     """
@@ -37,6 +41,7 @@ class Run:
     def __init__(self, folder: Path, *, silent: bool = False) -> None:
         self.folder = folder
         self.silent = silent
+        self.stop_asked = self.stops_itself = False
         self.time_s: dict[str, float] = {}
         self.peak_memory_mb: dict[str, float] = {}
         self._started = time.perf_counter()
@@ -62,6 +67,15 @@ class Run:
             finally:
                 self.time_s[name] = self.time_s.get(name, 0.0) + time.perf_counter() - start
         self.peak_memory_mb[name] = max(self.peak_memory_mb.get(name, 0.0), peak[0])
+
+    @contextlib.contextmanager
+    def stopping_by_itself(self) -> Iterator[None]:
+        """Inside the block a stop is left to what is running."""
+        self.stops_itself = True
+        try:
+            yield
+        finally:
+            self.stops_itself = False
 
     def totals(self) -> tuple[dict[str, float], dict[str, float]]:
         """Seconds and peak megabytes of every phase so far, with their ``total``."""

@@ -52,17 +52,17 @@ class Batches:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
         self.arrays, self.labels = arrays, labels
         self.batch_size, self.pad_id, self.shuffle, self.seed = batch_size, pad_id, shuffle, seed
-        self.epoch = 0
+        self.epoch, self.start = 0, 0
 
     def __len__(self) -> int:
         return -(-len(self.arrays) // self.batch_size)
 
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the order of the next pass; the same epoch gives the same order."""
-        self.epoch = epoch
+    def set_epoch(self, epoch: int, start: int = 0) -> None:
+        """Choose the order of the next pass, the same for the same epoch, and the batch that it starts with."""
+        self.epoch, self.start = epoch, start
 
     def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
-        for documents in self._order():
+        for documents in self._order()[self.start :]:
             yield self._batch(documents)
 
     def _order(self) -> list[npt.NDArray[np.int64]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,21 @@ def append_log(path: str | Path, split: str, metrics: Mapping[str, float]) -> No
 def write_log_config(path: str | Path, config: Mapping[str, Any]) -> None:
     """Store the configuration of the run in ``logs.json``."""
     _write(path, {**_read(path), "config": dict(config)})
+
+
+def log_lengths(path: str | Path, splits: Iterable[str]) -> dict[str, int]:
+    """How many evaluations of each split ``logs.json`` holds."""
+    content = _read(path)
+    return {split: len(content.get(split, ())) for split in splits}
+
+
+def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:
+    """Keep the first evaluations of each split: a resumed run writes the others again."""
+    content = _read(path)
+    shortened = {split: content.get(split, [])[:length] for split, length in lengths.items()}
+    kept = {**content, **shortened}
+    if kept != content:
+        _write(path, {split: values for split, values in kept.items() if values})
 
 
 def _read(path: str | Path) -> dict[str, Any]:

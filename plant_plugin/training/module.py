@@ -1,28 +1,26 @@
-"""What both stages share: the Lightning module, the optimiser's groups, the schedule and the trainer."""
+"""What both stages share: the Lightning module, the optimiser's groups and the schedule."""
 
 from __future__ import annotations
 
-import logging
 import math
-import warnings
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import lightning as L
+import numpy as np
 import torch
-from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, TQDMProgressBar
 from torch import Tensor, nn
 
 from plant_plugin.data.batches import Batches
-from plant_plugin.errors import ConfigError, Interrupted
+from plant_plugin.errors import ConfigError
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.options import StageOptions
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.networks.plantable import PlantableNetwork
-    from plant_plugin.run import Run
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -30,7 +28,7 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adamax": torch.optim.Adamax,
     "sgd": torch.optim.SGD,
 }
-LAST, BEST = "last.ckpt", "best.ckpt"
+STATE_KEY = "plant_plugin"  # our part of Lightning's checkpoint
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,7 @@ class StageModule(L.LightningModule):
     """
 
     stage: str
+    logs: tuple[str, ...]  # the lists of logs.json that the stage writes
 
     def __init__(
         self,
@@ -86,6 +85,9 @@ class StageModule(L.LightningModule):
         self.schedule = Schedule.of(options, config)
         self.train_batches, self.val_batches = train, val
         self.epoch_metrics: dict[str, float] = {}
+        self.folder = ""  # where the stage's checkpoints are
+        self.state_of_run: dict[str, Any] = {}  # written into every state, see training/state.py
+        self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
         self.say: Callable[[str], None] = print
 
     def report_epoch(self) -> None:
@@ -110,16 +112,27 @@ class StageModule(L.LightningModule):
 
     def train_dataloader(self) -> Batches:
         """The batches of this epoch; Lightning asks anew each epoch, so that a resumed run sees the same order."""
-        self.train_batches.set_epoch(self.current_epoch)
+        epoch, batch = self.resumed_at
+        self.train_batches.set_epoch(self.current_epoch, start=batch if self.current_epoch == epoch else 0)
         return self.train_batches
 
     def val_dataloader(self) -> Batches | list[Any]:
         """The validation batches; none where there is no validation split."""
         return [] if self.val_batches is None else self.val_batches
 
-    def on_train_epoch_start(self) -> None:
-        """Seed each epoch by itself: dropout and sampling do not depend on where a run was resumed."""
-        torch.manual_seed((self.config.seed or 0) * 100_003 + self.current_epoch)
+    def on_train_batch_start(self, batch: dict[str, Tensor], batch_idx: int) -> None:
+        """Seed each batch by itself: dropout and sampling do not depend on where a run was resumed."""
+        seed_everything(self.config.seed or 0, self.current_epoch, batch_idx, self.global_rank)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add what Lightning does not know."""
+        checkpoint[STATE_KEY] = self.state_of_run
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """A run folder may have been moved: without this Lightning would forget the best score."""
+        for callback in checkpoint["callbacks"].values():
+            if "dirpath" in callback:
+                callback["dirpath"] = self.folder
 
     def configure_optimizers(self) -> Any:
         """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""
@@ -140,6 +153,14 @@ class StageModule(L.LightningModule):
         factor = learning_rate_factor(self.options.schedule, self.options.warmup, total)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+
+def seed_everything(*parts: int) -> None:
+    """Seed torch, numpy and Python from whole numbers; near numbers give unrelated draws."""
+    drawn = int(np.random.SeedSequence(parts).generate_state(1)[0])
+    torch.manual_seed(drawn)
+    np.random.seed(drawn)
+    random.seed(drawn)
 
 
 def _share(limit: float, batches: int) -> float:
@@ -165,84 +186,6 @@ def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[
         return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - climb) / max(1, steps - climb))))
 
     return factor
-
-
-def make_trainer(module: StageModule, run: Run, monitor: str, stop_on: str) -> L.Trainer:
-    """A Lightning trainer that keeps the last state to resume from and the best weights by ``monitor``.
-
-    Args:
-        module: The stage.
-        run: Its folder receives ``<stage>/last.ckpt`` and ``<stage>/best.ckpt``.
-        monitor: Validation metric that chooses the best weights; ``Loss`` is minimised, all else maximised.
-        stop_on: Validation metric of the early stopping.
-    """
-    config = module.config
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
-    folder = run.folder / module.stage
-    keep_last = ModelCheckpoint(dirpath=folder, filename="last", save_top_k=1, enable_version_counter=False)
-    callbacks: list[Callback] = []
-    if module.val_batches is not None:
-        mode = {name: "min" if name == "Loss" else "max" for name in (monitor, stop_on)}
-        callbacks.append(
-            ModelCheckpoint(
-                dirpath=folder, filename="best", monitor=monitor, mode=mode[monitor], save_weights_only=True,
-                enable_version_counter=False,
-            )
-        )  # fmt: skip
-        callbacks.append(EarlyStopping(stop_on, mode=mode[stop_on], patience=module.schedule.patience, strict=True))
-    callbacks.append(keep_last)  # behind `best`, so that the state to resume from knows this epoch's best score
-    if not config.silent:
-        callbacks.append(TQDMProgressBar(refresh_rate=10))
-    device = device_of(config)
-    return L.Trainer(
-        accelerator="gpu" if device.type == "cuda" else "cpu",
-        devices=1,
-        precision=precision_of(config, device),
-        max_epochs=module.schedule.epochs,
-        callbacks=callbacks,
-        accumulate_grad_batches=module.options.accumulate,
-        gradient_clip_val=module.options.clip_norm,
-        gradient_clip_algorithm="norm",
-        limit_train_batches=config.limit_train_batches,
-        limit_val_batches=config.limit_val_batches,
-        logger=False,
-        num_sanity_val_steps=0,
-        reload_dataloaders_every_n_epochs=1,
-        enable_model_summary=False,
-        enable_progress_bar=not config.silent,
-        default_root_dir=run.folder,
-    )
-
-
-def fit(module: StageModule, trainer: L.Trainer, run: Run) -> None:
-    """Train a stage, from its last state where the run is resumed; afterwards the network holds the best weights.
-
-    Raises:
-        Interrupted: Ctrl-C; says how to resume.
-    """
-    module.say = run.log
-    module.train()  # pretrained models come in evaluation mode, without dropout, and Lightning leaves them so
-    folder = run.folder / module.stage
-    last, best = folder / LAST, folder / BEST
-    resume_from = str(last) if module.config.resume and last.is_file() else None
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
-        try:
-            trainer.fit(module, ckpt_path=resume_from, weights_only=True)
-        except SystemExit as stop:  # how Lightning ends after Ctrl-C, its checkpoints written
-            raise interrupted(module.config, run, last.is_file()) from stop
-    if best.is_file():
-        module.load_state_dict(torch.load(best, map_location="cpu", weights_only=True)["state_dict"])
-
-
-def interrupted(config: Config, run: Run, has_state: bool) -> Interrupted:
-    """The message after Ctrl-C."""
-    return Interrupted(
-        "interrupted" + (", the state after the last whole epoch is kept" if has_state else " before an epoch ended"),
-        where=str(run.folder),
-        fix=f"go on with: libmultilabel --config {config.config_path or config.config_name} --resume {run.folder}",
-    )
 
 
 def device_of(config: Config) -> torch.device:

@@ -12,7 +12,8 @@ from plant_plugin.networks.planted_relevance import selected_relevance
 from plant_plugin.options import Stage1Options
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
-from plant_plugin.training.module import StageModule, fit, make_trainer, positives_of
+from plant_plugin.training.module import StageModule, positives_of
+from plant_plugin.training.trainer import train_stage
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -27,6 +28,7 @@ class Stage1(StageModule):
     """Trains the encoder and the planted part of the head; watches nDCG@K of the attention on validation documents."""
 
     stage = "stage1"
+    logs = ("stage1",)
     options: Stage1Options
 
     @property
@@ -125,6 +127,5 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
         return
     train, val = prepared.batches(config.stage1.batch_size or config.batch_size, config)
     module = Stage1(network, config.stage1, config, train, val)
-    trainer = make_trainer(module, run, module.monitor, module.monitor)
-    fit(module, trainer, run)
+    train_stage(module, run, module.monitor, module.monitor)
     save_stage(run.folder, "stage1", network, prepared)

@@ -15,7 +15,8 @@ from plant_plugin.losses.focal import hard_negatives, reduce_selected
 from plant_plugin.options import Stage2Options
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
-from plant_plugin.training.module import StageModule, device_of, fit, make_trainer, move, positives_of
+from plant_plugin.training.module import StageModule, device_of, move, positives_of
+from plant_plugin.training.trainer import train_stage
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -36,6 +37,7 @@ class Stage2(StageModule):
     """Trains the whole network; watches LibMultiLabel's ``monitor_metrics`` on validation documents."""
 
     stage = "stage2"
+    logs = ("val", "train")
     options: Stage2Options
     prepared: Prepared
     trained_labels: Tensor | None = None  # ids of the labels that have a loss; None: all
@@ -120,8 +122,7 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     module.prepared = prepared
     if config.stage2.label_share:
         module.trained_labels = frequent_labels(prepared, config.stage2.label_share).to(device_of(config))
-    trainer = make_trainer(module, run, config.val_metric, config.early_stopping_metric)
-    fit(module, trainer, run)
+    train_stage(module, run, config.val_metric, config.early_stopping_metric)
     save_stage(run.folder, "stage2", network, prepared)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +17,14 @@ from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.report.logs import append_log, write_log_config
+from plant_plugin.report.logs import append_log, shorten_log, write_log_config
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
 from plant_plugin.training.checkpoints import load_weights, save_model
+from plant_plugin.training.interruption import sigterm_stops
 from plant_plugin.training.module import device_of, move
 from plant_plugin.training.planted_weight import fit_planted_scores, plant_weight
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
+from plant_plugin.training.resume import finish, has_ended, read_result, same_data
 from plant_plugin.training.scoring import document_scores, load_trained
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.run import Run
 
-RUN_FILE = "run.json"
 Scores = npt.NDArray[np.float32]
 ScoreBatch = tuple[Scores, Any, npt.NDArray[np.int64]]
 
@@ -57,12 +56,20 @@ def end_to_end(config: Config, run: Run) -> dict[str, Any]:
 
 
 def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
+    with sigterm_stops(config, run):
+        return _results(config, run, planted=planted)
+
+
+def _results(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
     L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
     if config.eval:
         network, prepared, thresholds = _load(config, run)
     else:
-        _start(config, run)
+        if has_ended(config, run):
+            run.log("this run has ended before; these are its results")
+            return read_result(run.folder)
         prepared = prepare(config, run)
+        same_data(config, run, prepared)
         if config.planted_scores.model != "none":
             with run.phase("planted_scores"):
                 fit_planted_scores(prepared, config)
@@ -80,10 +87,10 @@ def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any
         thresholds = tuned_thresholds(run, _scored(network, prepared, config))
         save_model(run.folder, network, prepared, config, thresholds)
     write_log_config(config.log_path, config.as_dict())
+    shorten_log(config.log_path, {"test": 0})  # of a run that was killed behind its test
     result = report(config, run, _scored(network, prepared, config), thresholds)
-    for stage in ("stage1", "stage2"):  # the model is saved: there is nothing left to resume
-        shutil.rmtree(run.folder / stage, ignore_errors=True)
-        (run.folder / f"{stage}.safetensors").unlink(missing_ok=True)
+    if not config.eval:
+        finish(config, run)
     return result
 
 
@@ -99,30 +106,6 @@ def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool
         assert prepared.relevance is not None
         network.plant_relevance(prepared.relevance.matrix)
     return network
-
-
-def _start(config: Config, run: Run) -> None:
-    """Leave a note of the configuration, so that a resumed run is the same run.
-
-    Raises:
-        CheckpointError: The folder to resume was made by another configuration.
-    """
-    path = run.folder / RUN_FILE
-    if config.resume:
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8"))["config_hash"]
-        except (OSError, ValueError, KeyError) as error:
-            raise CheckpointError(
-                "nothing to resume is here", where=str(run.folder), fix="give the folder of an interrupted run"
-            ) from error
-        if stored != config.hash():
-            raise CheckpointError(
-                f"the run was started with configuration {stored[:12]}, this one is {config.hash()[:12]}",
-                where=str(run.folder),
-                fix="resume with the same configuration and flags, or start a new run",
-            )
-        return
-    path.write_text(json.dumps({"config_hash": config.hash()}) + "\n", encoding="utf-8")
 
 
 def _model_folder(config: Config) -> Path:

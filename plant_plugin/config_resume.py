@@ -1,0 +1,43 @@
+"""``run.json``: which configuration a run folder belongs to, and whether the run has ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from plant_plugin.files import atomic_write
+
+AUTO = "auto"  # --resume auto
+RUN_FILE = "run.json"
+
+
+def write_run_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write ``run.json``.
+
+    Args:
+        folder: Of the run.
+        record: ``config_hash``, ``finished`` and the ``hashes`` of the data.
+    """
+    with atomic_write(folder / RUN_FILE) as temporary:
+        temporary.write_text(json.dumps(dict(record)) + "\n", encoding="utf-8")
+
+
+def read_run_record(folder: Path) -> dict[str, Any] | None:
+    """What :func:`write_run_record` wrote; None where there is no whole one."""
+    try:
+        record = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) and "config_hash" in record else None
+
+
+def unfinished_run(result_dir: Path, config_hash: str) -> Path | None:
+    """The newest run of a configuration that was started in ``result_dir`` and has not ended."""
+    found = []
+    for path in result_dir.glob(f"*/{RUN_FILE}"):
+        record = read_run_record(path.parent)
+        if record is not None and record["config_hash"] == config_hash and not record.get("finished"):
+            found.append(path.parent)
+    return max(found, key=lambda folder: (folder / RUN_FILE).stat().st_mtime_ns, default=None)

@@ -1,0 +1,97 @@
+"""One stage under Lightning's trainer: its callbacks, where it goes on from, and the best weights at the end."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import TYPE_CHECKING
+
+import lightning as L
+import torch
+from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, TQDMProgressBar
+
+from plant_plugin.report.logs import shorten_log
+from plant_plugin.training.interruption import interrupted, stopped
+from plant_plugin.training.module import StageModule, device_of, precision_of
+from plant_plugin.training.state import KeepState, newest_state
+
+if TYPE_CHECKING:
+    from plant_plugin.run import Run
+
+BEST = "best.ckpt"
+
+
+def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> None:
+    """Train a stage, from its last state where the run is resumed; afterwards the network holds the best weights.
+
+    Args:
+        module: The stage.
+        run: Its folder receives ``<stage>/state-<step>.ckpt`` and ``<stage>/best.ckpt``.
+        monitor: Validation metric that chooses the best weights; ``Loss`` is minimised, all else maximised.
+        stop_on: Validation metric of the early stopping.
+
+    Raises:
+        Interrupted: Ctrl-C; says how to resume.
+        Stopped: SIGTERM; the state is saved.
+    """
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
+    module.say, module.folder = run.log, str(run.folder / module.stage)
+    module.train()  # pretrained models come in evaluation mode, without dropout, and Lightning leaves them so
+    folder = run.folder / module.stage
+    keep_state = KeepState(folder, module.config, run)
+    found = newest_state(folder, module.config.hash()) if module.config.resume else None
+    shorten_log(module.config.log_path, dict.fromkeys(module.logs, 0) if found is None else found.log_lengths)
+    if found is not None:
+        module.resumed_at = (found.epoch, found.batch)
+        keep_state.has_ended = found.has_ended
+        run.log(f"{module.stage} goes on behind step {found.step}")
+    trainer = _trainer(module, run, monitor, stop_on, keep_state)
+    with warnings.catch_warnings(), run.stopping_by_itself():
+        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+        warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
+        warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")  # it is: resumed_at
+        try:
+            trainer.fit(module, ckpt_path=None if found is None else str(found.path), weights_only=True)
+        except SystemExit as stop:  # how Lightning ends after Ctrl-C
+            raise interrupted(module.config, run) from stop
+    if run.stop_asked:
+        raise stopped(module.config, run)
+    best = folder / BEST
+    if best.is_file():
+        module.load_state_dict(torch.load(best, map_location="cpu", weights_only=True)["state_dict"])
+
+
+def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_state: KeepState) -> L.Trainer:
+    """A Lightning trainer that keeps the best weights by ``monitor`` and the state to resume from."""
+    config, callbacks = module.config, list[Callback]()
+    if module.val_batches is not None:
+        mode = {name: "min" if name == "Loss" else "max" for name in (monitor, stop_on)}
+        callbacks.append(
+            ModelCheckpoint(
+                dirpath=keep_state.folder, filename="best", monitor=monitor, mode=mode[monitor], save_weights_only=True,
+                enable_version_counter=False,
+            )
+        )  # fmt: skip
+        callbacks.append(EarlyStopping(stop_on, mode=mode[stop_on], patience=module.schedule.patience, strict=True))
+    callbacks.append(keep_state)  # behind `best`, so that the state to resume from knows this epoch's best score
+    if not config.silent:
+        callbacks.append(TQDMProgressBar(refresh_rate=10))
+    device = device_of(config)
+    return L.Trainer(
+        accelerator="gpu" if device.type == "cuda" else "cpu",
+        devices=1,
+        precision=precision_of(config, device),
+        max_epochs=module.schedule.epochs,
+        callbacks=callbacks,
+        accumulate_grad_batches=module.options.accumulate,
+        gradient_clip_val=module.options.clip_norm,
+        gradient_clip_algorithm="norm",
+        limit_train_batches=config.limit_train_batches,
+        limit_val_batches=config.limit_val_batches,
+        logger=False,
+        num_sanity_val_steps=0,
+        reload_dataloaders_every_n_epochs=1,
+        enable_model_summary=False,
+        enable_progress_bar=not config.silent,
+        default_root_dir=run.folder,
+    )

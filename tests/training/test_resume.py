@@ -1,0 +1,224 @@
+"""Runs that are killed, stopped or damaged, and go on to the same bytes."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from plant_plugin.config import Config
+from plant_plugin.errors import CheckpointError, Stopped
+from plant_plugin.run import Run, run
+from plant_plugin.training import strategies
+from plant_plugin.training.interruption import resume_command
+from plant_plugin.training.module import STATE_KEY
+from plant_plugin.training.stage1 import Stage1
+from plant_plugin.training.stage2 import Stage2
+from plant_plugin.training.state import newest_state
+
+Made = Callable[..., Config]
+OFTEN = {"checkpoint_every": "2", "batch_size": 10}
+
+
+def killed_at(config: Config, owner: Any, name: str, call: int) -> None:
+    """Run until the n-th call of a function, then die as by ``kill -9``."""
+    original, calls = getattr(owner, name), []
+
+    def count(*args: Any, **kwargs: Any) -> Any:
+        calls.append(1)
+        if len(calls) == call:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(*args, **kwargs)
+
+    setattr(owner, name, count)
+    run(config)
+
+
+def in_process(function: Callable[..., Any], *args: Any) -> Any:
+    process = multiprocessing.get_context("fork").Process(target=function, args=args)
+    process.start()
+    return process
+
+
+def same_bytes(one: Path, other: Path) -> None:
+    left, right = (load_file(folder / "model.safetensors") for folder in (one, other))
+    assert left.keys() == right.keys()
+    assert [name for name, tensor in left.items() if tensor.numpy().tobytes() != right[name].numpy().tobytes()] == []
+    numbers = [json.loads((folder / "result.json").read_text()) for folder in (one, other)]
+    for key in ("metrics", "thresholds", "counts"):
+        assert numbers[0][key] == numbers[1][key], key
+    logs = [json.loads((folder / "logs.json").read_text()) for folder in (one, other)]
+    for split in ("stage1", "val", "test"):
+        assert logs[0].get(split) == logs[1].get(split), split
+
+
+def flip(path: Path) -> None:
+    """Change one bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
+    made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = made(**OFTEN, result_dir=str(tmp_path / "whole"))
+    run(whole)
+    places = ((Stage1, "training_step", 8), (Stage2, "validation_step", 2), (strategies, "report", 1))
+    folders = set()
+    for owner, name, call in places:
+        config = made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut"))
+        folders.add(config.checkpoint_dir)
+        process = in_process(killed_at, config, owner, name, call)
+        process.join()
+        assert process.exitcode == -signal.SIGKILL, name
+        if owner is Stage2:
+            newest = max((config.checkpoint_dir / "stage2").glob("state-*.ckpt"))
+            flip(newest)
+    (folder,) = folders
+    moved = folder.rename(tmp_path / "moved")
+    run(made(**OFTEN, resume=str(moved)))
+    same_bytes(whole.checkpoint_dir, moved)
+    assert [path.name for path in moved.iterdir() if path.name.startswith(("stage", "."))] == []
+
+    shutil.rmtree(tmp_path / "cut")
+    again = made(**OFTEN, resume="auto", result_dir=str(tmp_path / "whole"))
+    assert again.resume is None  # that one has ended
+    assert run(made(**OFTEN, resume=str(moved))) == json.loads((moved / "result.json").read_text())
+
+
+@pytest.mark.integration
+def test_twenty_kills_at_random_moments(made: Made, tmp_path: Path) -> None:
+    whole = made(**OFTEN, result_dir=str(tmp_path / "whole"))
+    started = time.monotonic()
+    in_process(run, whole).join()
+    seconds, kills, ended = time.monotonic() - started, 0, 0
+    moments = random.Random(7)
+    while kills < 20 or not ended:
+        config = made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut"))
+        process = in_process(run, config)
+        process.join(moments.uniform(0, seconds) if kills < 20 else None)
+        if process.is_alive():
+            process.kill()
+            process.join()
+            kills += 1
+            kept = sorted(path.name for path in config.checkpoint_dir.glob("stage*/*.ckpt"))
+            print(f"kill {kills}: {config.checkpoint_dir.name}, kept: {', '.join(kept)}")
+        else:
+            assert process.exitcode == 0
+            same_bytes(whole.checkpoint_dir, config.checkpoint_dir)
+            ended += 1
+            print(f"ended: the same bytes ({ended})")
+
+
+def test_the_newest_whole_state_of_this_run_is_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def write(step: int, config: str = "mine") -> Path:
+        path = tmp_path / f"state-{step:09d}.ckpt"
+        found = {"format": 1, "config": config, "step": step, "epoch": 2, "batch": 3, "has_ended": False}
+        torch.save({STATE_KEY: {**found, "log_lengths": {"val": 2}}, "weights": torch.zeros(1000)}, path)
+        return path
+
+    assert newest_state(tmp_path, "mine") is None
+    write(1)
+    flip(write(2))
+    write(3, "other")
+    torn = write(4)
+    torn.write_bytes(torn.read_bytes()[:500])
+    found = newest_state(tmp_path, "mine")
+    assert found is not None
+    assert (found.step, found.epoch, found.batch, found.log_lengths) == (1, 2, 3, {"val": 2})
+    said = [record.getMessage() for record in caplog.records]
+    for message, step, what in zip(said, (4, 3, 2), ("torn", "of another run", "torn"), strict=True):
+        assert f"state-{step:09d}.ckpt is {what} and set aside" in message
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".ckpt", *3 * [".unusable"]]
+
+
+def test_sigterm_saves_and_the_run_goes_on_to_the_same_bytes(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {**OFTEN, "checkpoint_every": "epoch", "strategy": "end_to_end", "stage2__accumulate": 2}
+    whole = made(**given, result_dir=str(tmp_path / "whole"))
+    run(whole)
+    config = made(**given, result_dir=str(tmp_path / "cut"))
+    step, validate = Stage2.training_step, Stage2.validation_step
+
+    def stop(self: Any, batch: Any, batch_idx: int) -> Any:
+        if self.current_epoch == 1 and batch_idx == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return step(self, batch, batch_idx)
+
+    def stop_later(self: Any, batch: Any, batch_idx: int) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return validate(self, batch, batch_idx)
+
+    def stop_at_once(*args: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("still running")
+
+    before = signal.getsignal(signal.SIGTERM)
+    for owner, name, replacement in (
+        (Stage2, "training_step", stop),
+        (Stage2, "validation_step", stop_later),
+        (strategies, "tuned_thresholds", stop_at_once),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, replacement)
+            with pytest.raises(Stopped, match="--resume") as stopped:
+                run(config)
+        assert stopped.value.exit_code == 0
+        config = made(**given, resume=str(config.checkpoint_dir))
+        if name == "training_step":
+            states = [path.name for path in sorted((config.checkpoint_dir / "stage2").glob("state-*"))]
+            assert states == ["state-000000006.ckpt", "state-000000009.ckpt"]  # 12 batches, accumulated by 2
+    assert signal.getsignal(signal.SIGTERM) == before
+    run(config)
+    same_bytes(whole.checkpoint_dir, config.checkpoint_dir)
+
+
+def test_a_stage_that_stopped_early_is_not_trained_further(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = made(strategy="end_to_end", stage2__patience=1, stage2__epochs=5, learning_rate=1e-12)
+    with monkeypatch.context() as patch:
+        patch.setattr("plant_plugin.training.stage2.save_stage", lambda *_: (_ for _ in ()).throw(KeyError))
+        with pytest.raises(KeyError):
+            run(config)
+    before = len(json.loads(config.log_path.read_text())["val"])
+    assert before == 2
+    run(made(strategy="end_to_end", stage2__patience=1, stage2__epochs=5, learning_rate=1e-12, resume="auto"))
+    assert len(json.loads(config.log_path.read_text())["val"]) == before
+
+
+def test_resuming_with_other_data_is_refused(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = made()
+    with monkeypatch.context() as patch:
+        patch.setattr(strategies, "build_network", lambda *_, **__: (_ for _ in ()).throw(KeyError))
+        with pytest.raises(KeyError):
+            run(config)
+    with open(tmp_path / "test.txt", "a") as stream:
+        stream.write("L1\tfiller1 filler2\n")
+    with pytest.raises(CheckpointError, match="changed since the run was started: test"):
+        run(made(resume=str(config.checkpoint_dir)))
+
+
+def test_the_command_to_resume_repeats_the_flags(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = made()
+    typed = ["/bin/libmultilabel", "--config", "a b.yml", "--resume", "auto", "--seed", "3"]
+    monkeypatch.setattr(sys, "argv", typed)
+    command = resume_command(config, Run(config.checkpoint_dir, silent=True))
+    assert command == f"libmultilabel --config 'a b.yml' --seed 3 --resume {config.checkpoint_dir}"
+    monkeypatch.setattr(sys, "argv", ["pytest"])
+    command = resume_command(config, Run(config.checkpoint_dir, silent=True))
+    assert command == f"libmultilabel --config PLANT --resume {config.checkpoint_dir}"
