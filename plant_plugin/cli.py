@@ -11,6 +11,7 @@ from plant_plugin.commands.compare import compare
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.embeddings import embeddings
 from plant_plugin.commands.evaluate import evaluate
+from plant_plugin.commands.explain import explain
 from plant_plugin.commands.export import export
 from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.commands.listing import list_entries
@@ -37,11 +38,12 @@ class QuietGroup(click.Group):
 @click.group(cls=QuietGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="plant_plugin")
 def plant() -> None:
-    """List what there is, check a configuration, prepare data, predict, serve, evaluate and compare."""
+    """List what there is, check a configuration, prepare data, predict, explain, serve, evaluate and compare."""
 
 
 SHOWN = (
-    list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, export, serve,
+    list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain,
+    export, serve,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -65,6 +65,7 @@ EVERY_LIGHT_COMMAND = pytest.mark.parametrize(
         ("plant", "evaluate", "--help"),
         ("plant", "compare", "--help"),
         ("plant", "predict", "--help"),
+        ("plant", "explain", "--help"),
         ("plant", "doctor"),
     ],
     ids=" ".join,

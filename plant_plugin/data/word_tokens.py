@@ -101,16 +101,16 @@ class WordTokens:
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """Where each token that :meth:`encode` makes of a text begins and ends, in characters."""
-        found: list[tuple[int, int]] = []
+        (found,) = split_words([text], max_length)
+        spans: list[tuple[int, int]] = []
         end = 0
-        for run in _runs(text):
-            if len(found) == max_length:
-                break
-            start = text.index(run, end)  # runs are as long as they can be: no earlier place holds their characters
-            end = start + len(run)
-            if not run.isnumeric():
-                found.append((start, end))
-        return found
+        for number in found.numbers:
+            word = found.words[number]
+            # runs are as long as they can be, and the numbers left out hold no word: no earlier place has these letters
+            start = text.index(word, end)
+            end = start + len(word)
+            spans.append((start, end))
+        return spans
 
     def save(self, folder: str | Path) -> None:
         """Write ``vocabulary.json`` into the folder."""

@@ -32,6 +32,7 @@ BLOCK = 32  # labels explained at once: bounds the memory of (M, heads, T)
 BEST = 5  # labels shown where none is above the threshold
 TERMS = 10  # terms of the planted scores that are named
 PASSAGE_WORDS, GAP = 20, 3  # a passage joins those of the 20 strongest words that stand at most 3 words apart
+FAINT = 0.05  # words below this share of the strongest make no passage
 CONTEXT = 6  # words shown before and after a passage
 
 
@@ -69,6 +70,7 @@ class LabelEvidence:
         planted: Logits that the planted scores add.
         terms: The terms that add most of ``planted``.
         passages: The best first.
+        faithfulness: Order of the words -> comprehensiveness and sufficiency, where they were measured.
     """
 
     found: ScoredLabel
@@ -81,6 +83,7 @@ class LabelEvidence:
     planted: float
     terms: list[tuple[str, float]] = field(repr=False)
     passages: list[Passage] = field(repr=False)
+    faithfulness: dict[str, tuple[float, float]] | None = None
 
     @property
     def strength(self) -> Floats:
@@ -96,7 +99,7 @@ class Explanation:
         text: The document.
         words: (W, 2) where each word that was read begins and ends.
         labels: The most probable first.
-        model: The run folder's name.
+        model: The predictor's name.
         tokens: How many tokens were read.
         cut: The document fills all that the model reads.
         threshold: The logit above which a label is predicted.
@@ -133,7 +136,7 @@ def explain(
         text=text,
         words=words.spans,
         labels=evidence,
-        model=predictor.folder.resolve().name,
+        model=predictor.name,
         tokens=len(spans),
         cut=len(spans) >= predictor.max_tokens,
         threshold=limit,
@@ -226,9 +229,9 @@ def _relevance(predictor: Predictor, words: Words, ids: npt.NDArray[np.int64], c
 
 def _passages(text: str, spans: npt.NDArray[np.int64], strength: Floats) -> list[Passage]:
     """The strongest words, those that stand close together as one."""
-    strongest = [
-        place for place in np.argsort(-strength, kind="stable")[:PASSAGE_WORDS].tolist() if strength[place] > 0
-    ]
+    least = FAINT * float(strength.max(initial=0))
+    order = np.argsort(-strength, kind="stable")[:PASSAGE_WORDS].tolist()
+    strongest = [place for place in order if strength[place] > least]
     groups: list[list[int]] = []
     for place in sorted(strongest):
         if groups and place - groups[-1][-1] <= GAP:

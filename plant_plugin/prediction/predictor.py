@@ -83,6 +83,7 @@ class Predictor:
         batch_size: B.
 
     Attributes:
+        name: What explanations call the model: the folder's name, until another is set.
         labels: The label set, in column order.
         thresholds: Name -> threshold, in logits.
         max_tokens: How many tokens of a document are read.
@@ -98,7 +99,7 @@ class Predictor:
     ) -> None:
         self.model, self.folder, self.device = model, folder, device
         self.names: Names = names or (lambda _: None)
-        self.batch_size = batch_size
+        self.name, self.batch_size = folder.resolve().name, batch_size
         self.labels, self.thresholds = model.labels, model.thresholds
         self.max_tokens = int(model.content["max_seq_length"])
         self.network = model.network.to(device).eval()
