@@ -46,6 +46,7 @@ class StageOptions:
     epochs: int | None = None  # None: the top-level `epochs`
     patience: int | None = None  # None: the top-level `patience`
     batch_size: int | None = None  # None: the top-level `batch_size`; per step, before accumulation
+    batch_tokens: int | None = None  # token positions a step, in place of batch_size: fewer long documents, more short
     accumulate: int = 1  # batches added up before one optimiser step
     learning_rate: float | None = None  # None: the top-level `learning_rate`
     encoder_learning_rate: float | None = None  # None: this stage's learning rate

@@ -33,6 +33,7 @@ LM = {"lm_weight": "mistral-7b"}
         ("stage1.labels", [0, "some", 2.5]),
         ("stage1.warmup", [-0.1, 1]),
         ("stage1.accumulate", [0]),
+        ("stage2.batch_tokens", [0]),
         ("stage1.epochs", [0]),
         ("stage1.patience", [-1]),
         ("stage2.batch_size", [0]),

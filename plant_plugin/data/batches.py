@@ -34,28 +34,41 @@ class Batches:
     Args:
         arrays: Token ids of N documents.
         labels: Labels, sparse (N, L).
-        batch_size: B; the last batch may be smaller.
+        batch_size: B; the last batch may be smaller. Not read where there is ``batch_tokens``.
         pad_id: The id that fills up.
         shuffle: Mix the documents anew each epoch.
         seed: Seed of the mixing.
+        batch_tokens: As many documents a batch as fit into this many token positions, padding included (one document
+            at least): steps of even cost and memory, whatever the lengths. None: always ``batch_size`` documents.
 
     Raises:
-        ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` is below 1.
+        ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` or ``batch_tokens`` is below 1.
     """
 
     def __init__(
-        self, arrays: TokenArrays, labels: sp.csr_array, batch_size: int, pad_id: int, shuffle: bool, seed: int
+        self,
+        arrays: TokenArrays,
+        labels: sp.csr_array,
+        batch_size: int,
+        pad_id: int,
+        shuffle: bool,
+        seed: int,
+        batch_tokens: int | None = None,
     ) -> None:
         if len(arrays) != labels.shape[0]:
             raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        if batch_tokens is not None and batch_tokens < 1:
+            raise ValueError(f"batch_tokens must be at least 1, not {batch_tokens}")
         self.arrays, self.labels = arrays, labels
         self.batch_size, self.pad_id, self.shuffle, self.seed = batch_size, pad_id, shuffle, seed
+        self.batch_tokens = batch_tokens
         self.epoch, self.start = 0, 0
 
     def __len__(self) -> int:
-        return -(-len(self.arrays) // self.batch_size)
+        """Batches of this epoch; with ``batch_tokens`` a few more or fewer in another one."""
+        return -(-len(self.arrays) // self.batch_size) if self.batch_tokens is None else len(self._order())
 
     def set_epoch(self, epoch: int, start: int = 0) -> None:
         """Choose the order of the next pass, the same for the same epoch, and the batch that it starts with."""
@@ -66,17 +79,32 @@ class Batches:
             yield self._batch(documents)
 
     def _order(self) -> list[npt.NDArray[np.int64]]:
-        lengths, size = self.arrays.lengths, self.batch_size
+        lengths = self.arrays.lengths
         if not self.shuffle:
-            return _cut(np.argsort(-lengths, kind="stable"), size)
+            return self._batches_of(np.argsort(-lengths, kind="stable"), lengths)
         random = np.random.default_rng([self.seed, self.epoch])
         mixed = random.permutation(len(lengths))
+        size = self.batch_size
+        if self.batch_tokens is not None:
+            size = max(1, int(self.batch_tokens / max(1.0, lengths.mean()))) if len(lengths) else 1
         batches = [
             batch
             for chunk in _cut(mixed, size * CHUNK_BATCHES)
-            for batch in _cut(chunk[np.argsort(lengths[chunk], kind="stable")], size)
+            for batch in self._batches_of(chunk[np.argsort(lengths[chunk], kind="stable")], lengths)
         ]
         return [batches[place] for place in random.permutation(len(batches))]
+
+    def _batches_of(self, order: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+        """Documents sorted by length as batches."""
+        if self.batch_tokens is None:
+            return _cut(order, self.batch_size)
+        starts, longest = [0], 0
+        for place, length in enumerate(lengths[order].tolist()):
+            longest = max(longest, length, 1)
+            if place > starts[-1] and longest * (place - starts[-1] + 1) > self.batch_tokens:
+                starts.append(place)
+                longest = max(length, 1)
+        return np.split(order, starts[1:]) if len(order) else []
 
     def _batch(self, documents: npt.NDArray[np.int64]) -> dict[str, torch.Tensor]:
         places, lengths = _gather(self.arrays.offsets, documents)

@@ -18,7 +18,7 @@ from plant_plugin.data.tokens import TokenArrays, Tokens, build_tokens, encode_c
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
-from plant_plugin.options import RelevanceOptions
+from plant_plugin.options import RelevanceOptions, StageOptions
 from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.relevance import Relevance, compute_relevance
 
@@ -70,13 +70,17 @@ class Prepared:
         split = next(split for split in self.corpus.splits if split.name == name)
         return [split.texts[document] for document in documents]
 
-    def split(self, name: str, batch_size: int, *, shuffle: bool = False, seed: int = 0) -> Batches:
+    def split(
+        self, name: str, batch_size: int, *, shuffle: bool = False, seed: int = 0, batch_tokens: int | None = None
+    ) -> Batches:
         """Batches of a split."""
-        return Batches(self.arrays[name], self.labels[name], batch_size, self.tokens.pad_id, shuffle, seed)
+        pad_id = self.tokens.pad_id
+        return Batches(self.arrays[name], self.labels[name], batch_size, pad_id, shuffle, seed, batch_tokens)
 
-    def batches(self, batch_size: int, config: Config) -> tuple[Batches, Batches | None]:
-        """Training batches and, where there is a validation split, its batches."""
-        train = self.split("train", batch_size, shuffle=config.shuffle, seed=config.seed or 0)
+    def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
+        """Training batches of a stage and, where there is a validation split, its batches."""
+        size, seed = options.batch_size or config.batch_size, config.seed or 0
+        train = self.split("train", size, shuffle=config.shuffle, seed=seed, batch_tokens=options.batch_tokens)
         return train, self.split("val", config.eval_batch_size) if "val" in self.arrays else None
 
     def evaluator(self, config: Config, metrics: Sequence[str]) -> Evaluator:

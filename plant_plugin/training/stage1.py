@@ -125,7 +125,7 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     if config.resume and has_stage(run.folder, "stage1"):
         load_stage(run.folder, "stage1", network, prepared)
         return
-    train, val = prepared.batches(config.stage1.batch_size or config.batch_size, config)
+    train, val = prepared.batches(config.stage1, config)
     module = Stage1(network, config.stage1, config, train, val)
     train_stage(module, run, module.monitor, module.monitor)
     save_stage(run.folder, "stage1", network, prepared)

@@ -117,7 +117,7 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     if config.resume and has_stage(run.folder, "stage2"):
         load_stage(run.folder, "stage2", network, prepared)
         return
-    train, val = prepared.batches(config.stage2.batch_size or config.batch_size, config)
+    train, val = prepared.batches(config.stage2, config)
     module = Stage2(network, config.stage2, config, train, val)
     module.prepared = prepared
     if config.stage2.label_share:
