@@ -11,13 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from plant_plugin.classifier import PlantClassifier as PlantClassifier
     from plant_plugin.prediction.predictor import Predictor as Predictor
 
 __version__ = "0.1.0"
 
-__all__ = ["Predictor", "__version__", "register"]
+__all__ = ["PlantClassifier", "Predictor", "__version__", "register"]
 
-_LATE = {"Predictor": "plant_plugin.prediction.predictor"}  # fetched when asked for: they import torch
+# fetched when asked for: they import torch and scikit-learn
+_LATE = {
+    "PlantClassifier": "plant_plugin.classifier",
+    "Predictor": "plant_plugin.prediction.predictor",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -33,6 +33,7 @@ ROOMS = (
     "training",
     "prediction",  # trained models on new texts
     "run",
+    "classifier",  # scikit-learn's interface over one run
     "serving",  # trained models behind HTTP
     "commands",
     "cli",

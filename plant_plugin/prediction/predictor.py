@@ -98,7 +98,7 @@ class Predictor:
         batch_size: int = 32,
     ) -> None:
         self.model, self.folder, self.device = model, folder, device
-        self.names: Names = names or (lambda _: None)
+        self.names: Names = names or no_name
         self.name, self.batch_size = folder.resolve().name, batch_size
         self.labels, self.thresholds = model.labels, model.thresholds
         self.max_tokens = int(model.content["max_seq_length"])
@@ -274,6 +274,10 @@ class Predictor:
         """A label with its logit, probability and name."""
         label = self.labels[column]
         return ScoredLabel(label, probability(logit), logit, self.names(label))
+
+
+def no_name(label: str) -> None:
+    """What labels stand for where nobody knows it."""
 
 
 def probability(logit: float) -> float:

@@ -28,7 +28,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(task: Path) -> Path:
     """PLANT with planted scores, trained until it knows the words of each label; ``predictions.txt`` lies beside."""
     config = made_config(
-        task, stage2__epochs=6, planted_scores__model="ridge", planted_scores__weight=2.0, save_k_predictions=3
+        task, stage2__epochs=15, planted_scores__model="ridge", planted_scores__weight=2.0, save_k_predictions=3
     )
     run(config)
     return Path(config.checkpoint_dir)

@@ -1,0 +1,178 @@
+"""The strategies as a scikit-learn classifier of texts into several labels.
+
+Shapes: N documents, L labels.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from plant_plugin.config import load_config
+
+if TYPE_CHECKING:
+    from plant_plugin.prediction.predictor import Predictor
+
+
+class PlantClassifier(ClassifierMixin, BaseEstimator):
+    """A network of ours, trained by a strategy of ours, under scikit-learn's interface.
+
+    ``fit`` writes the documents into a temporary folder, trains as ``libmultilabel`` does and reads the run's folder
+    back. White space in a text counts as one space.
+
+    >>> from plant_plugin import PlantClassifier
+    >>> classifier = PlantClassifier(options=options).fit(texts, labels)
+    >>> classifier.predict(["filler1 sign3x filler2"]).shape
+    (1, 12)
+
+    Args:
+        config: A configuration, by file or packaged name (`plant list configurations`); its data files are not read.
+            None: the defaults, so that ``options`` has to name the network.
+        options: Keys that beat the configuration's, dots reaching into blocks: ``{"stage2.epochs": 6}``.
+        val_size: Share, or number, of the documents kept for validation: early stopping and thresholds. 0: none.
+        threshold: What ``predict`` takes as the limit, see :meth:`plant_plugin.Predictor.predict`.
+        device: ``cpu``, or None: a GPU where there is one.
+        random_state: Seed; None draws one.
+        result_dir: Keep the run's folder here; None: it goes when ``fit`` is done.
+        verbose: Show the training's messages.
+
+    Attributes:
+        predictor_: What predicts; its ``explain`` tells why.
+        classes_: Column numbers of the labels, (L,).
+        run_folder_: The run's folder, or None where it is gone.
+    """
+
+    def __init__(
+        self,
+        config: str | None = "plant_demo.yml",
+        *,
+        options: Mapping[str, Any] | None = None,
+        val_size: float = 0.1,
+        threshold: float | str | None = None,
+        device: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        result_dir: str | Path | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.config = config
+        self.options = options
+        self.val_size = val_size
+        self.threshold = threshold
+        self.device = device
+        self.random_state = random_state
+        self.result_dir = result_dir
+        self.verbose = verbose
+
+    def fit(self, X: Sequence[str], y: Any) -> PlantClassifier:
+        """Train on texts and their labels.
+
+        Args:
+            X: N texts.
+            y: Indicator (N, L) of zeros and ones, dense or sparse; a label that no document has is allowed.
+
+        Raises:
+            ValueError: No texts, another number of rows, or no indicator.
+            PlantError: What the configuration or the training cannot do.
+        """
+        texts = _texts(X)
+        if type_of_target(y, input_name="y") != "multilabel-indicator":
+            raise ValueError("y has to be an indicator (N, L) of zeros and ones; MultiLabelBinarizer makes one")
+        labels = sparse.csr_array(y)
+        check_consistent_length(texts, labels)
+        with tempfile.TemporaryDirectory() as folder:
+            self._fit(texts, labels, Path(folder))
+        return self
+
+    def _fit(self, texts: list[str], labels: sparse.csr_array, folder: Path) -> None:
+        from plant_plugin.prediction.predictor import Predictor
+        from plant_plugin.run import run
+
+        names = _column_names(labels.shape[1])
+        with open(folder / "train.txt", "w", encoding="utf-8", newline="\n") as stream:
+            for start, end, text in zip(labels.indptr[:-1], labels.indptr[1:], texts, strict=True):
+                own = " ".join(names[column] for column in labels.indices[start:end])
+                stream.write(f"{own}\t{text}\n")
+        (folder / "labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        config = load_config(self.config, self._overrides(folder, len(names)))
+        run(config)
+        trained = Path(config.checkpoint_dir)
+        self.predictor_: Predictor = Predictor.load(trained, device=self.device)
+        _ = self.predictor_.relevance  # read while its file is there: `explain` wants it
+        self.classes_ = np.arange(len(names))
+        self.run_folder_ = None if self.result_dir is None else trained
+
+    def _overrides(self, folder: Path, num_labels: int) -> dict[str, Any]:
+        metric = f"nDCG@{min(5, num_labels)}"
+        return {
+            "monitor_metrics": [metric],
+            "val_metric": metric,
+            **(self.options or {}),
+            "training_file": str(folder / "train.txt"),
+            "val_file": None,
+            "val_size": self.val_size,
+            "test_file": None,
+            "label_file": str(folder / "labels.txt"),
+            "data_name": "given",
+            "seed": int(check_random_state(self.random_state).randint(2**31 - 1)),
+            "cpu": self.device == "cpu",
+            "silent": not self.verbose,
+            "result_dir": str(self.result_dir or folder / "runs"),
+            "cache_dir": str(folder / "cache"),
+        }
+
+    def predict(self, X: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Indicator (N, L) of the labels above the threshold."""
+        check_is_fitted(self)
+        limit = np.float32(self.predictor_.limit(self.threshold))
+        return (self.decision_function(X) > limit).astype(np.int64)
+
+    def decision_function(self, X: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Logits (N, L)."""
+        check_is_fitted(self)
+        logits: npt.NDArray[np.float32] = self.predictor_.logits(_texts(X))
+        return logits
+
+    def predict_proba(self, X: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Probabilities (N, L); labels are not exclusive, so that rows need not sum to 1."""
+        from scipy.special import expit
+
+        probabilities: npt.NDArray[np.float64] = expit(self.decision_function(X).astype(np.float64))
+        return probabilities
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = tags.input_tags.string = True
+        tags.target_tags.single_output, tags.target_tags.multi_output = False, True
+        tags.classifier_tags.multi_class, tags.classifier_tags.multi_label = False, True
+        return tags
+
+
+def _texts(given: Iterable[str]) -> list[str]:
+    """Texts as one line each.
+
+    Raises:
+        ValueError: One string instead of several, or something that is no string.
+    """
+    if isinstance(given, (str, bytes)):
+        raise ValueError("one string was given where a sequence of texts is wanted")
+    texts = list(given)
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("every document has to be a string")
+    return [" ".join(text.split()) for text in texts]
+
+
+def _column_names(number: int) -> list[str]:
+    """Names of columns whose alphabetical order, that of label sets, is the columns' order."""
+    width = len(str(max(number - 1, 0)))
+    return [f"{column:0{width}}" for column in range(number)]

@@ -1,0 +1,175 @@
+"""The strategies under scikit-learn's interface."""
+
+from __future__ import annotations
+
+import doctest
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made_up_task import LABELS, write_splits
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils import estimator_checks
+
+from plant_plugin import PlantClassifier, classifier
+from plant_plugin.errors import ConfigError
+
+OPTIONS: dict[str, Any] = {
+    "model_name": "PLANT",
+    "network_config.encoder": "cnn",
+    "network_config.hidden_size": 16,
+    "network_config.filter_sizes": [3],
+    "network_config.embed_dim": 16,
+    "network_config.num_heads": 2,
+    "network_config.pool_size": 8,
+    "network_config.planted_prior": "additive",
+    "stage1.k": 10,
+    "stage1.labels": 6,
+    "stage1.epochs": 1,
+    "stage2.epochs": 4,
+    "stage2.hard_negatives": 5,
+    "learning_rate": 0.01,
+    "batch_size": 16,
+}
+
+
+def small(**changes: Any) -> PlantClassifier:
+    return PlantClassifier(None, **{"options": OPTIONS, "device": "cpu", "random_state": 1, "val_size": 0.2} | changes)
+
+
+def read(folder: Path, name: str) -> tuple[list[str], np.ndarray]:
+    texts, rows = [], []
+    for line in (folder / f"{name}.txt").read_text().splitlines():
+        labels, text = line.split("\t")
+        texts.append(text)
+        rows.append([f"L{label}" in labels.split() for label in range(LABELS)])
+    return texts, np.array(rows, dtype=int)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[str], np.ndarray]]:
+    folder = tmp_path_factory.mktemp("data")
+    write_splits(folder)
+    return {name: read(folder, name) for name in ("train", "test")}
+
+
+@pytest.fixture(scope="module")
+def fitted(data: Any) -> PlantClassifier:
+    return small().fit(*data["train"])
+
+
+def test_it_learns_and_its_columns_are_those_given(fitted: PlantClassifier, data: Any) -> None:
+    texts, truth = data["test"]
+    predicted = fitted.predict(texts)
+    assert predicted.shape == truth.shape
+    assert set(np.unique(predicted)) <= {0, 1}
+    assert f1_score(truth, predicted, average="micro") > 0.8
+    assert fitted.predict_proba(["sign11x"]).argmax() == 11
+    assert fitted.predict_proba(["sign2x"]).argmax() == 2
+    assert fitted.classes_.tolist() == list(range(LABELS))
+    probabilities = fitted.predict_proba(texts)
+    np.testing.assert_allclose(np.log(probabilities / (1 - probabilities)), fitted.decision_function(texts), atol=1e-4)
+    assert 0 <= fitted.score(texts, truth) <= 1
+
+
+def test_threshold_can_be_changed_after_fitting(fitted: PlantClassifier, data: Any) -> None:
+    texts, _ = data["test"]
+    strict = clone(fitted)
+    strict.__dict__.update(fitted.__dict__)
+    strict.set_params(threshold=0.999)
+    assert strict.predict(texts).sum() < fitted.predict(texts).sum()
+
+
+def test_the_example_in_the_docstring(data: Any) -> None:
+    texts, labels = data["train"]
+    extra = {"options": {**OPTIONS, "stage2.epochs": 1}, "texts": texts, "labels": labels}
+    source = {"extraglobs": extra, "verbose": False}
+    outcome = doctest.testmod(classifier, **source)  # type: ignore[arg-type]
+    assert (outcome.attempted, outcome.failed) == (3, 0)
+
+
+def test_what_scikit_learn_asks_of_every_estimator() -> None:
+    """Its checks that give no data; those that do give numbers, where texts are wanted."""
+    name, estimator = "PlantClassifier", PlantClassifier()
+    assert is_classifier(estimator)
+    for check in (
+        "check_estimator_cloneable", "check_estimator_tags_renamed", "check_valid_tag_types", "check_estimator_repr",
+        "check_no_attributes_set_in_init", "check_do_not_raise_errors_in_init_or_set_params",
+        "check_parameters_default_constructible", "check_get_params_invariance", "check_set_params",
+        "check_mixin_order",
+    ):  # fmt: skip
+        getattr(estimator_checks, check)(name, clone(estimator))
+
+
+def test_fitting_returns_itself_keeps_its_parameters_and_repeats(fitted: PlantClassifier, data: Any) -> None:
+    texts, truth = data["train"]
+    estimator = small()
+    before = estimator.get_params()
+    assert estimator.fit(texts, sparse.csr_matrix(truth)) is estimator
+    assert estimator.get_params() == before
+    np.testing.assert_allclose(estimator.decision_function(texts[:5]), fitted.decision_function(texts[:5]), atol=1e-5)
+    assert estimator.run_folder_ is None
+
+
+def test_neither_order_nor_neighbours_change_a_document(fitted: PlantClassifier, data: Any) -> None:
+    texts = data["test"][0]
+    together = fitted.decision_function(texts)
+    np.testing.assert_allclose(fitted.decision_function(texts[::-1])[::-1], together, atol=1e-5)
+    np.testing.assert_allclose(fitted.decision_function(texts[3:4]), together[3:4], atol=1e-5)
+    np.testing.assert_allclose(
+        fitted.decision_function(["sign1x\n\tsign2x"]), fitted.decision_function(["sign1x sign2x"])
+    )
+
+
+def test_pickled_and_explained(fitted: PlantClassifier, data: Any) -> None:
+    texts = data["test"][0]
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_allclose(again.predict_proba(texts), fitted.predict_proba(texts))
+    explanation = again.predictor_.explain("filler1 sign3x", top=1)
+    assert explanation.labels[0].relevance is not None
+
+
+def test_not_fitted() -> None:
+    for method in ("predict", "predict_proba", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(PlantClassifier(), method)(["a"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "message"),
+    [
+        ("one string", np.eye(2), "one string was given"),
+        ([1, 2], np.eye(2), "has to be a string"),
+        (["a", "b"], [0, 1], "has to be an indicator"),
+        (["a", "b"], [["x"], ["y"]], "has to be an indicator"),
+        (["a", "b", "c"], np.eye(2), "inconsistent numbers"),
+    ],
+)
+def test_what_cannot_be_fitted(texts: Any, labels: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small().fit(texts, labels)
+
+
+def test_a_wrong_option_is_told(data: Any) -> None:
+    with pytest.raises(ConfigError, match=r"stage2\.epoch"):
+        small(options={**OPTIONS, "stage2.epoch": 1}).fit(*data["train"])
+
+
+@pytest.mark.integration
+def test_in_a_grid_search_with_the_packaged_configuration(data: Any, tmp_path: Path) -> None:
+    texts, truth = data["train"]
+    search = GridSearchCV(
+        PlantClassifier(device="cpu", random_state=1, result_dir=tmp_path, options={"stage2.epochs": 1}),
+        {"threshold": [0.3, 0.5]},
+        scoring="f1_micro",
+        cv=2,
+    )
+    search.fit(texts, truth)
+    assert search.best_estimator_.run_folder_.is_dir()
+    assert np.isfinite(search.best_score_)
