@@ -31,6 +31,7 @@ AT_LEAST = {
     "beam_width": 1,
     "cluster_size": 1,
     "seed": 0,
+    "max_skipped_steps": 0,
 }
 LIMITS = ("limit_train_batches", "limit_val_batches", "limit_test_batches")
 LARGEST_SEED = 2**32 - 1  # numpy takes no larger one

@@ -33,6 +33,18 @@ def read_run_record(folder: Path) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and "config_hash" in record else None
 
 
+def note_skipped_steps(folder: Path, stage: str, steps: int) -> None:
+    """Add the steps that a stage left out to ``run.json``, for ``result.json``."""
+    record = read_run_record(folder) or {}
+    write_run_record(folder, {**record, "skipped_steps": {**record.get("skipped_steps", {}), stage: steps}})
+
+
+def skipped_steps(folder: Path) -> dict[str, int]:
+    """``skipped_steps`` where there were any, for the counts of ``result.json``."""
+    steps = sum(((read_run_record(folder) or {}).get("skipped_steps") or {}).values())
+    return {"skipped_steps": steps} if steps else {}
+
+
 def unfinished_run(result_dir: Path, config_hash: str) -> Path | None:
     """The newest run of a configuration that was started in ``result_dir`` and has not ended."""
     found = []

@@ -146,6 +146,7 @@ _OURS = _group(
     ("precision", str, "auto", "Numbers in training.", {"choices": ("auto", "32", "bf16", "16")}),
     ("allow_bad_lines", bool, False, "Leave out lines that are not of the format instead of stopping.", _FLAG),
     ("resume", str, None, "A run folder to go on with, or auto: this command's newest unfinished run, else a new one."),
+    ("max_skipped_steps", int, 20, "Steps of a stage whose loss or gradient may be infinite before training ends."),
     ("checkpoint_every", str, "10m", "When the state to resume from is written: 200 (steps), 10m (minutes) or epoch."),
     ("cache_dir", str, None, "Where tokens and built-in data are kept between runs; your cache folder unless given."),
     ("propensity_a", float, 0.55, "A of the label propensities of PSP, PSnDCG and PSR."),

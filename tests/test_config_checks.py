@@ -93,6 +93,7 @@ def test_term_frequency_is_normalised_by_its_maximum() -> None:
         ({"resume": "auto", "eval": True, "checkpoint_path": "."}, "resume", "auto is for training"),
         ({"resume": "auto", "linear": True}, "resume", "auto does not know the runs of a linear model"),
         ({"checkpoint_every": "often"}, "checkpoint_every", "'often' is no interval"),
+        ({"max_skipped_steps": -1}, "max_skipped_steps", "has to be at least 0"),
         ({"checkpoint_every": "0"}, "checkpoint_every", "'0' is no interval"),
         ({"resume": "none"}, "resume", "no such folder"),
         ({"training_file": None}, "training_file", "nothing to train on"),

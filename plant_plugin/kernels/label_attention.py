@@ -22,6 +22,18 @@ from torch import Tensor
 
 from plant_plugin.kernels.label_attention_blocks import BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU, LabelAttention
 
+HALVINGS = 2  # at most: smaller blocks cost time, and save little behind that
+_halved = 0
+
+
+def halve_blocks() -> bool:
+    """Let all later calls use working buffers of half the size; false where they are as small as is useful."""
+    global _halved
+    if _halved >= HALVINGS:
+        return False
+    _halved += 1
+    return True
+
 
 class PriorLookup(NamedTuple):
     """Relevance of the batch's tokens, kept once per distinct token type.
@@ -113,6 +125,6 @@ def label_attention_logits(
             None if prior is None else prior.table,
             None if prior is None else prior.columns,
             product_dtype or queries.dtype,
-            block_elements or (BLOCK_ELEMENTS if on_cpu else BLOCK_ELEMENTS_GPU),
+            block_elements or (BLOCK_ELEMENTS if on_cpu else BLOCK_ELEMENTS_GPU) >> _halved,
         )
     return logits

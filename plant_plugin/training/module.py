@@ -17,6 +17,8 @@ from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.options import StageOptions
+from plant_plugin.training.guards import StepGuard
+from plant_plugin.training.memory import in_pieces
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -85,6 +87,9 @@ class StageModule(L.LightningModule):
         self.schedule = Schedule.of(options, config)
         self.train_batches, self.val_batches = train, val
         self.epoch_metrics: dict[str, float] = {}
+        self.guard = StepGuard(self.stage, config.max_skipped_steps, lambda documents: [])
+        self.pieces = 1  # parts of a batch that are computed one after the other, see training/memory.py
+        self._rest: list[tuple[float, dict[str, Tensor]]] = []
         self.folder = ""  # where the stage's checkpoints are
         self.state_of_run: dict[str, Any] = {}  # written into every state, see training/state.py
         self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
@@ -133,6 +138,48 @@ class StageModule(L.LightningModule):
         for callback in checkpoint["callbacks"].values():
             if "dirpath" in callback:
                 callback["dirpath"] = self.folder
+
+    def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
+        """The stage's loss (), a mean over the documents of a batch."""
+        raise TypeError(f"{type(self).__name__} has no loss")
+
+    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
+        """The loss of a batch, or of its first piece where memory holds no whole batch."""
+        first, *rest = in_pieces(batch, self.pieces) if self.pieces > 1 else [batch]
+        documents = len(batch["document"])
+        self._rest = [(len(piece["document"]) / documents, piece) for piece in rest]
+        loss = self.training_loss(first)
+        self.guard.saw(batch["document"], loss.detach())
+        self.log("loss", loss, prog_bar=True)
+        return loss * (len(first["document"]) / documents) if rest else loss
+
+    def backward(self, loss: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Gradient of the loss; that of further pieces is added, scaled as Lightning scaled the first."""
+        loss.backward()
+        plugin = self.trainer.precision_plugin
+        for share, piece in self._rest:
+            with plugin.train_step_context():
+                part = self.training_loss(piece)
+            self.guard.saw(piece["document"], part.detach())
+            part = part * share / self.trainer.accumulate_grad_batches
+            scaler = getattr(plugin, "scaler", None)
+            (part if scaler is None else scaler.scale(part)).backward()
+        self._rest = []
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: Any = None,
+    ) -> None:
+        """Clip by norm; a step that is not finite loses its gradient, so that the optimiser leaves all as it is."""
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        norm = nn.utils.clip_grad_norm_(parameters, math.inf if gradient_clip_val is None else gradient_clip_val)
+        good = self.guard.finite(norm, scaled=getattr(self.trainer.precision_plugin, "scaler", None) is not None)
+        if not self.trainer.strategy.reduce_boolean_decision(good):  # all processes leave out the same step
+            for parameter in parameters:
+                parameter.grad = None
+            self.guard.skip(self.current_epoch, self.trainer.fit_loop.batch_idx)
 
     def configure_optimizers(self) -> Any:
         """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""

@@ -70,6 +70,10 @@ class Prepared:
         split = next(split for split in self.corpus.splits if split.name == name)
         return [split.texts[document] for document in documents]
 
+    def text_hashes(self, name: str, documents: Iterable[int]) -> list[str]:
+        """The first 12 digits of the SHA-256 of documents' texts: they name a document to who has the file only."""
+        return [hashlib.sha256(text.encode()).hexdigest()[:12] for text in self.texts(name, documents)]
+
     def split(
         self, name: str, batch_size: int, *, shuffle: bool = False, seed: int = 0, batch_tokens: int | None = None
     ) -> Batches:
@@ -152,8 +156,11 @@ def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> No
     path = run.folder / "relevance.npz"
     with run.phase("relevance"):
         if path.is_file():
-            prepared.relevance = Relevance.load(path, expect)
-            return
+            try:
+                prepared.relevance = Relevance.load(path, expect)
+                return
+            except CheckpointError as error:  # the data are the same, see training/resume.py: so the file is damaged
+                run.log(f"{error.message}\nThe relevance is computed again.")
         tokens = prepared.tokens
         prepared.relevance = compute_relevance(
             prepared.arrays["train"], prepared.labels["train"], tokens.size, tokens.special_ids, options

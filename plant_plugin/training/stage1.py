@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import torch
@@ -40,15 +41,13 @@ class Stage1(StageModule):
         """Without ``rest``: boosts, values and classifier have no gradient here."""
         return {**super().trained_groups(), "rest": []}
 
-    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
+    def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """Ranking loss summed over the chosen labels of a document, averaged over documents."""
         hidden = self.network.encode(batch)
         labels, chosen = choose_labels(positives_of(batch, self.network.num_labels), self.options.labels)
         relevance = self._relevance(batch, labels)
         losses = attention_loss(self.network, hidden, labels, relevance, self.options)
-        loss = (losses * chosen).sum(dim=1).mean()
-        self.log("loss", loss, prog_bar=True)
-        return loss
+        return (losses * chosen).sum(dim=1).mean()
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last epoch's values."""
@@ -127,5 +126,6 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
         return
     train, val = prepared.batches(config.stage1, config)
     module = Stage1(network, config.stage1, config, train, val)
+    module.guard.hashes = functools.partial(prepared.text_hashes, "train")
     train_stage(module, run, module.monitor, module.monitor)
     save_stage(run.folder, "stage1", network, prepared)

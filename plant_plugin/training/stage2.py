@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING
 
@@ -42,11 +43,9 @@ class Stage2(StageModule):
     prepared: Prepared
     trained_labels: Tensor | None = None  # ids of the labels that have a loss; None: all
 
-    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
+    def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """Loss over each document's positives and hard negatives, or over all labels."""
-        loss = self._loss(self.network.encode(batch), positives_of(batch, self.network.num_labels))
-        self.log("loss", loss, prog_bar=True)
-        return loss
+        return self._loss(self.network.encode(batch), positives_of(batch, self.network.num_labels))
 
     def _loss(self, hidden: Hidden, positives: Tensor) -> Tensor:
         options, num_labels = self.options, positives.shape[1]
@@ -122,6 +121,7 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     module.prepared = prepared
     if config.stage2.label_share:
         module.trained_labels = frequent_labels(prepared, config.stage2.label_share).to(device_of(config))
+    module.guard.hashes = functools.partial(prepared.text_hashes, "train")
     train_stage(module, run, config.val_metric, config.early_stopping_metric)
     save_stage(run.folder, "stage2", network, prepared)
 

@@ -52,6 +52,8 @@ class State:
         epoch: The epoch to go on with.
         batch: The batch of that epoch to go on with.
         has_ended: The early stopping had already ended the stage.
+        skipped: Steps left out so far, see training/guards.py.
+        pieces: Parts that a batch was computed in, see training/memory.py.
         log_lengths: Evaluations that ``logs.json`` held, by split.
     """
 
@@ -60,6 +62,8 @@ class State:
     epoch: int
     batch: int
     has_ended: bool
+    skipped: int
+    pieces: int
     log_lengths: dict[str, int]
 
 
@@ -117,6 +121,8 @@ class KeepState(Checkpoint):
             "epoch": epoch,
             "batch": batch,
             "has_ended": trainer.should_stop,
+            "skipped": module.guard.skipped,
+            "pieces": module.pieces,
             "log_lengths": log_lengths(self.config.log_path, module.logs),
         }
         with atomic_write(self.folder / f"state-{trainer.global_step:09d}.ckpt") as temporary:
@@ -141,7 +147,13 @@ def newest_state(folder: Path, config_hash: str) -> State | None:
             content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)[STATE_KEY]
             if content["format"] != FORMAT or content["config"] != config_hash:
                 raise Foreign("of another run")
-            return State(path, *(content[name] for name in ("step", "epoch", "batch", "has_ended", "log_lengths")))
+            return State(
+                path,
+                *(
+                    content[name]
+                    for name in ("step", "epoch", "batch", "has_ended", "skipped", "pieces", "log_lengths")
+                ),
+            )
         except UNREADABLE as error:
             what = str(error) if isinstance(error, Foreign) else "torn"
             logger.warning("%s is %s and set aside; the state before it is used.", path, what)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from tqdm import tqdm
 
+from plant_plugin.config_resume import skipped_steps
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.ranking import top_labels
@@ -84,11 +85,11 @@ def _results(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
         if prepared.planted_scores is not None:
             with run.phase("planted_scores"):
                 plant_weight(prepared, config, run, lambda: score_batches(network, prepared, config, "val"))
-        thresholds = tuned_thresholds(run, _scored(network, prepared, config))
+        thresholds = tuned_thresholds(run, _scored(network, prepared, config, run))
         save_model(run.folder, network, prepared, config, thresholds)
     write_log_config(config.log_path, config.as_dict())
     shorten_log(config.log_path, {"test": 0})  # of a run that was killed behind its test
-    result = report(config, run, _scored(network, prepared, config), thresholds)
+    result = report(config, run, _scored(network, prepared, config, run), thresholds)
     if not config.eval:
         finish(config, run)
     return result
@@ -182,7 +183,7 @@ def _tested(network: PlantableNetwork, prepared: Prepared, config: Config) -> It
         write_predictions(config.predict_out_path, rows)
 
 
-def _scored(network: PlantableNetwork, prepared: Prepared, config: Config) -> Scored:
+def _scored(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> Scored:
     """What the evaluation reads of a trained network."""
 
     def validation() -> Iterator[tuple[Scores, Any]]:
@@ -198,5 +199,5 @@ def _scored(network: PlantableNetwork, prepared: Prepared, config: Config) -> Sc
         validation=validation if "val" in prepared.arrays else None,
         test=(lambda: _tested(network, prepared, config)) if "test" in prepared.arrays else None,
         hashes=prepared.hashes,
-        counts=dict(prepared.corpus.counts),
+        counts={**prepared.corpus.counts, **skipped_steps(run.folder)},
     )

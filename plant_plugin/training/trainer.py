@@ -10,8 +10,11 @@ import lightning as L
 import torch
 from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, TQDMProgressBar
 
+from plant_plugin.config_resume import note_skipped_steps
+from plant_plugin.errors import PlantError
 from plant_plugin.report.logs import shorten_log
 from plant_plugin.training.interruption import interrupted, stopped
+from plant_plugin.training.memory import lighten, out_of_memory
 from plant_plugin.training.module import StageModule, device_of, precision_of
 from plant_plugin.training.state import KeepState, newest_state
 
@@ -31,18 +34,35 @@ def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> No
         stop_on: Validation metric of the early stopping.
 
     Raises:
+        PlantError: Too many steps were not finite, or memory does not suffice for one document.
         Interrupted: Ctrl-C; says how to resume.
         Stopped: SIGTERM; the state is saved.
     """
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
     module.say, module.folder = run.log, str(run.folder / module.stage)
+    resumed = bool(module.config.resume)
+    while not _fitted(module, run, monitor, stop_on, resumed=resumed):
+        resumed = True
+    if run.stop_asked:
+        raise stopped(module.config, run)
+    if module.guard.skipped:
+        note_skipped_steps(run.folder, module.stage, module.guard.skipped)
+    best = run.folder / module.stage / BEST
+    if best.is_file():
+        module.load_state_dict(torch.load(best, map_location="cpu", weights_only=True)["state_dict"])
+
+
+def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resumed: bool) -> bool:
+    """Train until the stage has ended; false where memory ran out and the next try needs less of it."""
     module.train()  # pretrained models come in evaluation mode, without dropout, and Lightning leaves them so
+    module.guard.forget()
     folder = run.folder / module.stage
     keep_state = KeepState(folder, module.config, run)
-    found = newest_state(folder, module.config.hash()) if module.config.resume else None
+    found = newest_state(folder, module.config.hash()) if resumed else None
     shorten_log(module.config.log_path, dict.fromkeys(module.logs, 0) if found is None else found.log_lengths)
     if found is not None:
         module.resumed_at = (found.epoch, found.batch)
+        module.guard.skipped, module.pieces = found.skipped, max(module.pieces, found.pieces)
         keep_state.has_ended = found.has_ended
         run.log(f"{module.stage} goes on behind step {found.step}")
     trainer = _trainer(module, run, monitor, stop_on, keep_state)
@@ -54,11 +74,22 @@ def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> No
             trainer.fit(module, ckpt_path=None if found is None else str(found.path), weights_only=True)
         except SystemExit as stop:  # how Lightning ends after Ctrl-C
             raise interrupted(module.config, run) from stop
-    if run.stop_asked:
-        raise stopped(module.config, run)
-    best = folder / BEST
-    if best.is_file():
-        module.load_state_dict(torch.load(best, map_location="cpu", weights_only=True)["state_dict"])
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            reason = error
+        else:
+            return True
+    del trainer
+    done = lighten(module)
+    if done is None:
+        raise PlantError(
+            "memory does not suffice for one document",
+            where=module.stage,
+            fix="lower max_seq_length or the network's size, or stage1.labels",
+        ) from reason
+    run.log(f"{module.stage}: out of memory; {done}, and the stage goes on behind the last step saved")
+    return False
 
 
 def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_state: KeepState) -> L.Trainer:

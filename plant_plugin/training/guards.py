@@ -1,0 +1,72 @@
+"""Steps whose loss or gradient is not finite are left out, counted, and end the stage when they are too many."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from plant_plugin.errors import PlantError
+
+logger = logging.getLogger(__name__)
+
+
+class StepGuard:
+    """Looks at every optimiser step of a stage.
+
+    Args:
+        stage: Its name, for messages.
+        most: Steps that may be left out before the stage ends; the next one ends it.
+        hashes: Names documents by the hash of their text, so that a message holds neither text nor id.
+    """
+
+    def __init__(self, stage: str, most: int, hashes: Callable[[Sequence[int]], list[str]]) -> None:
+        self.stage, self.most, self.hashes = stage, most, hashes
+        self.skipped = 0
+        self._seen: list[tuple[Tensor, Tensor]] = []
+
+    def saw(self, documents: Tensor, loss: Tensor) -> None:
+        """Remember a batch until its optimiser step: documents (B,) and loss (), without gradient."""
+        self._seen.append((documents, loss))
+
+    def forget(self) -> None:
+        """The batches of a step that never came."""
+        self._seen = []
+
+    def finite(self, norm: Tensor, *, scaled: bool = False) -> bool:
+        """Whether gradient norm and all losses of the step are finite; forgets its batches if so.
+
+        Args:
+            norm: Of the gradient, ().
+            scaled: fp16 with loss scaling: infinite gradients of finite losses are its daily work and no fault.
+        """
+        total = sum((loss for _, loss in self._seen), start=torch.zeros((), device=norm.device))
+        good = bool(torch.isfinite(total if scaled else total + norm))
+        if good:
+            self._seen = []
+        return good
+
+    def skip(self, epoch: int, batch: int) -> None:
+        """Count a step that was left out, and say so.
+
+        Raises:
+            PlantError: Too many of them.
+        """
+        self.skipped += 1
+        seen, self._seen = self._seen, []
+        guilty = [documents for documents, loss in seen if not torch.isfinite(loss)] or [pair[0] for pair in seen]
+        named = ", ".join(self.hashes(torch.cat(guilty).tolist())) if guilty else "of another process"
+        where = f"{self.stage}, epoch {epoch + 1}, batch {batch + 1}"
+        logger.warning(
+            "%s: loss or gradient is not finite, the step is left out (%d, at most %d). First digits of the SHA-256 of "
+            "the documents' texts: %s", where, self.skipped, self.most, named,
+        )  # fmt: skip
+        if self.skipped > self.most:
+            raise PlantError(
+                f"loss or gradient was not finite in {self.skipped} steps",
+                where=where,
+                fix="a smaller learning_rate, precision: 32, or a look at the documents named above; "
+                "max_skipped_steps allows more",
+            )
