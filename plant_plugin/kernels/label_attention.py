@@ -21,6 +21,9 @@ import torch
 from torch import Tensor
 
 from plant_plugin.kernels.label_attention_blocks import BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU, LabelAttention
+from plant_plugin.kernels.sparse_prior import SparseTable
+
+NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops know no narrower ones
 
 HALVINGS = 2  # at most: smaller blocks cost time, and save little behind that
 _halved = 0
@@ -41,10 +44,12 @@ class PriorLookup(NamedTuple):
     Attributes:
         table: (L, U) relevance r of each label for each distinct token type of the batch.
         columns: (B, T) int64, the column of ``table`` that belongs to each position.
+        entries: The same table where it is not zero; None: only the dense one is at hand. Read on CPUs.
     """
 
     table: Tensor
     columns: Tensor
+    entries: SparseTable | None = None
 
 
 def label_attention_reference(
@@ -126,5 +131,6 @@ def label_attention_logits(
             None if prior is None else prior.columns,
             product_dtype or queries.dtype,
             block_elements or (BLOCK_ELEMENTS if on_cpu else BLOCK_ELEMENTS_GPU) >> _halved,
+            prior.entries if prior is not None and on_cpu and queries.dtype in NUMPY_TYPES else None,
         )
     return logits

@@ -15,6 +15,15 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from plant_plugin.kernels.sparse_prior import (
+    BlockEntries,
+    Places,
+    SparseTable,
+    add_prior,
+    add_strength_gradient,
+    entries_of,
+)
+
 # Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants
 # large products.
 BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU = 2**19, 2**26
@@ -39,6 +48,7 @@ class Operands(NamedTuple):
     columns: Tensor | None  # (B, T)
     dtype: torch.dtype  # of the products' operands
     block_elements: int
+    entries: SparseTable | None = None  # the table where it is not zero; on CPUs, in place of the dense one
 
 
 class _Chunk(NamedTuple):
@@ -50,6 +60,7 @@ class _Chunk(NamedTuple):
     values: Tensor
     bias: Tensor | None  # (documents, positions) 0 or −∞; None where nothing is padded
     columns: Tensor | None  # (C,)
+    places: Places | None  # the same the other way round, where the prior is sparse
 
     def by_document(self, block: Tensor) -> Tensor:
         """(l, C) as (l, documents, positions)."""
@@ -73,7 +84,10 @@ def _chunks(operands: Operands) -> Iterator[_Chunk]:
             for states in (operands.keys, operands.values)
         )
         columns = None if operands.columns is None else operands.columns[part, : mask.shape[1]].flatten()
-        yield _Chunk(part, mask.shape[1], keys, values, bias, columns)
+        places = None
+        if columns is not None and operands.entries is not None:
+            places = Places.of(columns.numpy(), operands.entries.size)
+        yield _Chunk(part, mask.shape[1], keys, values, bias, columns, places)
 
 
 class _Pass:
@@ -106,19 +120,30 @@ class _Pass:
             return block
         return self.buffer(name, block.shape[0], block.shape[1], self.operands.dtype).copy_(block)
 
-    def blocks(self, chunk: _Chunk) -> Iterator[tuple[slice, int, Tensor, Tensor, Tensor | None]]:
-        """Labels, head, scores (l, documents, positions) with prior and padding, contributions, relevance (l, C)."""
+    def relevance(self, chunk: _Chunk, part: slice) -> Tensor | BlockEntries | None:
+        """The prior of a block: dense (l, C), or its entries; looked up once for all heads."""
+        table, entries = self.operands.table, self.operands.entries
+        if table is None or chunk.columns is None:
+            return None
+        if entries is not None and chunk.places is not None:
+            return entries_of(entries, chunk.places, part, len(chunk.columns))
+        relevance = self.buffer("relevance", part.stop - part.start, len(chunk.columns))
+        return torch.index_select(table[part], 1, chunk.columns, out=relevance)
+
+    def blocks(self, chunk: _Chunk) -> Iterator[tuple[slice, int, Tensor, Tensor, Tensor | BlockEntries | None]]:
+        """Labels, head, scores (l, documents, positions) with prior and padding, contributions, relevance."""
         operands, size = self.operands, max(1, self.operands.block_elements // chunk.keys.shape[2])
         for start in range(0, self.labels, size):
             part = slice(start, min(start + size, self.labels))
-            relevance = None
-            if operands.table is not None and chunk.columns is not None:
-                relevance = self.buffer("relevance", part.stop - part.start, len(chunk.columns))
-                torch.index_select(operands.table[part], 1, chunk.columns, out=relevance)
+            relevance = self.relevance(chunk, part)
             for head in range(self.heads):
                 scores = self.product("scores", self.queries[head, part], chunk.keys[head])
                 if relevance is not None and operands.strength is not None:
-                    scores.addcmul_(operands.strength[head, part, None], relevance)
+                    strength = operands.strength[head, part].detach()
+                    if isinstance(relevance, BlockEntries):
+                        add_prior(scores.numpy(), strength.numpy(), *relevance)
+                    else:
+                        scores.addcmul_(strength[:, None], relevance)
                 contributions = self.product("contributions", self.outputs[head, part], chunk.values[head])
                 by_document = chunk.by_document(scores)
                 if chunk.bias is not None:
@@ -155,7 +180,7 @@ class LabelAttention(torch.autograd.Function):
         operands = Operands(*tensors, *ctx.rest)
         with torch.autocast(device_type=operands.mask.device.type, enabled=False):
             found = _backward(operands, attended, normaliser, arriving[0].t().to(operands.queries.dtype))
-        return (*found, None, None, None, None, None)
+        return (*found, None, None, None, None, None, None)
 
 
 def _backward(
@@ -174,7 +199,10 @@ def _backward(
             weights.mul_(arriving[labels, chunk.documents, None])  # what reaches the contributions
             to_scores = contributions.sub_(attended[at][..., None]).mul_(weights).flatten(1)
             if to_strength is not None and relevance is not None:
-                to_strength[head, labels] += torch.linalg.vecdot(to_scores, relevance)
+                if isinstance(relevance, BlockEntries):
+                    add_strength_gradient(to_strength[head, labels].numpy(), to_scores.numpy(), *relevance)
+                else:
+                    to_strength[head, labels] += torch.linalg.vecdot(to_scores, relevance)
             to_contributions = work.narrow("narrow", weights.flatten(1))
             _add_product(to_outputs[head, labels], to_contributions, chunk.values[head].t())
             _add_product(chunk_values[head], work.outputs[head, labels].t(), to_contributions)

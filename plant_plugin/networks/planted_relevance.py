@@ -8,6 +8,7 @@ from scipy import sparse
 from torch import Tensor
 
 from plant_plugin.kernels.label_attention import PriorLookup
+from plant_plugin.kernels.sparse_prior import SparseTable
 
 
 class PlantedRelevance:
@@ -35,7 +36,11 @@ class PlantedRelevance:
         rows = self._by_token[types.cpu().numpy()]
         # Fortran order of (U, L) is C order of (L, U): the layout that blocks of labels slice
         table = torch.from_numpy(rows.toarray(order="F").T)
-        return PriorLookup(table.to(device=text.device, dtype=dtype), index)
+        entries = None
+        if text.device.type == "cpu":
+            by_label = rows.tocsc()
+            entries = SparseTable(by_label.indptr, by_label.indices, by_label.data, len(types))
+        return PriorLookup(table.to(device=text.device, dtype=dtype), index, entries)
 
 
 def selected_relevance(prior: PriorLookup, labels: Tensor) -> Tensor:

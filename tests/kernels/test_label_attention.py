@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 from plant_plugin.kernels import label_attention_blocks
 from plant_plugin.kernels.label_attention import PriorLookup, label_attention_logits, label_attention_reference
+from plant_plugin.kernels.sparse_prior import Places, SparseTable, entries_of
 
 
 def case(batch: int = 3, positions: int = 6, heads: int = 2, width: int = 3, labels: int = 7, types: int = 5) -> tuple:
@@ -52,6 +55,40 @@ def test_gradients_without_a_prior() -> None:
     assert torch.autograd.gradcheck(
         lambda *free: label_attention_logits(*free, mask, block_elements=40), (queries, keys, values, outputs)
     )
+
+
+def with_entries(prior: PriorLookup) -> PriorLookup:
+    """A prior that is mostly zero, also for a whole label and a whole token type, with and without its entries."""
+    table = prior.table * (torch.rand(prior.table.shape, generator=torch.Generator().manual_seed(1)) < 0.4)
+    table[2], table[:, 1] = 0, 0
+    rows = sparse.csr_array(table.numpy())
+    assert 0 < rows.nnz < table.numel() / 2
+    return PriorLookup(table, prior.columns, SparseTable(rows.indptr, rows.indices, rows.data, table.shape[1]))
+
+
+@pytest.mark.parametrize("block_elements", [1, 40, 10**6])
+@pytest.mark.parametrize("chunk_columns", [1, 12, 10**6])
+def test_entries_give_what_the_dense_table_gives(
+    block_elements: int, chunk_columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(label_attention_blocks, "CHUNK_COLUMNS", chunk_columns)
+    *operands, prior, strength = case()
+    prior = with_entries(prior)
+    found = []
+    for given in (prior, prior._replace(entries=None)):
+        strength.grad = None
+        logits = label_attention_logits(*operands, given, strength, block_elements=block_elements)
+        (logits * torch.arange(1.0, 8.0)).sum().backward()
+        found.append((logits, strength.grad))
+    torch.testing.assert_close(found[0], found[1])
+    torch.testing.assert_close(found[0][0], label_attention_reference(*operands, prior, strength))
+    assert strength.grad[2].abs().sum() == 0  # nothing is planted for label 2
+
+
+def test_entries_of_a_block_by_hand() -> None:
+    table = SparseTable(np.array([0, 1, 1, 3]), np.array([0, 0, 2]), np.array([0.5, 0.25, 1.0]), 3)
+    found = entries_of(table, Places.of(np.array([2, 0, 1, 0]), 3), slice(1, 3), 4)
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == [(1, 1, 0.25), (1, 3, 0.25), (1, 0, 1.0)]
 
 
 def test_padding_changes_nothing() -> None:
