@@ -18,6 +18,7 @@ from plant_plugin import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.packaging
+SHIPPED = (".py", ".yml", ".txt", ".typed", ".html", ".css", ".js")
 
 
 def run(*command: str | Path, folder: Path) -> str:
@@ -57,7 +58,7 @@ def package_files() -> set[str]:
     return {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "plant_plugin").rglob("*")
-        if (path.is_file() and path.suffix in (".py", ".yml", ".txt", ".typed")) or path.name == "py.typed"
+        if (path.is_file() and path.suffix in SHIPPED) or path.name == "py.typed"
     }
 
 

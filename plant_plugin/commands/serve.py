@@ -32,7 +32,9 @@ def serve(
     device: str | None,
     names: tuple[str, ...],
 ) -> None:
-    """Answer requests with the run folder MODEL: POST /predict, GET /health, and a page at /docs that explains both.
+    """Answer requests with the run folder MODEL: POST /predict, POST /explain, GET /health.
+
+    / is a page to paste a text into, /docs describes the rest.
 
     Requests that come at once are read together. No text is kept or logged. There is no password: who reaches the
     address can ask, so it listens to this machine alone unless --host says otherwise.
@@ -55,5 +57,5 @@ def serve(
     if host not in LOOPBACK:
         click.echo(f"Note: whoever reaches {host} can use the model; there is no password.", err=True)
     app = create_app(predictor, limits, list(LOOPBACK) if host in LOOPBACK else None)
-    click.echo(f"http://{host}:{port}/docs", err=True)
+    click.echo(f"http://{host}:{port}/", err=True)
     uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)

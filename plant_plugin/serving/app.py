@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.resources import files
 from typing import Any
+from urllib.parse import unquote_plus
 
 import swagger_ui_bundle
 from fastapi import FastAPI, Request
@@ -16,11 +18,21 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from plant_plugin import __version__
 from plant_plugin.errors import PlantError
+from plant_plugin.prediction.explained_formats import as_dictionary
+from plant_plugin.prediction.page import page
 from plant_plugin.prediction.predictor import Predictor
 from plant_plugin.serving.body_limit import BodyLimit
 from plant_plugin.serving.limits import Limits
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
-from plant_plugin.serving.questions import DOCUMENTS, Health, Predicted, PredictQuestion, Problem
+from plant_plugin.serving.questions import (
+    DOCUMENTS,
+    Explained,
+    ExplainQuestion,
+    Health,
+    Predicted,
+    PredictQuestion,
+    Problem,
+)
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "The body is no JSON, or the host is not this server's"},
@@ -30,6 +42,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     503: {"model": Problem, "description": "Too many requests wait, or the time is up"},
 }
 FIELDS = {"body", "texts", "text", "labels", "threshold", "top"}
+FORM_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"}
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 
@@ -83,6 +96,27 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
                 {"labels": [vars(label) for label in one.labels], "tokens": one.tokens, "cut": one.cut} for one in found
             ]
         }
+
+    def explanations_of(texts: list[str], question: tuple[tuple[str, ...] | None, int | None]) -> list[Any]:
+        labels, top = question
+        return [predictor.explain(text, labels, top=top) for text in texts]
+
+    @app.post("/explain", response_model=Explained, responses=RESPONSES)
+    async def explain(question: ExplainQuestion) -> Any:
+        labels = None if question.labels is None else tuple(question.labels)
+        [found] = await queue.ask(explanations_of, [question.text], (labels, question.top))
+        return as_dictionary(found)
+
+    @app.get("/", include_in_schema=False)
+    async def form() -> HTMLResponse:
+        return HTMLResponse(files(__package__).joinpath("form.html").read_text(encoding="utf-8"), headers=FORM_HEADERS)
+
+    @app.post("/", include_in_schema=False)
+    async def explained(request: Request) -> HTMLResponse:
+        fields = (await request.body()).decode("ascii", "replace").split("&")
+        text = next((unquote_plus(field[5:]) for field in fields if field.startswith("text=")), "")
+        [found] = await queue.ask(explanations_of, [text.replace("\r\n", "\n")], (None, None))
+        return HTMLResponse(page([found]))
 
     return app
 

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 
 DOCUMENTS = 64  # of a request, and of what the model is given together
+EXPLAINED = 50  # labels of a request
 
 
 def _unicode(text: str) -> str:
@@ -59,6 +60,64 @@ class Predicted(BaseModel):
     """Predictions in the order of the texts."""
 
     predictions: list[FoundLabels]
+
+
+class ExplainQuestion(BaseModel):
+    """A document, and the labels to explain; without any, the predicted ones, or the five best where none is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Text
+    labels: Annotated[list[Text], Field(min_length=1, max_length=EXPLAINED)] | None = None
+    top: Annotated[int, Field(ge=1, le=EXPLAINED)] | None = Field(None, description="The best so many instead.")
+
+
+class Passage(BaseModel):
+    """A stretch of the document that speaks for the label."""
+
+    start: int = Field(description="In characters.")
+    end: int
+    text: str
+    score: float
+
+
+class Word(BaseModel):
+    """A word of the document; a number is null where the network or the model folder cannot tell it."""
+
+    start: int
+    end: int
+    text: str
+    attention: float | None
+    contribution: float | None = Field(description="Logits that the word adds.")
+    relevance: float | None = Field(description="Mutual information with the label in training, scaled to 1.")
+
+
+class Term(BaseModel):
+    """A term of the planted scores."""
+
+    term: str
+    contribution: float
+
+
+class ExplainedLabel(FoundLabel):
+    """What speaks for a label: contributions of all words, bias, planted and elsewhere add up to its logit."""
+
+    predicted: bool
+    bias: float
+    planted: float
+    elsewhere: float
+    passages: list[Passage]
+    words: list[Word] = Field(description="The strongest.")
+    planted_terms: list[Term]
+
+
+class Explained(BaseModel):
+    """An explanation."""
+
+    model: str
+    tokens: int
+    cut: bool
+    labels: list[ExplainedLabel]
 
 
 class Health(BaseModel):

@@ -177,11 +177,43 @@ def test_no_text_is_logged(
     assert "secret" not in caplog.text
 
 
+def test_explanations_add_up(client: httpx.Client, predictor: Predictor) -> None:
+    text = "filler1 sign3x filler2"
+    found = client.post("/explain", json={"text": text, "labels": ["L3", "L5"]}).json()
+    assert [one["label"] for one in found["labels"]] == ["L3", "L5"]
+    for one in found["labels"]:
+        parts = [word["contribution"] for word in one["words"]] + [one["bias"], one["planted"], one["elsewhere"]]
+        assert sum(parts) == pytest.approx(one["logit"], abs=1e-4)
+    best = found["labels"][0]["words"][0]
+    assert text[best["start"] : best["end"]] == best["text"] == "sign3x"
+    assert len(client.post("/explain", json={"text": text, "top": 7}).json()["labels"]) == 7
+
+
+def test_an_unknown_label_is_422(client: httpx.Client) -> None:
+    answer = client.post("/explain", json={"text": "filler1", "labels": ["L99"]})
+    assert answer.status_code == 422
+    assert "L99" in answer.json()["detail"]
+
+
+def test_the_page_shows_markup_as_text(client: httpx.Client) -> None:
+    form = client.get("/")
+    assert "<textarea" in form.text
+    assert "default-src 'none'" in form.headers["content-security-policy"]
+    page = client.post("/", data={"text": "sign3x <script>alert(1)</script>\r\nzweite Zeile: Größe"})
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    assert "<script>alert" not in page.text
+    assert "\\u003cscript>alert(1)" in page.text
+    assert "\\nzweite Zeile: Größe" in page.text
+    assert client.post("/", content=b"\xff\xfe=&&&").status_code == 200
+    assert client.post("/", data={"text": "a " * 20_000}).status_code == 413
+
+
 def test_the_openapi_page_needs_no_other_server(client: httpx.Client) -> None:
     page = client.get("/docs").text
     assert "https:" not in page
     assert client.get("/static/swagger-ui-bundle.js").status_code == 200
-    assert {"/predict", "/health"} <= client.get("/openapi.json").json()["paths"].keys()
+    assert {"/predict", "/explain", "/health"} <= client.get("/openapi.json").json()["paths"].keys()
 
 
 def test_the_command(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,6 +266,9 @@ def test_schemathesis(url: str) -> None:
     import schemathesis
     from hypothesis import HealthCheck, given, settings
 
+    # which labels there are is the model's to say, not the schema's
+    schemathesis.checks.load_all_checks()
+    excluded = {"/explain": [schemathesis.checks.CHECKS.get_by_names(["positive_data_acceptance"])[0]]}
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
     tried = set()
     for operation in (found.ok() for found in schema.get_all_operations()):
@@ -242,7 +277,7 @@ def test_schemathesis(url: str) -> None:
         @given(case=operation.as_strategy())
         @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
         def holds(case: Any) -> None:
-            case.call_and_validate()
+            case.call_and_validate(excluded_checks=excluded.get(case.path, []))
 
         holds()
-    assert {"/predict", "/health"} <= tried
+    assert {"/predict", "/explain", "/health"} <= tried
