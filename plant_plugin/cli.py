@@ -14,6 +14,7 @@ from plant_plugin.commands.evaluate import evaluate
 from plant_plugin.commands.explain import explain
 from plant_plugin.commands.export import export
 from plant_plugin.commands.interrupts import quiet_interrupt
+from plant_plugin.commands.label import label
 from plant_plugin.commands.listing import list_entries
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
@@ -42,7 +43,7 @@ def plant() -> None:
 
 
 SHOWN = (
-    list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain,
+    list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain, label,
     export, serve,
 )  # fmt: skip
 for command in SHOWN:

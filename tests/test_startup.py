@@ -66,6 +66,7 @@ EVERY_LIGHT_COMMAND = pytest.mark.parametrize(
         ("plant", "compare", "--help"),
         ("plant", "predict", "--help"),
         ("plant", "explain", "--help"),
+        ("plant", "label", "--help"),
         ("plant", "doctor"),
     ],
     ids=" ".join,
