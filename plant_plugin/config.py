@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from plant_plugin.config_checks import check
+from plant_plugin.config_language_model import reads_whole_documents
 from plant_plugin.config_problems import Problems
 from plant_plugin.config_resume import AUTO, unfinished_run
 from plant_plugin.config_schema import BLOCKS, MAPPINGS, OPTIONS
@@ -189,6 +190,8 @@ def _read_values(given: dict[str, Any], problems: Problems) -> dict[str, Any]:
             value = None
         values[name] = copy.deepcopy(value)
     values["network_config"] = values["network_config"] or {}
+    if "max_seq_length" not in given and reads_whole_documents(values):
+        values["max_seq_length"] = None
     return values
 
 

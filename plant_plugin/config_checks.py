@@ -180,6 +180,8 @@ def _check_network(values: dict[str, Any], network: Entry, problems: Problems) -
         problems.add("seed", what, "leave the seed out")
     if network.ours:
         return
+    if values["max_seq_length"] is None:
+        problems.add("max_seq_length", f"{network.name} cannot read whole documents", "give a number")
     if values["lr_scheduler"] not in (None, SCHEDULER):
         problems.add("lr_scheduler", "LibMultiLabel knows no other than " + SCHEDULER, value=values["lr_scheduler"])
     elif values["lr_scheduler"] and values["scheduler_config"] is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from plant_plugin import registry
 from plant_plugin.config_problems import Problems
 from plant_plugin.config_values import conform
 from plant_plugin.options import LoraOptions
@@ -15,6 +16,14 @@ FOR_LANGUAGE_MODELS = (
     "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_attention", "quantization", "lora",
     "gradient_checkpointing", "trust_remote_code",
 )  # fmt: skip
+
+
+def reads_whole_documents(values: dict[str, Any]) -> bool:
+    """Whether nothing is cut unless ``max_seq_length`` says so: networks of ours over a language model."""
+    name = values["model_name"]
+    known = ":" in name or name in registry.entries("networks")
+    over_language_model = bool(values["network_config"].get("lm_weight"))
+    return over_language_model and not values["linear"] and known and registry.get("networks", name).ours
 
 
 def check_language_model(given: dict[str, Any], problems: Problems) -> None:

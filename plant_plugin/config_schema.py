@@ -76,7 +76,7 @@ _DATA = _group(
     ("label_file", str, None, "The label set, one label a line; without it, the labels met in the data."),
     ("val_size", float, 0.2, "Validation documents split off training_file: a share below 1, or a whole number."),
     ("min_vocab_freq", int, 1, "Words in fewer training documents than this are unknown."),
-    ("max_seq_length", int, 500, "Tokens read of each document."),
+    ("max_seq_length", int, 500, "Tokens read of each document; none: all, the default of ours over a language model."),
     ("shuffle", bool, True, "A new order of the training documents in every epoch."),
     ("merge_train_val", bool, False, "Train on the validation documents too.", _FLAG),
     ("include_test_labels", bool, False, "Let the label set hold labels that only the test documents have.", _FLAG),

@@ -14,7 +14,7 @@ from plant_plugin.registry import suggestion
 
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "null"}
-NULLABLE = ("init_weight", "predict_out_path")  # have a default, and null means something else in LibMultiLabel
+NULLABLE = ("init_weight", "predict_out_path", "max_seq_length")  # have a default, and null means something else
 
 
 def conform(value: Any, kinds: tuple[Any, ...]) -> Any:

@@ -133,6 +133,7 @@ def test_what_cannot_run_with_plant(changes: dict[str, Any], key: str, message: 
     ("changes", "key", "message"),
     [
         ({"model_name": "XMLCNN", "seed": 1}, "seed", "no deterministic form"),
+        ({"max_seq_length": None}, "max_seq_length", "cannot read whole documents"),
         ({"embed_file": None}, "embed_file", "needs word vectors"),
         ({"network_config": {}}, "network_config.filter_sizes", "needs this argument"),
         ({"network_config": {"filter_sizes": [2], "heads": 2}}, "network_config.heads", "KimCNN has no such argument"),

@@ -30,6 +30,9 @@ def test_defaults_are_those_of_main_py() -> None:
     config = plant()
     assert (config.epochs, config.batch_size, config.learning_rate, config.optimizer) == (10000, 16, 0.0001, "adam")
     assert (config.val_size, config.max_seq_length, config.patience, config.shuffle) == (0.2, 500, 5, True)
+    assert plant(network_config={"lm_weight": "mistral-7b"}).max_seq_length is None  # nothing is cut unless asked for
+    assert plant(network_config={"lm_weight": "mistral-7b"}, max_seq_length=9).max_seq_length == 9
+    assert plant(max_seq_length=None).max_seq_length is None
     assert config.monitor_metrics == ["P@1", "P@3", "P@5"]
     assert config.early_stopping_metric == config.val_metric == "P@1"
     assert config.scheduler_config is None

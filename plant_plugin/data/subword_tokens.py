@@ -82,7 +82,7 @@ class SubwordTokens:
     def encode(self, texts: Iterable[str], max_length: int) -> TokenArrays:
         """Ids of each text, cut to ``max_length`` sub-words, special tokens included."""
         texts = list(texts)
-        ids, lengths = array("i"), []
+        ids, lengths, truncated = array("i"), [], 0
         for start in range(0, len(texts), SUBWORD_BATCH):
             encoded = self.tokenizer(
                 texts[start : start + SUBWORD_BATCH],
@@ -92,11 +92,15 @@ class SubwordTokens:
                 padding=False,
                 return_attention_mask=False,
                 return_token_type_ids=False,
-            )["input_ids"]
-            for row in encoded:
+            )
+            for row in encoded["input_ids"]:
                 ids.extend(row)
                 lengths.append(len(row))
-        return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids))
+            if encoded.encodings is not None:
+                truncated += sum(bool(cut.overflowing) for cut in encoded.encodings)
+            else:  # a slow tokenizer, written in Python, does not tell: what fills the length counts as cut
+                truncated += sum(len(row) >= max_length for row in encoded["input_ids"])
+        return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids), truncated)
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """Where each token that :meth:`encode` makes of a text begins and ends, in characters; (0, 0): special tokens.

@@ -24,8 +24,9 @@ from plant_plugin.files import atomic_write
 
 logger = logging.getLogger(__name__)
 
-CACHE_VERSION = 1  # counts up when encoding or the file's layout changes
-ARRAYS = ("ids", "offsets", "unknown_only")
+CACHE_VERSION = 2  # counts up when encoding or the file's layout changes
+WHOLE_DOCUMENT = 2**31 - 1  # max_seq_length: null
+ARRAYS = ("ids", "offsets", "unknown_only", "truncated")
 LOCAL_HEADER = 30  # bytes before the name of a member of a zip file; its last four are two lengths
 RULE_PACKAGES = ("nltk", "tokenizers")  # another version may cut text otherwise
 
@@ -38,11 +39,13 @@ class TokenArrays:
         ids: int32, every document's ids one after the other.
         offsets: int64 (N+1,); document i is ``ids[offsets[i]:offsets[i + 1]]``.
         unknown_only: How many documents have no known token: all unknown, or no token at all. They are kept.
+        truncated: How many documents were longer than what was read of them.
     """
 
     ids: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
     unknown_only: int = 0
+    truncated: int = 0
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -54,13 +57,17 @@ class TokenArrays:
 
     @classmethod
     def from_flat(
-        cls, ids: array[int] | npt.NDArray[np.int32], lengths: npt.ArrayLike, known_from: frozenset[int]
+        cls,
+        ids: array[int] | npt.NDArray[np.int32],
+        lengths: npt.ArrayLike,
+        known_from: frozenset[int],
+        truncated: int = 0,
     ) -> TokenArrays:
         """Pack ids and lengths; ``known_from`` holds the special ids, which do not make a document known."""
         flat = np.asarray(ids, dtype=np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))]).astype(np.int64)
         known = np.concatenate([[0], np.cumsum(~np.isin(flat, list(known_from)))])
-        return cls(flat, offsets, int(np.count_nonzero(known[offsets[1:]] == known[offsets[:-1]])))
+        return cls(flat, offsets, int(np.count_nonzero(known[offsets[1:]] == known[offsets[:-1]])), truncated)
 
 
 class Encoder(Protocol):
@@ -73,7 +80,9 @@ class Encoder(Protocol):
         """Makes the arrays."""
 
 
-def encode_cached(tokens: Encoder, split: Split, max_length: int, cache_dir: str | Path | None = None) -> TokenArrays:
+def encode_cached(
+    tokens: Encoder, split: Split, max_length: int | None, cache_dir: str | Path | None = None
+) -> TokenArrays:
     """Encode a split, or read the arrays that an earlier run made from the same texts, vocabulary and length.
 
     The file is named by the hash of what made it and holds plain arrays. A torn file is made again; a cache folder
@@ -82,7 +91,7 @@ def encode_cached(tokens: Encoder, split: Split, max_length: int, cache_dir: str
     Args:
         tokens: The vocabulary.
         split: The documents.
-        max_length: Tokens kept of each document.
+        max_length: Tokens kept of each document; None: all.
         cache_dir: The configuration's ``cache_dir``; None for the user's cache folder.
     """
     rules = [version(package) for package in RULE_PACKAGES]
@@ -90,10 +99,16 @@ def encode_cached(tokens: Encoder, split: Split, max_length: int, cache_dir: str
     path = cache_folder(cache_dir) / "tokens" / f"{hashlib.sha256(key.encode()).hexdigest()}.npz"
     arrays = _read_cache(path, len(split))
     if arrays is None:
-        arrays = tokens.encode(split.texts, max_length)
+        arrays = tokens.encode(split.texts, max_length or WHOLE_DOCUMENT)
         try:
             with atomic_write(path) as temporary, open(temporary, "wb") as stream:
-                np.savez(stream, ids=arrays.ids, offsets=arrays.offsets, unknown_only=np.int64(arrays.unknown_only))
+                np.savez(
+                    stream,
+                    ids=arrays.ids,
+                    offsets=arrays.offsets,
+                    unknown_only=np.int64(arrays.unknown_only),
+                    truncated=np.int64(arrays.truncated),
+                )
         except PlantError as error:
             logger.warning("The token cache is not kept: %s", error)
     return arrays
@@ -104,8 +119,8 @@ def _read_cache(path: Path, documents: int) -> TokenArrays | None:
         return None
     try:
         with zipfile.ZipFile(path) as archive:
-            ids, offsets, unknown_only = (_mapped(path, archive.getinfo(f"{name}.npy")) for name in ARRAYS)
-        arrays = TokenArrays(ids, offsets, int(unknown_only))
+            ids, offsets, *counts = (_mapped(path, archive.getinfo(f"{name}.npy")) for name in ARRAYS)
+        arrays = TokenArrays(ids, offsets, *map(int, counts))
     except (OSError, ValueError, KeyError, EOFError, struct.error, zipfile.BadZipFile, zlib.error):
         logger.warning("The token cache %s is damaged and made again.", path.name)
         return None

@@ -92,12 +92,16 @@ class WordTokens:
 
     def encode(self, texts: Iterable[str], max_length: int) -> TokenArrays:
         """Ids of the first ``max_length`` words of each text; words outside the vocabulary become ``<unk>``."""
-        ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
-        for found in split_words(texts, max_length):
+        ids, lengths, truncated = [np.empty(0, np.int32)], [np.empty(0, np.int64)], 0
+        for found in split_words(texts, max_length + 1):  # the one more tells which texts are cut
             known = [self.id_of.get(word.lower(), self.unknown_id) for word in found.words]
-            ids.append(np.array(known, dtype=np.int32)[found.numbers])
-            lengths.append(np.diff(found.offsets))
-        return TokenArrays.from_flat(np.concatenate(ids), np.concatenate(lengths), frozenset(self.special_ids))
+            words = np.diff(found.offsets)
+            place = np.arange(len(found.numbers)) - np.repeat(found.offsets[:-1], words)
+            ids.append(np.array(known, dtype=np.int32)[found.numbers[place < max_length]])
+            lengths.append(np.minimum(words, max_length))
+            truncated += int(np.count_nonzero(words > max_length))
+        special = frozenset(self.special_ids)
+        return TokenArrays.from_flat(np.concatenate(ids), np.concatenate(lengths), special, truncated)
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """Where each token that :meth:`encode` makes of a text begins and ends, in characters."""

@@ -18,6 +18,7 @@ import torch
 from scipy import sparse
 
 from plant_plugin.data.batches import Batches
+from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.prediction.explanation import Explanation, explain
@@ -101,7 +102,7 @@ class Predictor:
         self.names: Names = names or no_name
         self.name, self.batch_size = folder.resolve().name, batch_size
         self.labels, self.thresholds = model.labels, model.thresholds
-        self.max_tokens = int(model.content["max_seq_length"])
+        self.max_tokens = int(model.content["max_seq_length"] or WHOLE_DOCUMENT)
         self.network = model.network.to(device).eval()
 
     @classmethod

@@ -52,6 +52,7 @@ def write_result(
     hashes: Mapping[str, str],
     backend: str,
     device: str,
+    truncated: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Write the result of a run, whole or not at all.
 
@@ -69,6 +70,7 @@ def write_result(
         hashes: Of the label list and of each split; the configuration's is added.
         backend: Who computed the propensity-scored metrics, ``xclib`` or ``builtin``.
         device: Where it ran.
+        truncated: Share of each split's documents that were not read to their end; None or empty: unknown.
 
     Returns:
         The content of the file.
@@ -86,6 +88,7 @@ def write_result(
         "metrics": plain(metrics),
         "counts": plain(counts),
         "thresholds": plain(thresholds),
+        **({"truncated": plain(truncated)} if truncated else {}),
         "time_s": plain(time_s),
         "peak_memory_mb": plain(peak_memory_mb),
         "device": device,

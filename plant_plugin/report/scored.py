@@ -43,6 +43,7 @@ class Scored:
         test: The same for the test split; a third element numbers the documents where they are not in file order.
         hashes: SHA-256 of ``labels`` and of each split read.
         counts: What reading dropped.
+        truncated: Share of each split's documents that were not read to their end; empty: unknown.
         strategy: ``plant`` or ``end_to_end``; ``libmultilabel``: trained as LibMultiLabel trains.
     """
 
@@ -55,6 +56,7 @@ class Scored:
     test: ScoreBatches | None
     hashes: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    truncated: dict[str, float] = field(default_factory=dict)
     strategy: str = "libmultilabel"
 
 
@@ -128,6 +130,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         time_s=time_s,
         peak_memory_mb=peak_memory_mb,
         hashes=scored.hashes,
+        truncated=scored.truncated,
         backend=evaluator.backend,
         device=scored.device,
     )

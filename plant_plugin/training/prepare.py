@@ -65,6 +65,11 @@ class Prepared:
         """Training documents; None where only a test file was read."""
         return len(self.arrays["train"]) if "train" in self.arrays else None
 
+    @property
+    def truncated(self) -> dict[str, float]:
+        """Share of the documents of each split that are longer than what is read of them, in [0, 1]."""
+        return {name: arrays.truncated / max(1, len(arrays)) for name, arrays in self.arrays.items()}
+
     def texts(self, name: str, documents: Iterable[int]) -> list[str]:
         """The texts of documents of a split, by their numbers in its arrays."""
         split = next(split for split in self.corpus.splits if split.name == name)
@@ -192,7 +197,7 @@ def _report(corpus: Corpus, arrays: dict[str, TokenArrays], run: Run) -> None:
         run.log(
             f"{split.name}: {len(split)} documents ({split.counts.dropped} dropped, {split.counts.without_labels} "
             f"without labels, {arrays[split.name].unknown_only} without a known token), "
-            f"{lengths.mean():.0f} tokens each, {lengths.max()} at most"
+            f"{lengths.mean():.0f} tokens each, {lengths.max()} at most, {arrays[split.name].truncated} cut there"
         )
     unseen, dropped = corpus.counts["labels_unseen_in_training"], corpus.counts["dropped_labels"]
     run.log(

@@ -200,4 +200,5 @@ def _scored(network: PlantableNetwork, prepared: Prepared, config: Config, run: 
         test=(lambda: _tested(network, prepared, config)) if "test" in prepared.arrays else None,
         hashes=prepared.hashes,
         counts={**prepared.corpus.counts, **skipped_steps(run.folder)},
+        truncated=prepared.truncated,
     )

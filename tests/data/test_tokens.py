@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from plant_plugin.data.documents import Split
 from plant_plugin.data.libmultilabel_txt import ReadCounts
+from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.data.tokens import (
     SubwordTokens,
     WordTokens,
@@ -83,8 +84,9 @@ def test_encode_cuts_and_counts() -> None:
     np.testing.assert_array_equal(arrays.offsets, [0, 3, 5, 5, 6])
     np.testing.assert_array_equal(arrays.lengths, [3, 2, 0, 1])
     assert arrays.ids.dtype == np.int32
-    assert arrays.unknown_only == 2
+    assert (arrays.unknown_only, arrays.truncated) == (2, 1)
     assert len(tokens.encode([], 5)) == 0
+    assert tokens.encode(["the 42 cat 43 the"], max_length=3).truncated == 0  # numbers are no words
 
 
 def test_vocabulary_file(tmp_path: Path) -> None:
@@ -122,7 +124,8 @@ def test_subwords(local_model: Path) -> None:
     arrays = tokens.encode(["the cat the dog", "", "fish"], max_length=5)
     assert arrays.ids.tolist() == [2, 4, 5, 4, 3, 2, 3, 2, 1, 3]
     assert arrays.lengths.tolist() == [5, 2, 3]
-    assert arrays.unknown_only == 2
+    assert (arrays.unknown_only, arrays.truncated) == (2, 1)
+    assert tokens.encode(["the cat the", "the cat the dog"], WHOLE_DOCUMENT).truncated == 0
     assert (tokens.size, tokens.pad_id, tokens.token(5)) == (8, 0, "cat")
     assert tokens.special_ids == (0, 1, 2, 3)
     plain = SubwordTokens(local_model, add_special_tokens=False)
@@ -235,13 +238,15 @@ def test_cache_is_read_back_and_keyed_by_content(tmp_path: Path, monkeypatch: py
         encode_cached(tokens, split, 2, tmp_path),
         encode_cached(tokens, split_of(TEXTS[:2]), 4, tmp_path),
         encode_cached(WordTokens.build(TEXTS, 2), split, 4, tmp_path),
+        encode_cached(tokens, split, None, tmp_path),
     ):
         assert other.ids.tolist() != first.ids.tolist()
     monkeypatch.setattr(WordTokens, "encode", lambda *_: pytest.fail("the cache was not used"))
     again = encode_cached(tokens, split, 4, tmp_path)
     np.testing.assert_array_equal(again.ids, first.ids)
     np.testing.assert_array_equal(again.offsets, first.offsets)
-    assert again.unknown_only == first.unknown_only
+    assert (again.unknown_only, again.truncated) == (first.unknown_only, first.truncated)
+    assert first.truncated > 0
     with np.load(path, allow_pickle=False) as content:
         assert content["ids"].dtype == np.int32
     assert isinstance(again.ids, np.memmap)  # read from the file as batches ask for it, shared between processes

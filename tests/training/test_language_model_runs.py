@@ -43,7 +43,6 @@ def configuration(made: Callable[..., Config], tmp_path: Path) -> Path:
         "stage2": {"epochs": 1, "hard_negatives": 3, "accumulate": 2},
         "learning_rate": 0.01,
         "batch_size": 16,
-        "max_seq_length": 100,
         "monitor_metrics": ["P@1"],
         "val_metric": "P@1",
         "limit_train_batches": 4,
@@ -72,6 +71,7 @@ def test_two_stages_checkpoint_another_place_and_export(configuration: Path, tmp
     (folder,) = (tmp_path / "runs").iterdir()
     result = json.loads((folder / "result.json").read_text())
     assert {"stage1", "stage2"} <= result["time_s"].keys()
+    assert result["truncated"] == {"train": 0, "val": 0, "test": 0}  # documents of some 80 sub-words, windows of 64
     with safe_open(folder / "model.safetensors", framework="pt") as stored:
         saved = set(stored.keys())
     assert len([name for name in saved if "lora_" in name]) == 16

@@ -310,10 +310,11 @@ def test_hugging_face_encoder_end_to_end(made: Made, tiny_language_model: Path) 
         "pool_size": 8,
         "planted_prior": "additive",
     }
-    config = made(network_config=network, max_seq_length=64)
+    config = made(network_config=network, max_seq_length=24)
     result = run(config)
+    assert 0 < result["truncated"]["test"] < 1
     files = {"training_file": None, "val_file": None, "val_size": 0}
     again = run(
-        made(eval=True, checkpoint_path=str(config.checkpoint_dir), network_config=network, max_seq_length=64, **files)
+        made(eval=True, checkpoint_path=str(config.checkpoint_dir), network_config=network, max_seq_length=24, **files)
     )
     assert again["metrics"]["P@1"] == pytest.approx(result["metrics"]["P@1"])
