@@ -147,7 +147,7 @@ def compute_relevance(
     workers = workers or min(os.cpu_count() or 1, MAX_WORKERS)
     cells = BLOCK_CELLS if memory is None else _affordable_cells(memory, workers, vocabulary_size)
     with Spool(folder, on_disk=memory is not None) as spool:
-        counts = _count(arrays, labels, vocabulary_size, special_ids, options, spool)
+        counts = count_documents(arrays, labels, vocabulary_size, special_ids, options, spool)
         parts = blocks_of(counts.cells(options), cells)
 
         def block(part: slice) -> Values:
@@ -233,7 +233,7 @@ def every_type(options: RelevanceOptions) -> bool:
     return options.measure == "mig" and options.association == "any"
 
 
-def _count(
+def count_documents(
     arrays: TokenArrays,
     labels: sp.csr_array,
     vocabulary_size: int,
@@ -241,6 +241,7 @@ def _count(
     options: RelevanceOptions,
     spool: Spool,
 ) -> Counts:
+    """What all blocks of labels share, of these documents; see :func:`compute_relevance`."""
     special = np.zeros(vocabulary_size, dtype=bool)
     special[list(special_ids)] = True
     token_documents = np.zeros(vocabulary_size, dtype=np.int64)

@@ -1,0 +1,138 @@
+"""The relevance of documents that lie on several machines: counts of shards, added up, then the values of all labels.
+
+Runs on Dask (extra ``distributed``). Every count is a whole number, and sums of whole numbers do not depend on their
+order, so that the result equals that of one machine to the last bit.
+
+Shapes: N documents over all shards, L labels, V token types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from plant_plugin.data.token_arrays import TokenArrays
+from plant_plugin.errors import ConfigError, MissingExtraError
+from plant_plugin.options import RelevanceOptions
+from plant_plugin.relevance import Margins, Relevance, Values, assemble, check, count_documents, every_type, values_of
+from plant_plugin.relevance_counts import Integers, Table
+from plant_plugin.relevance_spool import Spool
+
+Shard = tuple[TokenArrays, sp.csr_array]
+BLOCKS = 16  # of labels: each is added up and turned into values by itself
+
+
+class LabelMargins(NamedTuple):
+    """What one or several shards contribute besides the tables n_lt."""
+
+    margins: Margins
+    label_documents: Integers  # n_l, (L,)
+
+
+def relevance_of_shards(
+    shards: Sequence[Callable[[], Shard]],
+    num_labels: int,
+    vocabulary_size: int,
+    special_ids: Iterable[int],
+    options: RelevanceOptions,
+    *,
+    blocks: int = BLOCKS,
+) -> Relevance:
+    """Relevance of every token type for every label from document shards, on whatever scheduler Dask is set to use.
+
+    Open a ``distributed.Client`` before to use several machines; without one Dask takes this machine's threads.
+
+    Args:
+        shards: Each gives token ids of some of the training documents and their labels (n, L), where it is called: on a
+            worker. All shards have the same labels and the same vocabulary. Give a function that reads a file, not one
+            that holds the documents: it travels to the worker.
+        num_labels: L.
+        vocabulary_size: V.
+        special_ids: As in :func:`plant_plugin.relevance.compute_relevance`.
+        options: As there.
+        blocks: Runs of labels whose counts are added up apart; more need less memory a worker.
+
+    Returns:
+        What ``compute_relevance`` gives for all documents together.
+
+    Raises:
+        MissingExtraError: Dask is not installed.
+        ConfigError: No shard, or options that do not fit each other.
+        ValueError: A shard of another number of labels, or whose arrays differ in length.
+    """
+    try:
+        import dask
+    except ImportError as error:
+        fix = "pip install 'plant-plugin[distributed]'"
+        raise MissingExtraError("relevance over several machines needs Dask", fix=fix) from error
+    if not shards:
+        raise ConfigError("there is no shard to count", where="shards", fix="give at least one")
+    special = tuple(special_ids)
+    edges = np.linspace(0, num_labels, min(blocks, num_labels) + 1).astype(int)
+    parts = [slice(int(start), int(stop)) for start, stop in pairwise(edges)]
+    count, add, merge, finish = (
+        dask.delayed(function, pure=False) for function in (count_shard, _added_margins, _added_tables, _values)
+    )
+    counted = [count(shard, num_labels, vocabulary_size, special, options, parts) for shard in shards]
+    margins = _tree(add, [one[0] for one in counted])
+    tables = [_tree(merge, [one[1][number] for one in counted]) for number in range(len(parts))]
+    values = dask.compute(*(finish(margins, table, part, options) for table, part in zip(tables, parts, strict=True)))
+    with Spool(None, on_disk=False) as spool:
+        return Relevance(assemble(values, vocabulary_size, spool))
+
+
+def count_shard(
+    shard: Callable[[], Shard],
+    num_labels: int,
+    vocabulary_size: int,
+    special_ids: tuple[int, ...],
+    options: RelevanceOptions,
+    parts: list[slice],
+) -> tuple[LabelMargins, list[Table]]:
+    """Read a shard and count it; see :func:`relevance_of_shards`."""
+    arrays, labels = shard()
+    if labels.shape[1] != num_labels:
+        raise ValueError(f"a shard has {labels.shape[1]} labels, expected {num_labels}")
+    check(arrays, labels, options)
+    with Spool(None, on_disk=False) as spool:
+        counts = count_documents(arrays, labels, vocabulary_size, special_ids, options, spool)
+        tables = [counts.table(part, options) for part in parts]
+        if every_type(options):  # their places are the same in all shards
+            tables = [table._replace(tokens=np.empty(0, np.int32)) for table in tables]
+        return LabelMargins(counts.margins, counts.label_documents), tables
+
+
+def _tree(add: Callable[..., Any], parts: list[Any]) -> Any:
+    """The sum in pairs of pairs: no task holds more than two parts."""
+    while len(parts) > 1:
+        pairs = [parts[place : place + 2] for place in range(0, len(parts), 2)]
+        parts = [add(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return parts[0]
+
+
+def _added_margins(left: LabelMargins, right: LabelMargins) -> LabelMargins:
+    documents = left.margins.documents + right.margins.documents
+    margins = Margins(documents, left.margins.token_documents + right.margins.token_documents)
+    return LabelMargins(margins, left.label_documents + right.label_documents)
+
+
+def _added_tables(left: Table, right: Table) -> Table:
+    if not len(left.tokens) and len(left.counts):
+        return left._replace(counts=left.counts + right.counts)
+    width = 1 + max((int(table.tokens.max()) for table in (left, right) if len(table.tokens)), default=0)
+    shape = (len(left.offsets) - 1, width)
+    both = [sp.csr_array((table.counts, table.tokens, table.offsets), shape=shape) for table in (left, right)]
+    total = both[0] + both[1]
+    total.sort_indices()
+    return Table(total.indptr.astype(np.int64), total.indices.astype(np.int32), total.data.astype(np.int32))
+
+
+def _values(total: LabelMargins, table: Table, part: slice, options: RelevanceOptions) -> Values:
+    size = len(total.margins.token_documents)
+    if every_type(options):
+        table = table._replace(tokens=np.tile(np.arange(size, dtype=np.int32), part.stop - part.start))
+    return values_of(table, total.label_documents[part], total.margins, options)

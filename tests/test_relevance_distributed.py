@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import sys
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from plant_plugin.data.token_arrays import TokenArrays
+from plant_plugin.errors import ConfigError, MissingExtraError
+from plant_plugin.options import RelevanceOptions
+from plant_plugin.relevance import compute_relevance
+from plant_plugin.relevance_distributed import Shard, relevance_of_shards
+
+SPECIAL, TYPES, LABELS = (0, 1), 40, 9
+OPTIONS = [
+    {},
+    {"association": "any", "normalize": "jaccard"},
+    {"normalize": "entropy", "top": 5},
+    {"measure": "term_frequency"},
+]
+
+
+def corpus(documents: int = 57) -> Shard:
+    random = np.random.default_rng(0)
+    lengths = random.integers(0, 20, documents)
+    ids = (TYPES * random.random(lengths.sum()) ** 3).astype(np.int32)
+    labels = random.random((documents, LABELS)) < 0.2
+    labels[:, 3], labels[20:, 4] = False, False  # a label of nobody, one that only the first shards have
+    return TokenArrays(ids, np.concatenate([[0], np.cumsum(lengths)])), sp.csr_array(labels.astype(np.float32))
+
+
+def shard(start: int, stop: int) -> Shard:
+    arrays, labels = corpus()
+    offsets = arrays.offsets[start : stop + 1]
+    return TokenArrays(arrays.ids[offsets[0] : offsets[-1]], offsets - offsets[0]), labels[start:stop]
+
+
+def assert_equal_to_one_machine(options: RelevanceOptions, shards: list, blocks: int = 4) -> None:
+    found = relevance_of_shards(shards, LABELS, TYPES, SPECIAL, options, blocks=blocks).matrix
+    expected = compute_relevance(*corpus(), TYPES, SPECIAL, options).matrix
+    assert expected.nnz > 20
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found.indptr, expected.indptr)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    assert found.data.tobytes() == expected.data.tobytes()
+
+
+@pytest.mark.parametrize("changes", OPTIONS, ids=str)
+@pytest.mark.parametrize("edges", [(0, 57), (0, 20, 57), (0, 1, 1, 30, 44, 57)], ids=str)
+def test_equal_to_the_last_bit(changes: dict, edges: tuple[int, ...]) -> None:
+    dask = pytest.importorskip("dask", reason="needs the extra `distributed`")
+    shards = [partial(shard, *pair) for pair in pairwise(edges)]
+    with dask.config.set(scheduler="synchronous"):
+        assert_equal_to_one_machine(RelevanceOptions(**changes), shards, blocks=len(edges))
+
+
+@pytest.mark.integration
+def test_two_workers_that_are_processes_of_their_own() -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra `distributed`")
+    shards = [partial(shard, start, min(start + 10, 57)) for start in range(0, 57, 10)]
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        assert len(client.scheduler_info()["workers"]) == 2
+        for changes in OPTIONS:
+            assert_equal_to_one_machine(RelevanceOptions(**changes), shards)
+
+
+def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    dask = pytest.importorskip("dask", reason="needs the extra `distributed`")
+    with pytest.raises(ConfigError, match="no shard"):
+        relevance_of_shards([], LABELS, TYPES, SPECIAL, RelevanceOptions())
+    with dask.config.set(scheduler="synchronous"), pytest.raises(ValueError, match="a shard has 9 labels, expected 8"):
+        relevance_of_shards([partial(shard, 0, 5)], 8, TYPES, SPECIAL, RelevanceOptions())
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(MissingExtraError, match=r"plant-plugin\[distributed\]"):
+        relevance_of_shards([corpus], LABELS, TYPES, SPECIAL, RelevanceOptions())
