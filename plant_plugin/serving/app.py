@@ -8,12 +8,10 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import unquote_plus
 
-import swagger_ui_bundle
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.staticfiles import StaticFiles
+from fastapi_offline import FastAPIOffline
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from plant_plugin import __version__
@@ -63,12 +61,11 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
         async with queue.running():
             yield
 
-    app = FastAPI(
-        title="plant serve", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None,
+    app = FastAPIOffline(  # FastAPI, whose OpenAPI page takes its script from another server, with a script of its own
+        title="plant serve", version=__version__, lifespan=lifespan, redoc_url=None,
         description="Labels of texts, by one trained model. No text is kept or logged.",
     )  # fmt: skip
     _add_errors(app)
-    _add_pages(app)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
@@ -156,15 +153,3 @@ def _add_errors(app: FastAPI) -> None:
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response
-
-
-def _add_pages(app: FastAPI) -> None:
-    """The OpenAPI page, with its script from here: FastAPI's own takes it from another server."""
-    app.mount("/static", StaticFiles(directory=str(swagger_ui_bundle.swagger_ui_path)), name="static")
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        return get_swagger_ui_html(
-            openapi_url="/openapi.json", title="plant serve", swagger_js_url="/static/swagger-ui-bundle.js",
-            swagger_css_url="/static/swagger-ui.css", swagger_favicon_url="/static/favicon-32x32.png",
-        )  # fmt: skip

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import socket
 import statistics
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -212,7 +214,7 @@ def test_the_page_shows_markup_as_text(client: httpx.Client) -> None:
 def test_the_openapi_page_needs_no_other_server(client: httpx.Client) -> None:
     page = client.get("/docs").text
     assert "https:" not in page
-    assert client.get("/static/swagger-ui-bundle.js").status_code == 200
+    assert client.get("/static-offline-docs/swagger-ui-bundle.js").status_code == 200
     assert {"/predict", "/explain", "/health"} <= client.get("/openapi.json").json()["paths"].keys()
 
 
@@ -258,6 +260,24 @@ def test_many_clients_at_once(url: str, predictor: Predictor, clients: int) -> N
     assert answers == [[label] * 10 for label in expected]
     p50, p95 = statistics.median(took), statistics.quantiles(took, n=20)[-1]
     print(f"{clients} clients: p50 {1000 * p50:.1f} ms, p95 {1000 * p95:.1f} ms")
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_pages_in_a_browser(url: str, tmp_path: Path) -> None:
+    """The script of the OpenAPI page knows the version of OpenAPI that FastAPI writes, and draws the endpoints."""
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}",
+        "--virtual-time-budget=9000",
+    ]
+    drawn = subprocess.run(
+        ["chromium", *options, "--dump-dom", f"{url}/docs"], capture_output=True, text=True, timeout=100, check=True
+    ).stdout
+    assert 'data-path="/explain"' in drawn
+    assert "Unable to render" not in drawn
 
 
 @pytest.mark.integration
