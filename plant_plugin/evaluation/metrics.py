@@ -19,6 +19,7 @@ from plant_plugin.evaluation.inputs import checked_scores, checked_truth, dense_
 from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument, Predicted
 from plant_plugin.evaluation.roc import roc_areas
+from plant_plugin.evaluation.roc_parts import RocParts, roc_parts
 from plant_plugin.evaluation.score_store import ScoreStore
 
 PROBABILITY_HALF = MappingProxyType({"0.5": 0.0})
@@ -77,6 +78,7 @@ class Evaluator:
         self._average_precision = any(metric.family == "MAP" for metric in self.metrics)
         self._keep_scores = any(metric.needs_all_scores for metric in self.metrics)
         self._store: ScoreStore | None = None
+        self._area: float | None = None  # over all pairs, as computed last
         self._documents = 0
         self._top: list[npt.NDArray[np.int64]] = []
         self._truth: list[sp.csr_matrix] = []
@@ -135,6 +137,7 @@ class Evaluator:
             return
         first = self._documents
         self._documents += truth.shape[0]
+        self._area = None
         self._truth.append(truth)
         if sparse and self._by_default:
             self._average_precision = self._keep_scores = False
@@ -173,6 +176,7 @@ class Evaluator:
         ranked = self._ranked(truth) if self._cutoff else {}
         whole = self._whole()
         areas, whole["AUC-micro"] = roc_areas(self._store) if self._keep_scores and self._store else (None, math.nan)
+        self._area = whole["AUC-micro"]
         in_bin = self._bins()
         values: dict[str, float] = {}
         for metric in self.metrics:
@@ -244,7 +248,13 @@ class Evaluator:
             self.train_label_counts,
             self.num_train,
             self._propensity,
+            self._roc_parts(),
         ).in_order(np.concatenate(self._numbers))
+
+    def _roc_parts(self) -> RocParts | None:
+        if self._store is None:
+            return None
+        return roc_parts(self._store, roc_areas(self._store)[1] if self._area is None else self._area)
 
     @property
     def counts(self) -> dict[str, int]:

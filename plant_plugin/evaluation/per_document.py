@@ -1,7 +1,7 @@
 """What every document contributes to the metrics: enough to compute them again on any resample of the documents.
 
 Ranked metrics follow from the best K labels and the true ones; F1 from the predicted and the true pairs; MAP from each
-document's average precision. All of these are exact. The AUCs are not offered: a resample's AUC needs every score.
+document's average precision, the AUCs from where true and false documents stand among each other (``roc_parts``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.ranking import Scores
+from plant_plugin.evaluation.roc_parts import RocParts, restored, stored
 from plant_plugin.files import atomic_write
 
 VERSION = 1
@@ -37,6 +38,7 @@ class PerDocument:
         train_counts: int64 (L,) training documents with each label, or None.
         num_train: Training documents, or None.
         propensity: A and B of the propensity model.
+        roc: For the AUCs; None where not all scores were at hand, or too many would have to be kept.
     """
 
     labels: list[str] = field(repr=False)
@@ -47,6 +49,7 @@ class PerDocument:
     train_counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     num_train: int | None = None
     propensity: tuple[float, float] = (0.55, 1.5)
+    roc: RocParts | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return int(self.truth.shape[0])
@@ -61,6 +64,7 @@ class PerDocument:
             top=self.top[order],
             predicted={name: pairs[order] for name, pairs in self.predicted.items()},
             average_precision=None if precision is None else precision[order],
+            roc=None if self.roc is None else self.roc.in_order(order),
         )
 
     def under(self, labels: list[str]) -> PerDocument:
@@ -86,6 +90,7 @@ class PerDocument:
             top=new[self.top],
             predicted={name: moved(pairs) for name, pairs in self.predicted.items()},
             train_counts=counts,
+            roc=None if self.roc is None else self.roc.renamed(new),
         )
 
     def only(self, labels: list[str]) -> sp.csr_matrix:
@@ -100,7 +105,9 @@ class PerDocument:
             known, wanted = np.diff(self.truth.indptr), np.diff(truth.indptr)
             scaled = np.nan_to_num(precision) * known / wanted.clip(1)
             precision = np.where(wanted > 0, scaled, np.nan).astype(np.float32)
-        return replace(self, truth=truth, average_precision=precision)
+        added = np.flatnonzero(np.asarray((truth - self.truth).sum(axis=0)).ravel() > 0)
+        roc = self.roc if self.roc is None or not len(added) else self.roc.with_unranked(added, truth)
+        return replace(self, truth=truth, average_precision=precision, roc=roc)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a compressed ``.npz`` without pickles, whole or not at all.
@@ -128,6 +135,8 @@ class PerDocument:
             arrays["train_counts"] = self.train_counts.astype(np.uint32)
         if self.num_train is not None:
             arrays["num_train"] = np.array(self.num_train)
+        if self.roc is not None:
+            arrays |= stored(self.roc)
         with atomic_write(path) as temporary:
             np.savez_compressed(temporary, **arrays)
 
@@ -159,6 +168,7 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
             arrays["train_counts"].astype(np.int64) if "train_counts" in arrays else None,
             int(arrays["num_train"]) if "num_train" in arrays else None,
             (first, second),
+            restored(arrays),
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise DataError(

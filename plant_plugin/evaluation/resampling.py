@@ -2,7 +2,9 @@
 
 Every metric here is made of sums over documents. Precision, recall, nDCG, MAP, the propensity-scored and the micro
 metrics are one sum divided by another; the macro metrics are means over labels of such quotients. So the numbers of a
-resample need one product of its weights with stored values, and no score is looked at again.
+resample need one product of its weights with stored values, and no score is looked at again. The AUCs compare documents
+with each other: a resample weighs both sides (``roc_parts``). When two systems exchange documents, their scores cannot
+be compared, and a document brings the places of its true labels among the false ones of its own system.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.propensity import inverse_propensities
 from plant_plugin.evaluation.ranking import discounts, ideal_gains, true_at
+from plant_plugin.evaluation.roc_parts import RocSums
 
 Floats = npt.NDArray[np.float64]
 Counts = tuple[Floats, Floats, Floats]  # hit, predicted, true
@@ -47,12 +50,16 @@ class Sums:
 
 
 def computable(metric: Metric, documents: PerDocument) -> bool:
-    """Whether a metric follows from what is kept of the documents; the AUCs and the loss do not."""
+    """Whether a metric follows from what is kept of the documents; the loss never does."""
     if metric.k:
         known = documents.train_counts is not None and bool(documents.num_train)
         return metric.k <= documents.top.shape[1] and (known or not metric.propensity_scored)
     if metric.threshold is not None:
         return metric.threshold in documents.predicted and (metric.bin is None or documents.train_counts is not None)
+    if metric.family == "AUC-macro":
+        return documents.roc is not None and (metric.bin is None or documents.train_counts is not None)
+    if metric.family == "AUC-micro":
+        return documents.roc is not None and documents.roc.micro is not None
     return metric.family == "MAP" and documents.average_precision is not None
 
 
@@ -71,6 +78,15 @@ class DocumentSums:
         self._num_true = np.diff(documents.truth.indptr).astype(np.float64)
         hit_pairs = {name: pairs.multiply(documents.truth).tocsr() for name, pairs in documents.predicted.items()}
         ranked = _ranked(documents, self._quotients) if any(metric.k for metric in self._quotients) else {}
+        self._in_bin: dict[str | None, npt.NDArray[np.bool_]] = {None: np.ones(len(documents.labels), dtype=bool)}
+        if documents.train_counts is not None:
+            for name, (lowest, highest) in names.BINS.items():
+                upper = np.inf if highest is None else highest
+                self._in_bin[name] = (documents.train_counts >= lowest) & (documents.train_counts <= upper)
+        self._areas = [metric for metric in metrics if metric.family in ("AUC-macro", "AUC-micro")]
+        if self._areas:
+            assert documents.roc is not None  # `computable` was asked
+            self._roc = RocSums(documents.roc, len(documents))
         columns = [self._column(metric, documents, ranked, hit_pairs) for metric in self._quotients]
         empty = np.empty((len(documents), 0))
         self.above = np.column_stack([above for above, _ in columns]) if columns else empty  # (N, M)
@@ -80,11 +96,6 @@ class DocumentSums:
             name: tuple(sp.csr_matrix(m.T) for m in (hit_pairs[name], documents.predicted[name], documents.truth))
             for name in macro
         }
-        self._in_bin: dict[str | None, npt.NDArray[np.bool_]] = {None: np.ones(len(documents.labels), dtype=bool)}
-        if documents.train_counts is not None:
-            for name, (lowest, highest) in names.BINS.items():
-                upper = np.inf if highest is None else highest
-                self._in_bin[name] = (documents.train_counts >= lowest) & (documents.train_counts <= upper)
 
     def _column(
         self,
@@ -100,6 +111,10 @@ class DocumentSums:
         if metric.family == "MAP":
             precision = np.asarray(documents.average_precision, dtype=np.float64)
             return np.nan_to_num(precision), (~np.isnan(precision)).astype(np.float64)
+        if metric.family == "AUC-macro":
+            return self._roc.macro_column(self._in_bin[metric.bin])
+        if metric.family == "AUC-micro":
+            return self._roc.micro_column()
         hit = np.diff(hit_pairs[str(metric.threshold)].indptr).astype(np.float64)
         predicted = np.diff(documents.predicted[str(metric.threshold)].indptr).astype(np.float64)
         if metric.family == "Micro-P":
@@ -119,6 +134,15 @@ class DocumentSums:
             quotients[m] if m in quotients else self._macro(m, sums.counts[str(m.threshold)]) for m in self.metrics
         ]
         return np.stack(found, axis=1)
+
+    def resampled(self, weights: Floats) -> Floats:
+        """The metrics under B weightings of the documents (B, N), the AUCs against false documents so weighted too."""
+        found = self.values(self.sums(weights))
+        for metric in self._areas:
+            macro = metric.family == "AUC-macro"
+            column = self._roc.macro(weights, self._in_bin[metric.bin]) if macro else self._roc.micro(weights)
+            found[:, self.metrics.index(metric)] = column
+        return found
 
     def _macro(self, metric: Metric, counts: Counts) -> Floats:
         in_bin = self._in_bin[metric.bin]
@@ -140,11 +164,13 @@ class DocumentSums:
         """Values whose mean the metric is, for a signed-rank test; None where it is not the mean of anything.
 
         Documents for P, R, RP, nDCG and MAP, and also for the propensity-scored ones (what each adds above the line;
-        below it stands the same for every system). Labels for Macro-P, Macro-R, Macro-F1 and Macro-F1-present.
+        below it stands the same for every system). Labels for Macro-P, Macro-R, Macro-F1, Macro-F1-present, AUC-macro.
         """
+        if metric.family == "AUC-macro":
+            return self._roc.areas[self._in_bin[metric.bin][self._roc.parts.labels]]
         if metric in self._quotients:
             column = self._quotients.index(metric)
-            return None if metric.family.startswith("Micro") else self.above[:, column]
+            return None if metric.family.startswith("Micro") or metric.family == "AUC-micro" else self.above[:, column]
         hit, predicted, true = (
             np.asarray(pairs.sum(axis=1), dtype=np.float64).ravel()[self._in_bin[metric.bin]]
             for pairs in self._pairs[str(metric.threshold)]

@@ -2,7 +2,7 @@
 
 - *Paired bootstrap*: both systems on the same documents drawn with replacement; the 95 % interval of the gain.
 - *Approximate randomisation*: exchange the two systems' outputs on a random half of the documents; how often is the
-  gain at least as far from 0 as the one observed?
+  gain at least as far from 0 as the one observed? (For the AUCs, the places of each document's true labels.)
 - *Wilcoxon signed-rank*: over documents, or over labels for the macro metrics.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), percentile interval; Noreen, Computer-Intensive
@@ -99,7 +99,7 @@ def compare_documents(
 
 def _mean(runs: Sequence[DocumentSums], weights: Floats) -> Floats:
     """Metrics under each weighting, mean over seeds, (B, metrics)."""
-    return np.asarray(np.mean([run.values(run.sums(weights)) for run in runs], axis=0))
+    return np.asarray(np.mean([run.resampled(weights) for run in runs], axis=0))
 
 
 def _exchange_gain(pair: tuple[DocumentSums, DocumentSums], exchanged: Floats) -> Floats:

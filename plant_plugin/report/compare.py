@@ -142,7 +142,8 @@ def _tests(
         return {}
     alike = system.told("hashes", "labels") == against.told("hashes", "labels")
     both = (*system.documents, *against.documents)
-    comparable = [m for m in metrics if obstacles[m.name] is None or (not alike and not m.needs_training_counts)]
+    on_own_labels = [m for m in metrics if m.needs_training_counts or m.family == "AUC-micro"]
+    comparable = [m for m in metrics if obstacles[m.name] is None or (not alike and m not in on_own_labels)]
     testable = [metric for metric in comparable if all(computable(metric, documents) for documents in both)]
     if untested := [metric.name for metric in comparable if metric not in testable and system.values(metric.name)]:
         notes.append(f"{system.name}: no tests of {', '.join(untested)}: not kept document by document")

@@ -25,6 +25,8 @@ NAMES = [
     *(f"{family}@{threshold}" for family in names.CLASSIFIED for threshold in THRESHOLDS),
     *(f"{family}@macro:1-5" for family in ("Macro-F1", "Macro-F1-present", "Macro-F1-caml")),
     "MAP",
+    "AUC-macro",
+    "AUC-macro:1-5",
 ]
 COLUMNS = [f"label {number}" for number in range(LABELS)]
 
@@ -60,7 +62,7 @@ def sums(documents: PerDocument, asked: list[str] = NAMES) -> DocumentSums:
 
 
 def values(run: DocumentSums, weights: np.ndarray) -> np.ndarray:
-    return run.values(run.sums(np.atleast_2d(weights).astype(float)))
+    return run.resampled(np.atleast_2d(weights).astype(float))
 
 
 def test_a_resample_has_the_metrics_of_its_documents_scored_again() -> None:
@@ -127,10 +129,10 @@ def test_a_larger_label_set_changes_only_means_over_all_labels() -> None:
 def test_what_is_not_kept_is_not_computable(monkeypatch: pytest.MonkeyPatch) -> None:
     documents = kept(2)
     assert all(computable(names.parse_metric(name), documents) for name in NAMES)
-    for name in ("P@8", "AUC-macro", "AUC-micro", "Loss", "Micro-F1@0.3"):
+    for name in ("P@8", "Loss", "Micro-F1@0.3"):
         assert not computable(names.parse_metric(name), documents)
-    without = replace(documents, average_precision=None, train_counts=None, num_train=None)
-    for name in ("MAP", "PSP@1", "Macro-F1@macro:1-5"):
+    without = replace(documents, average_precision=None, train_counts=None, num_train=None, roc=None)
+    for name in ("MAP", "PSP@1", "Macro-F1@macro:1-5", "AUC-macro", "AUC-micro"):
         assert not computable(names.parse_metric(name), without)
     monkeypatch.setattr(per_document, "MOST_PAIRS", 300)
     few = evaluated(*drawn(2)).per_document(COLUMNS).predicted
@@ -239,3 +241,74 @@ def test_blocks_do_not_change_the_number_of_draws(monkeypatch: pytest.MonkeyPatc
     found = compare_documents([sums(kept(2))], [sums(kept(3))], resamples=10)["P@5"]
     assert found.low <= found.gain <= found.high
     assert (found.randomisation * 11) == pytest.approx(round(found.randomisation * 11))
+
+
+def rescored_micro(scores: np.ndarray, truth: np.ndarray, rows: np.ndarray) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(truth[rows].ravel(), scores[rows].ravel()))
+
+
+def test_the_area_over_all_pairs_of_a_resample_is_that_of_its_documents_up_to_bins() -> None:
+    scores, truth = drawn(2)
+    run = sums(kept(2), ["AUC-micro"])
+    rng = np.random.default_rng(0)
+    rows = [np.arange(NUMBER), *(rng.integers(0, NUMBER, NUMBER) for _ in range(20)), rng.integers(0, 9, NUMBER)]
+    found = values(run, np.stack([np.bincount(chosen, minlength=NUMBER) for chosen in rows]))[:, 0]
+    expected = [rescored_micro(scores, truth, chosen) for chosen in rows]
+    assert found[0] == pytest.approx(expected[0], abs=1e-12)
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+    assert np.abs(found - expected)[:-1].max() < 0.1 * np.std(expected[:-1])
+
+
+def test_ties_count_half_in_a_resample() -> None:
+    scores, truth = drawn(2)
+    scores = np.round(scores)  # few different scores
+    run = sums(evaluated(scores, truth).per_document(COLUMNS), ["AUC-macro", "AUC-micro"])
+    chosen = np.random.default_rng(3).integers(0, NUMBER, NUMBER)
+    expected = evaluated(scores[chosen], truth[chosen], ["AUC-macro", "AUC-micro"]).compute()
+    found = values(run, np.bincount(chosen, minlength=NUMBER))[0]
+    np.testing.assert_allclose(found, list(expected.values()), atol=1e-9)
+
+
+def test_without_exchange_the_columns_of_the_areas_are_the_areas() -> None:
+    asked = ["AUC-macro", "AUC-macro:1-5", "AUC-micro"]
+    run = sums(kept(2), asked)
+    ones = np.ones((1, NUMBER))
+    np.testing.assert_allclose(run.values(run.sums(ones)), run.resampled(ones), atol=1e-12)
+    assert run.per_unit(names.parse_metric("AUC-macro")).mean() == pytest.approx(run.resampled(ones)[0, 0])
+    assert run.per_unit(names.parse_metric("AUC-micro")) is None
+
+
+def test_areas_survive_the_file_and_the_order_of_batches(tmp_path: Path) -> None:
+    asked = ["AUC-macro", "AUC-micro"]
+    scores, truth = drawn(2)
+    order = np.random.default_rng(3).permutation(NUMBER)
+    evaluator = Evaluator(LABELS, metrics=asked, keep_documents=True)
+    for part in np.array_split(order, 4):
+        evaluator.update(scores[part], truth[part], part)
+    evaluator.compute()
+    evaluator.per_document(COLUMNS).save(tmp_path / "values.npz")
+    found = sums(load_per_document(tmp_path / "values.npz"), asked)
+    weights = np.random.default_rng(1).integers(0, 3, (5, NUMBER))
+    np.testing.assert_allclose(values(found, weights), values(sums(kept(2), asked), weights), atol=1e-12)
+
+
+def test_too_many_places_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plant_plugin.evaluation.roc_parts.MOST_PLACES", 10)
+    documents = kept(2)
+    assert documents.roc is None
+    assert not computable(names.parse_metric("AUC-macro"), documents)
+
+
+def test_a_label_that_was_never_ranked_has_an_area_of_a_half() -> None:
+    documents = kept(2).under([*COLUMNS, "unknown"])
+    truth = documents.truth.tolil()
+    truth[[4, 9, 30], LABELS] = 1
+    found = sums(documents.finding(truth.tocsr()), ["AUC-macro"])
+    before = sums(kept(2), ["AUC-macro"])
+    number = len(before.per_unit(names.parse_metric("AUC-macro")))
+    ones = np.ones(NUMBER)
+    expected = (values(before, ones) * number + 0.5) / (number + 1)
+    np.testing.assert_allclose(values(found, ones), expected)
+    assert not computable(names.parse_metric("AUC-micro"), documents)
