@@ -1,4 +1,4 @@
-"""Write ``benchmarks/tables/<data set>.md`` from ``benchmarks/results``.
+"""Write ``benchmarks/tables`` from ``benchmarks/results``: a page for each data set and each experiment, and pictures.
 
     python benchmarks/tables.py            # write
     python benchmarks/tables.py --check    # exit 1 where a table and its results disagree; pictures are not compared
@@ -11,34 +11,33 @@ validation (``@micro`` for micro-F1, ``@macro`` for macro-F1). Where per-documen
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.report.compare import compare
-from plant_plugin.report.formats import GAINS, explanation, gains, markdown_rows
-from plant_plugin.report.pictures import frequency_picture, save_picture
-from plant_plugin.report.systems import load_systems
+import yaml
+from experiment_pages import figures, gain_lines, page, tested
+
+from plant_plugin.report.formats import markdown_rows
+from plant_plugin.report.pictures import save_picture
+from plant_plugin.report.systems import System, load_systems
 
 HERE = Path(__file__).resolve().parent
 METRICS = ("P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-present@macro",
            "Macro-F1-caml@macro")  # fmt: skip
 BINS = ("0", "1-5", "6-10", "11-50", "51-100", "101-500", ">500")
 BASELINE = "linear"
-ORDER = ("plant", "end_to_end", "bigru_lwan", "caml", "linear")
+ORDER = ("plant", "plant_scores", "end_to_end", "laat", "bigru_lwan", "caml", "linear")
+EXPERIMENTS = yaml.safe_load((HERE / "experiments" / "experiments.yml").read_text(encoding="utf-8"))
 
 
-def load(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Results of a data set by system, each a list over seeds."""
-    found = {
-        system.name: [json.loads(path.read_text()) for path in sorted(system.glob("seed*.json"))]
-        for system in folder.iterdir()
-        if system.is_dir()
-    }
-    place = {name: number for number, name in enumerate(ORDER)}
-    return dict(sorted(found.items(), key=lambda pair: (place.get(pair[0], len(ORDER)), pair[0])))
+def load(folder: Path, order: list[str]) -> list[System]:
+    """The systems of a folder that have a result, in the given order and then by name."""
+    place = {name: number for number, name in enumerate(order)}
+    names = sorted({path.parent.name for path in folder.glob("*/seed*.json")})
+    chosen = sorted(names, key=lambda name: place.get(name, len(order)))
+    return load_systems([str(folder / name) for name in chosen])
 
 
 def cell(values: list[float | None], scale: float = 100.0, digits: int = 1) -> str:
@@ -56,9 +55,10 @@ def peak(result: dict[str, Any]) -> float | None:
     return memory.get("total") if isinstance(memory, dict) else memory
 
 
-def table(dataset: str, results: dict[str, list[dict[str, Any]]]) -> str:
-    """The page of a data set."""
+def table(dataset: str, systems: list[System]) -> str:
+    """The page of a data set: its main comparison."""
     main, bins = [], []
+    results = {system.name: system.results for system in systems}
     for system, runs in results.items():
         metrics = [run["metrics"] for run in runs]
         seconds, memory = [run["time_s"]["total"] for run in runs], [peak(run) for run in runs]
@@ -80,39 +80,44 @@ def table(dataset: str, results: dict[str, list[dict[str, Any]]]) -> str:
         *markdown_rows(["system", "seeds", "L", *METRICS, "minutes", "GiB"], main), "",
         "Macro-F1@macro by number of training documents of a label:", "",
         *markdown_rows(["system", *BINS], bins), "",
-        *against_baseline(dataset),
+        *(gain_lines(found) if (found := tested(systems, BASELINE, METRICS)) else []),
         f"Counts ({next(iter(results))}, first seed): {counts}.", "",
     ]  # fmt: skip
     return "\n".join(lines)
 
 
-def against_baseline(dataset: str) -> list[str]:
-    """What the paired tests of ``plant compare`` say, for the systems whose per-document values are beside them."""
-    systems = load_systems([str(path) for path in sorted((HERE / "results" / dataset).iterdir()) if path.is_dir()])
-    kept = [system for system in systems if system.documents]
-    if BASELINE not in {system.name for system in kept} or len(kept) < 2:
-        return []
-    found = compare(kept, BASELINE, metrics=[name for name in METRICS if any(s.values(name) for s in kept)])
-    lines = ["", f"Gain over {BASELINE}, in points, where per-document values were kept. {explanation(found)}", ""]
-    notes = [f"- {note}." for note in found.notes]
-    return [*lines, *markdown_rows(list(GAINS), [list(row) for row in gains(found)]), "", *notes, ""]
+def variants_of(definition: dict[str, Any]) -> list[str]:
+    """Folders of an experiment's results, in the order of its definition."""
+    values = next(iter(definition.get("grid", {}).values()), [None])
+    return [name if value is None else f"{name}_{value:g}" for name in definition["variants"] for value in values]
+
+
+def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str]:
+    """Write every page and its pictures; with ``check`` only name the pages that are out of date."""
+    stale = []
+    for folder in sorted(path for path in results.glob("*") if path.is_dir()):
+        name, experiment = folder.name, folder.name.partition("-")[2] or "main"
+        definition = EXPERIMENTS[experiment]
+        is_main = experiment == "main"
+        systems = load(folder, list(ORDER) if is_main else variants_of(definition))
+        text = table(name, systems) if is_main else page(name, systems, definition)
+        path = tables / f"{name}.md"
+        if check:
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                stale.append(path.name)
+            continue
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        for kind, figure in figures(systems, definition).items():
+            save_picture(figure, path.with_name(f"{name}_{kind}"))
+    return stale
 
 
 def main() -> int:
     """Write or check every table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    stale = []
-    for folder in sorted(path for path in (HERE / "results").glob("*") if path.is_dir()):
-        path, text = HERE / "tables" / f"{folder.name}.md", table(folder.name, load(folder))
-        if not check:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            if figure := frequency_picture(load_systems([str(system) for system in sorted(folder.iterdir())])):
-                save_picture(figure, path.with_name(f"{folder.name}_frequency"))
-        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-            stale.append(path.name)
+    stale = write_pages(HERE / "results", HERE / "tables", check=parser.parse_args().check)
     if stale:
         print(f"out of date: {', '.join(stale)}; run python benchmarks/tables.py", file=sys.stderr)
     return 1 if stale else 0

@@ -1,70 +1,209 @@
-"""Run the systems of one data set and keep their ``result.json``.
+"""Run an experiment of `experiments.yml` and keep its results.
 
-    python benchmarks/experiments/run.py eurlex6k --seeds 1 2 3 [--systems plant plant_scores end_to_end linear …]
+    python benchmarks/experiments/run.py EXPERIMENT DATASET [--seeds 1 2 3] [--variants plant linear …]
+    python benchmarks/experiments/run.py --list
 
-Stand in a folder that holds ``data/<data set>`` (see the configurations). Each system is one call of ``libmultilabel``
-with a packaged configuration; what it writes is copied to ``benchmarks/results/<data set>/<system>/seed<k>.json``.
-A result that is there already is not made again. Thresholds, epochs and the like come from validation only.
+Stand in a folder that holds ``data/DATASET`` (see the configurations). Each run is one call of ``libmultilabel`` with a
+packaged configuration and flags; ``seed<k>.json``, and ``seed<k>.npz`` with what its documents contribute, go to
+``benchmarks/results/DATASET`` (main comparison) or ``benchmarks/results/DATASET-EXPERIMENT``, by variant. A result that
+is there is not made again, a run that was interrupted goes on from its last whole epoch, and where another experiment
+has run the same configuration its result is copied. Thresholds, epochs and the like come from validation only.
+Then ``python benchmarks/tables.py`` writes tables and pictures.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import json
+import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+from typing import Any
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
-SYSTEMS = ("plant", "plant_scores", "end_to_end", "linear", "caml", "bigru_lwan")
-# Both strategies train for the same number of epochs: stage 1's two are given to the single stage.
-TOTAL_EPOCHS = {"eurlex6k": 6, "bc5cdr": 14}
-WITH_WORD_VECTORS = ("caml", "bigru_lwan")
+import yaml
+from definitions import Planned, load_definitions, packaged, plan, results_folder
 
+from plant_plugin.data.documents import load_corpus
+from plant_plugin.data.embeddings import train_embeddings
+from plant_plugin.errors import ConfigError
+from plant_plugin.report.result import PER_DOCUMENT, save_result
 
-def command(dataset: str, system: str, seed: int, folder: str) -> list[str]:
-    """The call of ``libmultilabel`` for one system."""
-    config = f"{'plant' if system in ('end_to_end', 'plant_scores') else system}_{dataset}.yml"
-    call = ["libmultilabel", "--config", config, "--seed", str(seed), "--result_dir", folder, "--silent"]
-    if system == "end_to_end":
-        call += ["--strategy", "end_to_end", "--stage2.epochs", str(TOTAL_EPOCHS[dataset])]
-    if system == "plant_scores":
-        call += ["--planted_scores.model", "ridge"]
-    return call
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+LIBMULTILABEL = "from plant_plugin.cli import libmultilabel; libmultilabel()"
 
 
-def word_vectors(dataset: str) -> None:
-    """Train the baselines' word vectors on the training split, once."""
-    vectors = Path("data") / dataset / "embeddings.txt"
-    if not vectors.is_file():
-        training = next(Path("data", dataset).glob("train.txt*"))
-        subprocess.run(["plant", "embeddings", str(training), "--out", str(vectors)], check=True)
+def flags_of(planned: Planned) -> list[str]:
+    """The flags on the command line."""
+    words = ["--config", planned.config_name, "--seed", str(planned.seed), "--silent"]
+    for name, value in planned.flags.items():
+        texts = value if isinstance(value, list) else [value]
+        words += [f"--{name}", *(text if isinstance(text, str) else json.dumps(text) for text in texts)]
+    return words
 
 
-def main() -> None:
+def execute(words: list[str]) -> None:
+    """One call of ``libmultilabel``, a process of its own, with this checkout's package."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    subprocess.run([sys.executable, "-c", LIBMULTILABEL, *words], check=True, env=environment)
+
+
+def place_of(planned: Planned, folder: Path, work: Path) -> Path:
+    """Where the run of a result in ``folder`` is made."""
+    return work / folder.name / planned.name / f"seed{planned.seed}"
+
+
+def word_vectors(planned: Planned) -> None:
+    """Train the word vectors that the configuration names on its training split, once."""
+    named = packaged(planned.config_name)
+    vectors = named.get("embed_file")
+    if vectors and vectors.endswith(".txt") and not Path(vectors).is_file():
+        train_embeddings(named["training_file"], vectors)
+
+
+def part_of_training(planned: Planned, folder: Path) -> tuple[list[str], int]:
+    """Flags that name files with the first documents of a random order, and how many these are.
+
+    A smaller part lies within every larger one of the same seed. Label set and validation split stay those of all.
+    """
+    import numpy as np
+
+    corpus = load_corpus(planned.config)
+    train, val = corpus.train, next(split for split in corpus.splits if split.name == "val")
+    order = np.random.default_rng(planned.seed).permutation(len(train))
+    chosen = sorted(order[: max(1, round(planned.share * len(train)))].tolist())
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, split, documents in (("training", train, chosen), ("val", val, range(len(val)))):
+        lines = (f"{' '.join(split.labels[document])}\t{split.texts[document].rstrip()}\n" for document in documents)
+        (folder / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
+    (folder / "labels.txt").write_text("".join(f"{name}\n" for name in corpus.label_names), encoding="utf-8")
+    files = [("training_file", "training"), ("val_file", "val"), ("label_file", "labels")]
+    return [word for key, name in files for word in (f"--{key}", str(folder / f"{name}.txt"))], len(chosen)
+
+
+def finished(folder: Path) -> Path | None:
+    """The run's folder below ``folder`` that holds a result."""
+    return next((path.parent for path in folder.glob("*/result.json")), None)
+
+
+def train(planned: Planned, folder: Path) -> tuple[Path, int | None]:
+    """Make the run, or go on with it; its folder and how many training documents a part had."""
+    word_vectors(planned)
+    words, documents = flags_of(planned), None
+    if planned.share is not None:
+        files, documents = part_of_training(planned, folder.parent / f"{folder.name}-data")
+        words += files
+    if (done := finished(folder)) is None:
+        begun = next(folder.glob("*/run.json"), None)
+        words += ["--resume", str(begun.parent)] if begun else ["--result_dir", str(folder)]
+        if not begun:
+            shutil.rmtree(folder, ignore_errors=True)
+        print("libmultilabel", *words, file=sys.stderr, flush=True)
+        execute(words)
+        done = finished(folder)
+    if done is None:
+        raise FileNotFoundError(f"no result.json in {folder}")
+    return done, documents
+
+
+def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> None:
+    """Write ``seed<k>.json`` with the epochs of ``logs.json``, and ``seed<k>.npz``."""
+    result: dict[str, Any] = json.loads((run / "result.json").read_text(encoding="utf-8"))
+    result["experiment"] = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
+    if documents is not None:
+        result["experiment"]["training_documents"] = documents
+    if (log := run / "logs.json").is_file():
+        logs = json.loads(log.read_text(encoding="utf-8"))
+        result["epochs"] = {name: logs[name] for name in ("stage1", "train", "val") if name in logs}
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(run / PER_DOCUMENT, target.with_suffix(".npz"))
+    save_result(target, result)
+
+
+def copied(planned: Planned, target: Path, folder: Path) -> bool:
+    """Whether a result of the same configuration and seed lies in another folder and was copied from there."""
+    if planned.share is not None or planned.experiment == "main":
+        return False
+    wanted = planned.config.hash()
+    for path in sorted(folder.parent.glob(f"{folder.name.partition('-')[0]}*/*/seed{planned.seed}.json")):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if result["hashes"].get("config") == wanted and "epochs" in result and path.with_suffix(".npz").is_file():
+            told = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path.with_suffix(".npz"), target.with_suffix(".npz"))
+            save_result(target, {**result, "experiment": told})
+            return True
+    return False
+
+
+def run_experiment(
+    runs: list[Planned], folder: Path, work: Path, *, keep_models: bool = False
+) -> list[tuple[Planned, str]]:
+    """Make the runs that have no result yet; those that failed, and how."""
+    failures = []
+    for planned in runs:
+        target = folder / planned.name / f"seed{planned.seed}.json"
+        place = place_of(planned, folder, work)
+        if target.is_file() and (not keep_models or finished(place) or "attention" in target.read_text()):
+            continue
+        if not keep_models and copied(planned, target, folder):
+            continue
+        try:
+            run, documents = train(planned, place)
+        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+            failures.append((planned, f"{error}; what is there is in {place}"))
+            continue
+        keep(planned, run, target, documents)
+        if not keep_models:
+            shutil.rmtree(place)
+            shutil.rmtree(place.parent / f"{place.name}-data", ignore_errors=True)
+    return failures
+
+
+def main(arguments: list[str] | None = None) -> int:
     """Run what is asked for."""
+    definitions = load_definitions()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dataset", choices=sorted(TOTAL_EPOCHS))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    options = parser.parse_args()
-    for seed in options.seeds:
-        for system in options.systems:
-            target = RESULTS / options.dataset / system / f"seed{seed}.json"
-            if target.is_file():
-                continue
-            if system in WITH_WORD_VECTORS:
-                word_vectors(options.dataset)
-            with tempfile.TemporaryDirectory() as folder:
-                call = command(options.dataset, system, seed, folder)
-                print(" ".join(call), file=sys.stderr, flush=True)
-                subprocess.run(call, check=True)
-                (result,) = Path(folder).glob("*/result.json")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(result.with_name("per_document.npz"), target.with_suffix(".npz"))  # for tables.py's tests
-                shutil.copy(result, target)
+    parser.add_argument("experiment", nargs="?", choices=sorted(definitions))
+    parser.add_argument("dataset", nargs="?", help="demo, bc5cdr, eurlex6k, eurlex57k, mimic3, …")
+    parser.add_argument("--seeds", type=int, nargs="+", help="default: 1 up to the number of the definition")
+    parser.add_argument("--variants", nargs="+", help="default: all but those on demand")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="more flags, for a trial elsewhere")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="another folder for the results")
+    parser.add_argument("--work", type=Path, default=Path("runs/experiments"), help="runs in progress, kept models")
+    parser.add_argument("--dry-run", action="store_true", help="say what would run")
+    parser.add_argument("--list", action="store_true", help="the experiments")
+    options = parser.parse_args(arguments)
+    if options.list or not (options.experiment and options.dataset):
+        for name, definition in definitions.items():
+            print(f"{name:14} {definition['question']} ({', '.join(definition['variants'])})")
+        return 0
+    if options.set and options.results == RESULTS:
+        parser.error("--set changes what an experiment is: give --results another folder")
+    definition = definitions[options.experiment]
+    changes = {key: yaml.safe_load(value) for key, _, value in (text.partition("=") for text in options.set)}
+    seeds = options.seeds or list(range(1, definition["seeds"] + 1))
+    try:
+        runs, missing = plan(options.experiment, options.dataset, seeds, variants=options.variants, changes=changes)
+    except ConfigError as error:
+        parser.error(str(error.format_message()))
+    for name in missing:
+        print(f"left out: {name} has no configuration for {options.dataset}", file=sys.stderr)
+    if options.dry_run:
+        for planned in runs:
+            print("libmultilabel", *flags_of(planned))
+        return 0
+    folder = results_folder(options.results, options.experiment, options.dataset)
+    failures = run_experiment(runs, folder, options.work, keep_models=definition.get("keep_models", False))
+    if "measure" in definition:
+        importlib.import_module(definition["measure"]).measure(runs, folder, options.work)
+    for planned, how in failures:
+        print(f"failed: {planned.name}, seed {planned.seed}: {how}", file=sys.stderr)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,12 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.evaluation.significance import Comparison
+from plant_plugin.report.compare import Cell, Table
 from plant_plugin.report.pictures import (
+    Line,
     frequency_picture,
+    gains_picture,
     learning_curves,
     line_picture,
     save_picture,
@@ -28,15 +31,28 @@ def systems() -> list[System]:
     return [System("a", [{"metrics": BINNED}, {"metrics": other}]), System("none", [{"metrics": {"P@1": 0.5}}])]
 
 
-def points(figure) -> dict[str, list[tuple[float, float]]]:
-    return {c.get_label(): [tuple(p) for p in c.lines[0].get_xydata()] for c in figure.axes[0].containers}
+def points(figure, panel: int = 0) -> dict[str, list[tuple[float, float]]]:
+    return {c.get_label(): [tuple(p) for p in c.lines[0].get_xydata()] for c in figure.axes[panel].containers}
 
 
 def test_lines_pass_through_their_points() -> None:
-    figure = line_picture({"a": [(1, 2), (3, 5)], "b": [(1, 1)]}, title="t", x="epochs", y="P@5 (%)")
+    lines = {"a": Line([(1, 2), (3, 5)]), "b": Line([(1, 1)], dashed=True, colour=0)}
+    figure = line_picture({"P@5 (%)": lines, "Loss": {"a": Line([(1, 9)], [0.5])}}, title="t", x="epochs")
     assert points(figure) == {"a": [(1, 2), (3, 5)], "b": [(1, 1)]}
-    assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("epochs", "P@5 (%)")
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["a", "b"]
+    assert points(figure, 1) == {"a": [(1, 9)]}
+    assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes] == [
+        ("epochs", "P@5 (%)"),
+        ("epochs", "Loss"),
+    ]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
+    one, other = (container.lines[0] for container in figure.axes[0].containers)
+    assert (one.get_color(), one.get_linestyle(), other.get_linestyle()) == (other.get_color(), "-", "--")
+
+
+def test_a_logarithmic_axis_is_marked_at_the_points() -> None:
+    figure = line_picture({"y": {"a": Line([(67, 2), (1350, 5)])}}, title="t", x="documents", logarithmic=True)
+    assert figure.axes[0].get_xscale() == "log"
+    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["67", "1,350"]
 
 
 def test_frequency_in_percent_mean_over_seeds_without_empty_bins() -> None:
@@ -47,21 +63,47 @@ def test_frequency_in_percent_mean_over_seeds_without_empty_bins() -> None:
     assert svg_of_systems(systems()[1:]) == {}
 
 
-def test_learning_curves_start_at_epoch_one(tmp_path: Path) -> None:
-    path = tmp_path / "logs.json"
-    path.write_text(json.dumps({"val": [{"P@5": 0.25, "Loss": 2.0}, {"P@5": 0.5, "Loss": 1.0}]}))
-    assert points(learning_curves({"run": path}, "P@5"))["run"] == [(1, 25), (2, 50)]
-    assert points(learning_curves({"run": path}, "Loss"))["run"] == [(1, 2), (2, 1)]
-    for metric, log in (("P@1", path), ("P@5", tmp_path / "none.json")):
-        with pytest.raises(DataError, match=f"no log with {metric}"):
-            learning_curves({"run": log}, metric)
+def test_learning_curves_start_at_epoch_one_with_training_dashed() -> None:
+    epochs = [{"P@5": 0.25, "Loss": 2.0}, {"P@5": 0.5, "Loss": 1.0}]
+    results = {"one": {"epochs": {"val": epochs, "train": epochs[:1]}}, "two": {"epochs": {"val": epochs[1:]}}}
+    figure = learning_curves(results, ["P@5", "Loss"], title="t")
+    assert points(figure) == {
+        "one, validation": [(1, 25), (2, 50)],
+        "one, training": [(1, 25)],
+        "two, validation": [(1, 50)],
+    }
+    assert points(figure, 1)["one, validation"] == [(1, 2), (2, 1)]
+    assert [c.lines[0].get_linestyle() for c in figure.axes[0].containers] == ["-", "--", "-"]
+    for broken in ({}, {"epochs": {"val": [{"P@1": 1.0}]}}):
+        with pytest.raises(DataError, match="no epochs with P@5 on the validation split"):
+            learning_curves({"run": broken}, ["P@5"], title="t")
 
 
-def test_violins_show_median_and_number() -> None:
+def test_violins_show_mean_and_number() -> None:
     figure = violin_picture({"many": [1, 2, 9], "one": [4], "none": []}, title="t", x="system", y="F1 (%)")
     axes = figure.axes[0]
-    assert [line.get_xydata().tolist() for line in axes.lines] == [[[0, 2]], [[1, 4]]]
+    assert [line.get_xydata().tolist() for line in axes.lines] == [[[0, 4]], [[1, 4]]]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["many\nn = 3", "one\nn = 1", "none\nn = 0"]
+    assert [text.get_text() for text in axes.texts] == ["mean 4", "mean 4"]
+
+
+def test_gains_show_interval_and_significance() -> None:
+    cells = {("base", "P@5"): Cell(0.5), ("base", "MAP"): Cell(0.5)}
+    for name, test in (("good", Comparison(0.02, 0.01, 0.03, 0.01, None, True)),
+                       ("level", Comparison(-0.01, -0.03, 0.01, 0.4, None, False))):  # fmt: skip
+        cells |= {(name, "P@5"): Cell(0.5, None, test), (name, "MAP"): Cell(0.5)}
+    table = Table("t", "base", 10, ["base", "good", "level"], dict.fromkeys(("base", "good", "level"), 1),
+                  ["P@5", "MAP"], cells)  # fmt: skip
+    figure = gains_picture(table, ["P@5", "MAP"])
+    assert figure is not None
+    left, right = figure.axes
+    assert [tick.get_text() for tick in left.get_yticklabels()] == ["level", "good"]
+    drawn = [line.get_xydata().tolist() for line in left.lines]
+    assert drawn[:4] == [[[-3, 0], [1, 0]], [[-1, 0]], [[1, 1], [3, 1]], [[2, 1]]]
+    assert left.lines[1].get_markerfacecolor() == "white"
+    assert left.lines[3].get_markerfacecolor() != "white"
+    assert len(right.lines) == 1  # the zero
+    assert gains_picture(table, ["MAP"]) is None
 
 
 def test_both_files_are_the_same_every_time(tmp_path: Path) -> None:
@@ -75,4 +117,4 @@ def test_both_files_are_the_same_every_time(tmp_path: Path) -> None:
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"plant-plugin\[pictures\]"):
-        line_picture({}, title="t", x="x", y="y")
+        line_picture({}, title="t", x="x")

@@ -1,0 +1,192 @@
+"""The page of an experiment: its question, a table, what the paired tests say, and its pictures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plant_plugin.evaluation.per_document import PerDocument
+from plant_plugin.report.compare import Table, compare
+from plant_plugin.report.formats import GAINS, explanation, gains, markdown_rows
+from plant_plugin.report.pictures import (
+    Line,
+    frequency_picture,
+    gains_picture,
+    learning_curves,
+    line_picture,
+    violin_picture,
+)
+from plant_plugin.report.systems import System
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FEW = (1, 5)  # training documents of a rare label in the main comparison
+COMMON = 0.01  # share of the training documents from which a label is common in the transfer experiment
+MOST_LINES = 7  # as many colours as there are
+AXES = {"attention-nDCG": "nDCG@K of the attention after stage 1, validation (%)"}
+
+
+def label_f1(documents: PerDocument) -> npt.NDArray[np.float64]:
+    """F1 of each label of the test split, (L,), at the threshold for macro-F1 (else 0.5); NaN for labels never true."""
+    chosen = documents.predicted.get("macro", documents.predicted["0.5"])
+    true, predicted = (np.asarray(pairs.sum(axis=0)).ravel() for pairs in (documents.truth, chosen))
+    hit = np.asarray(chosen.multiply(documents.truth).sum(axis=0)).ravel()
+    return np.where(true > 0, 2 * hit / np.maximum(true + predicted, 1), np.nan)
+
+
+def rare_f1(system: System, lowest: float, highest: float) -> list[npt.NDArray[np.float64]]:
+    """Seed by seed, F1 of the labels of the test split with so many training documents, both ends included."""
+    found = []
+    for documents in system.documents:
+        values, counts = label_f1(documents), documents.train_counts
+        assert counts is not None
+        found.append(values[(counts >= lowest) & (counts <= highest) & ~np.isnan(values)])
+    return found
+
+
+def column(system: System, name: str) -> list[float]:
+    """A column's value of every seed that has it, as fractions."""
+    if name in ("rare-F1", "common-F1"):
+        limit = COMMON * (system.documents[0].num_train or 0) if system.documents else 0.0
+        ends = (0, np.nextafter(limit, 0)) if name == "rare-F1" else (limit, np.inf)
+        return [float(values.mean()) for values in rare_f1(system, *ends) if len(values)]
+    if name == "attention-nDCG":
+        epochs = [result.get("epochs", {}).get("stage1", []) for result in system.results]
+        return [max(value for epoch in found for value in epoch.values()) for found in epochs if found]
+    summaries = [result.get("attention", {}).get("summary", {}) for result in system.results]
+    if any(name in summary for summary in summaries):
+        return [summary[name] for summary in summaries if summary.get(name) is not None]
+    return system.values(name)
+
+
+def cell(values: list[float], scale: float = 100.0) -> str:
+    """Mean ± deviation."""
+    if not values:
+        return "–"
+    mean = f"{scale * statistics.fmean(values):.1f}"
+    return mean if len(values) == 1 else f"{mean} ± {scale * statistics.stdev(values):.1f}"
+
+
+def tested(systems: list[System], baseline: str, metrics: Iterable[str]) -> Table | None:
+    """What the paired tests of ``plant compare`` say, of the systems whose per-document values are beside them."""
+    kept = [system for system in systems if system.documents]
+    if baseline not in {system.name for system in kept} or len(kept) < 2:
+        return None
+    return compare(kept, baseline, metrics=[name for name in metrics if any(s.values(name) for s in kept)])
+
+
+def gain_lines(table: Table) -> list[str]:
+    """The tests as Markdown."""
+    told = f"Gain over {table.baseline}, in points, where per-document values were kept. {explanation(table)}"
+    notes = [f"- {note}." for note in table.notes]
+    return ["", told, "", *markdown_rows(list(GAINS), [list(row) for row in gains(table)]), "", *notes, ""]
+
+
+def titled(systems: list[System], text: str) -> str:
+    """With the data set's name before it."""
+    return f"{systems[0].told('dataset')}: {text}"
+
+
+def grid_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure:
+    """A panel for each column, a line for each variant, over the values of the grid."""
+    panels: dict[str, dict[str, Line]] = {}
+    variants = dict.fromkeys(system.told("experiment", "variant") for system in systems)
+    for name in definition["columns"]:
+        lines = panels.setdefault(AXES.get(name, f"{name} in the test split (%)"), {})
+        for variant in variants:
+            found = []
+            for system in systems:
+                if system.told("experiment", "variant") == variant and (values := column(system, name)):
+                    x = system.told("experiment", "training_documents") or system.told("experiment", "value")
+                    found.append((float(x), [100 * value for value in values]))
+            found.sort()
+            spread = [statistics.stdev(values) if len(values) > 1 else 0.0 for _, values in found]
+            lines[variant] = Line([(x, statistics.fmean(values)) for x, values in found], spread)
+    logarithmic = definition.get("logarithmic", False)
+    title = titled(systems, definition["question"])
+    return line_picture(panels, title=title, x=definition["axis"], logarithmic=logarithmic)
+
+
+def rare_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure | None:
+    """The distribution of F1 over the labels with one to five training documents, all seeds together."""
+    groups = {
+        system.name: [100 * float(value) for values in rare_f1(system, *FEW) for value in values]
+        for system in systems
+        if system.documents and system.documents[0].train_counts is not None
+    }
+    if not any(groups.values()):
+        return None
+    title = titled(systems, f"F1 of each label with {FEW[0]} to {FEW[1]} training documents")
+    return violin_picture(
+        groups, title=title, x="system (n: labels, all seeds)", y="F1 in the test split (%); width: share of labels"
+    )
+
+
+def consistency_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure | None:
+    """How alike a label's attention is across its documents, of rare and of common labels."""
+    groups: dict[str, list[float]] = {}
+    for system in systems:
+        for kind in ("rare", "common"):
+            lists = [result.get("attention", {}).get("across_documents", {}).get(kind, []) for result in system.results]
+            groups[f"{system.name},\n{kind} labels"] = [value for values in lists for value in values]
+    if not any(groups.values()):
+        return None
+    title = titled(systems, "how alike a label's attention is from document to document")
+    return violin_picture(
+        groups, title=title, x="strategy and labels (n: labels, all seeds)", y="mean cosine; width: share of labels"
+    )
+
+
+def gain_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure | None:
+    """Gains over the baseline."""
+    found = tested(systems, definition["baseline"], definition["columns"])
+    return None if found is None else gains_picture(found, [n for n in found.metrics if n in definition["columns"]][:4])
+
+
+def curves(systems: list[System], definition: Mapping[str, Any]) -> Figure:
+    """Validation beside training, the first seed of each."""
+    title = titled(systems, definition["question"])
+    return learning_curves({system.name: system.results[0] for system in systems}, ["Loss", "P@15"], title=title)
+
+
+PICTURES: dict[str, Callable[[list[System], Mapping[str, Any]], Any]] = {
+    "frequency": lambda systems, definition: frequency_picture(
+        systems[:MOST_LINES], title=titled(systems, definition.get("heading", "F1 by frequency of the label"))
+    ),
+    "rare_labels": rare_picture,
+    "consistency": consistency_picture,
+    "gains": gain_picture,
+    "grid": grid_picture,
+    "learning_curves": curves,
+}
+
+
+def figures(systems: list[System], definition: Mapping[str, Any]) -> dict[str, Figure]:
+    """Kind of picture -> picture, of those that the results allow."""
+    made = {kind: PICTURES[kind](systems, definition) for kind in definition["pictures"]}
+    return {kind: figure for kind, figure in made.items() if figure is not None}
+
+
+def page(name: str, systems: list[System], definition: Mapping[str, Any]) -> str:
+    """The Markdown page of an experiment other than the main comparison."""
+    columns = definition["columns"]
+    rows = [
+        [system.name, str(len(system.results)), *(cell(column(system, wanted)) for wanted in columns),
+         cell([result["time_s"]["total"] for result in system.results], 1 / 60)]
+        for system in systems
+    ]  # fmt: skip
+    lines = [
+        f"# {name}", "", "Made by `python benchmarks/tables.py` from `benchmarks/results`; do not edit.", "",
+        f"**{definition['question']}** {definition.get('note', '')}".strip(), "",
+        "Test split, percent; whole run in minutes. Thresholds tuned on validation.", "",
+        *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
+    ]  # fmt: skip
+    if "baseline" in definition and (found := tested(systems, definition["baseline"], columns)):
+        lines += gain_lines(found)
+    lines += [f"![{kind.replace('_', ' ')}]({name}_{kind}.png)\n" for kind in definition["pictures"]]
+    return "\n".join(lines)

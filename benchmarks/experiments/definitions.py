@@ -1,0 +1,136 @@
+"""What `experiments.yml` says, as runs: a configuration, its flags, and where the result goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from plant_plugin.config import Config, load_config
+from plant_plugin.config_yaml import find_config
+from plant_plugin.errors import ConfigError
+
+DEFINITIONS = Path(__file__).with_name("experiments.yml")
+KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants", "grid", "on_demand", "keep_models",
+        "measure", "pictures", "heading", "axis", "logarithmic"}  # fmt: skip
+BOTH_STAGES = "both_stages"
+SHARE = "training_share"  # no key of a configuration: files with a part of the training documents
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run of one seed.
+
+    Attributes:
+        experiment: Its name.
+        variant: Its name.
+        value: What the grid says, or None.
+        config_name: The packaged configuration.
+        flags: Over it, by dotted key.
+        seed: The seed.
+        share: Of the training documents, or None for all and the files as they are.
+    """
+
+    experiment: str
+    variant: str
+    value: float | None
+    config_name: str
+    flags: dict[str, Any] = field(hash=False)
+    seed: int
+    share: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The folder of its results."""
+        return self.variant if self.value is None else f"{self.variant}_{self.value:g}"
+
+    @cached_property
+    def config(self) -> Config:
+        """The checked configuration, without a share of the training documents."""
+        return load_config(self.config_name, {**self.flags, "seed": self.seed})
+
+
+def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
+    """All experiments by name.
+
+    Raises:
+        ConfigError: A key that does not exist, or an experiment without variants.
+    """
+    definitions: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for name, definition in definitions.items():
+        if unknown := set(definition) - KEYS:
+            raise ConfigError(f"there is no key {', '.join(sorted(unknown))}", where=f"{path.name}, {name}")
+        if not definition.get("variants"):
+            raise ConfigError("there are no variants", where=f"{path.name}, {name}")
+    return definitions
+
+
+def packaged(config_name: str) -> dict[str, Any]:
+    """What a packaged configuration says, unchecked: the files that it names may still have to be made."""
+    content: dict[str, Any] = yaml.safe_load(find_config(config_name).read_text(encoding="utf-8"))
+    return content
+
+
+def results_folder(results: Path, experiment: str, dataset: str) -> Path:
+    """Where an experiment keeps its results: the main comparison under the data set's own name."""
+    return results / (dataset if experiment == "main" else f"{dataset}-{experiment}")
+
+
+def plan(
+    experiment: str,
+    dataset: str,
+    seeds: list[int],
+    *,
+    variants: list[str] | None = None,
+    changes: dict[str, Any] | None = None,
+    definitions: dict[str, dict[str, Any]] | None = None,
+) -> tuple[list[Planned], list[str]]:
+    """The runs of an experiment, seed by seed, and the variants that have no configuration for this data set.
+
+    Args:
+        experiment: Its name.
+        dataset: As in `plant_DATASET.yml`.
+        seeds: The seeds.
+        variants: Some of them only; None: all that need not be named.
+        changes: More flags for every run, e.g. for a trial.
+        definitions: Instead of those of the file.
+
+    Raises:
+        ConfigError: No such variant, or flags that are wrong.
+    """
+    definition = (definitions or load_definitions())[experiment]
+    known: dict[str, dict[str, Any]] = definition["variants"]
+    if unknown := set(variants or ()) - set(known):
+        raise ConfigError(f"{experiment} has no variant {', '.join(sorted(unknown))}", fix=f"choose {', '.join(known)}")
+    wanted = variants or [name for name in known if name not in definition.get("on_demand", ())]
+    grid: dict[str, list[Any]] = definition.get("grid", {})
+    runs: list[Planned] = []
+    missing: list[str] = []
+    for seed in seeds:
+        for value in next(iter(grid.values()), [None]):
+            for name in wanted:
+                flags = {**definition.get("flags", {}), **known[name], **dict.fromkeys(grid, value), **(changes or {})}
+                config_name = f"{flags.pop('config', 'plant')}_{dataset}.yml"
+                if not _is_packaged(config_name):
+                    missing.append(name)
+                    continue
+                share = flags.pop(SHARE, None)
+                if flags.get("stage2.epochs") == BOTH_STAGES:
+                    flags["stage2.epochs"] = _epochs_of_both(config_name, flags)
+                runs.append(Planned(experiment, name, value, config_name, flags, seed, share))
+    return runs, list(dict.fromkeys(missing))
+
+
+def _is_packaged(config_name: str) -> bool:
+    try:
+        return find_config(config_name).is_file()
+    except ConfigError:
+        return False
+
+
+def _epochs_of_both(config_name: str, flags: dict[str, Any]) -> int:
+    content = packaged(config_name)
+    return int(flags.get("stage1.epochs", content["stage1"]["epochs"])) + int(content["stage2"]["epochs"])

@@ -1,0 +1,286 @@
+"""Definitions of experiments, the runner, and the pages made of its results."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import run as runner
+import tables
+import yaml
+from attention import across_documents, across_seeds, cosine
+from definitions import Planned, load_definitions, plan, results_folder
+from experiment_pages import label_f1
+
+from plant_plugin.config_yaml import find_config
+from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.report.result import plain, save_result
+
+DATA_SETS = ("eurlex6k", "eurlex57k")
+LABELS = [f"L{number:02d}" for number in range(20)]
+
+
+def words(count: int, seed: int) -> list[str]:
+    """Lines whose labels have words of their own; the later a label, the rarer."""
+    random = np.random.default_rng(seed)
+    odds = 1 / np.arange(1, len(LABELS) + 1)
+    lines = []
+    for _ in range(count):
+        chosen = random.choice(len(LABELS), size=random.integers(1, 4), replace=False, p=odds / odds.sum())
+        text = [f"filler{random.integers(30)}" for _ in range(12)] + [
+            f"sign{label}{c}" for label in chosen for c in "xy"
+        ]
+        lines.append(" ".join(LABELS[label] for label in chosen) + "\t" + " ".join(random.permutation(text)) + "\n")
+    return lines
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `plant_tiny.yml`, `linear_tiny.yml` and their files; the working folder."""
+    monkeypatch.chdir(tmp_path)
+    for name, count, seed in (("train", 150, 1), ("valid", 40, 2), ("test", 60, 3)):
+        Path(f"{name}.txt").write_text("".join(words(count, seed)))
+    content = yaml.safe_load(find_config("plant_demo.yml").read_text())
+    content |= {"data_name": "tiny", "training_file": "train.txt", "val_file": "valid.txt", "test_file": "test.txt",
+                "learning_rate": 0.01, "cache_dir": "cache"}  # fmt: skip
+    content["network_config"] |= {"hidden_size": 16, "embed_dim": 16, "pool_size": 8, "filter_sizes": [3]}
+    content["stage2"] |= {"hard_negatives": 5, "epochs": 2}
+    Path("plant_tiny.yml").write_text(yaml.safe_dump(content))
+    linear = yaml.safe_load(find_config("linear_demo.yml").read_text())
+    linear |= {key: content[key] for key in ("data_name", "training_file", "val_file", "test_file")}
+    Path("linear_tiny.yml").write_text(yaml.safe_dump(linear))
+    return tmp_path
+
+
+@pytest.mark.parametrize("dataset", DATA_SETS)
+@pytest.mark.parametrize("experiment", load_definitions())
+def test_every_run_names_flags_that_a_configuration_has(
+    experiment: str, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plant_plugin.config_checks._check_files", lambda *_: None)
+    runs, missing = plan(experiment, dataset, [1])
+    assert set(missing) <= {"attention_xml"}
+    assert len({planned.name for planned in runs}) == len(runs) > 1
+    for planned in runs:
+        assert planned.config.seed == 1
+        assert planned.config.as_dict()["data_name"] == dataset
+
+
+def test_both_stages_is_the_sum_of_their_epochs() -> None:
+    runs, _ = plan("ablations", "demo", [3], variants=["single_stage_bce"])
+    assert runs[0].flags["stage2.epochs"] == 1 + 3
+    assert (runs[0].flags["strategy"], runs[0].seed) == ("end_to_end", 3)
+
+
+def test_a_grid_runs_each_variant_with_each_value() -> None:
+    runs, _ = plan("training_size", "demo", [1, 2], variants=["plant", "end_to_end"])
+    assert len(runs) == 2 * 5 * 2
+    assert {planned.share for planned in runs} == {0.05, 0.1, 0.25, 0.5, 1.0}
+    assert runs[0].name == "plant_0.05"
+    assert all("training_share" not in planned.flags for planned in runs)
+
+
+def test_what_is_wrong_in_a_definition_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no variant nothing"):
+        plan("main", "demo", [1], variants=["nothing"])
+    for content, message in (("a: {variant: 1}", "no key variant"), ("a: {question: b}", "no variants")):
+        (tmp_path / "wrong.yml").write_text(content)
+        with pytest.raises(ConfigError, match=message):
+            load_definitions(tmp_path / "wrong.yml")
+
+
+def test_a_variant_without_configuration_is_told(tiny: Path) -> None:
+    runs, missing = plan("main", "tiny", [1], variants=["plant", "laat", "linear"])
+    assert ([planned.variant for planned in runs], missing) == (["plant", "linear"], ["laat"])
+
+
+def test_flags_on_the_command_line() -> None:
+    flags = {"stage2.hard_negatives": None, "monitor_metrics": ["Loss", "P@5"], "strategy": "plant", "silent": True}
+    found = runner.flags_of(Planned("main", "v", None, "plant_demo.yml", flags, 2))
+    assert found == ["--config", "plant_demo.yml", "--seed", "2", "--silent", "--stage2.hard_negatives", "null",
+                     "--monitor_metrics", "Loss", "P@5", "--strategy", "plant", "--silent", "true"]  # fmt: skip
+
+
+def write_run(folder: Path, quality: float = 1.0, seed: int = 1, config_hash: str = "") -> None:
+    """A finished run's folder."""
+    truth = np.random.default_rng(5).random((40, len(LABELS))) < 0.2
+    scores = np.random.default_rng(seed).standard_normal(truth.shape) + quality * truth
+    evaluator = Evaluator(len(LABELS), train_label_counts=np.arange(len(LABELS)), num_train=150,
+                          thresholds={"0.5": 0.0, "micro": 0.5, "macro": 0.4}, keep_documents=True)  # fmt: skip
+    evaluator.update(scores, truth)
+    result = {
+        "dataset": "tiny", "seed": seed, "split": "test", "metrics": plain(evaluator.compute()),
+        "counts": {**evaluator.counts, "dropped_labels": 0}, "time_s": {"total": 60.0}, "peak_memory_mb": {"total": 1},
+        "hashes": {"test": "t", "labels": "l", "train": "n", "config": config_hash},
+    }  # fmt: skip
+    folder.mkdir(parents=True)
+    save_result(folder / "result.json", result, evaluator.per_document(LABELS))
+    logs = {"config": {"secret": "path"}, "stage1": [{"attention-nDCG@20": 0.25}], "val": [{"P@5": 0.5}], "test": [{}]}
+    (folder / "logs.json").write_text(json.dumps(logs))
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What would have been called; a call without `--resume` leaves a finished run."""
+    seen: list[list[str]] = []
+
+    def execute(words: list[str]) -> None:
+        seen.append(words)
+        if "--resume" in words:
+            folder = Path(words[words.index("--resume") + 1])
+            shutil.rmtree(folder)
+            write_run(folder)
+        else:
+            write_run(Path(words[words.index("--result_dir") + 1]) / "run")
+
+    monkeypatch.setattr(runner, "execute", execute)
+    return seen
+
+
+def test_results_are_kept_with_their_epochs_and_not_made_again(tiny: Path, calls: list[list[str]]) -> None:
+    runs, _ = plan("main", "tiny", [1], variants=["plant", "linear"])
+    folder = results_folder(tiny / "results", "main", "tiny")
+    for _ in range(2):
+        assert runner.run_experiment(runs, folder, tiny / "work") == []
+    assert [words[1] for words in calls] == ["plant_tiny.yml", "linear_tiny.yml"]
+    kept = json.loads((folder / "plant" / "seed1.json").read_text())
+    assert kept["experiment"] == {"name": "main", "variant": "plant", "value": None}
+    assert kept["epochs"] == {"stage1": [{"attention-nDCG@20": 0.25}], "val": [{"P@5": 0.5}]}
+    assert "secret" not in json.dumps(kept)
+    assert (folder / "plant" / "seed1.npz").is_file()
+    assert not list((tiny / "work").rglob("result.json"))
+
+
+def test_an_interrupted_run_goes_on(tiny: Path, calls: list[list[str]]) -> None:
+    (planned,), _ = plan("main", "tiny", [1], variants=["plant"])
+    begun = tiny / "work" / "tiny" / "plant" / "seed1" / "run"
+    begun.mkdir(parents=True)
+    (begun / "run.json").write_text("{}")
+    assert runner.run_experiment([planned], tiny / "results" / "tiny", tiny / "work") == []
+    assert calls[0][-2:] == ["--resume", str(begun)]
+    assert (tiny / "results" / "tiny" / "plant" / "seed1.json").is_file()
+
+
+def test_a_failure_does_not_stop_the_others(
+    tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = runner.execute
+    monkeypatch.setattr(runner, "execute", lambda words: None if words[1].startswith("plant") else good(words))
+    runs, _ = plan("main", "tiny", [1], variants=["plant", "linear"])
+    failures = runner.run_experiment(runs, tiny / "results" / "tiny", tiny / "work")
+    assert [(planned.variant, "no result.json" in how) for planned, how in failures] == [("plant", True)]
+    assert (tiny / "results" / "tiny" / "linear" / "seed1.json").is_file()
+
+
+def test_the_same_configuration_is_copied(tiny: Path, calls: list[list[str]]) -> None:
+    (planned,), _ = plan("ablations", "tiny", [1], variants=["with_prior"])
+    write_run(tiny / "made", config_hash=planned.config.hash())
+    (main,), _ = plan("main", "tiny", [1], variants=["plant"])
+    runner.keep(main, tiny / "made", tiny / "results" / "tiny" / "plant" / "seed1.json", None)
+    folder = tiny / "results" / "tiny-ablations"
+    assert runner.run_experiment([planned], folder, tiny / "work") == []
+    assert calls == []
+    kept = json.loads((folder / "with_prior" / "seed1.json").read_text())
+    assert kept["experiment"] == {"name": "ablations", "variant": "with_prior", "value": None}
+
+
+def test_parts_of_the_training_split_are_nested(tiny: Path) -> None:
+    runs, _ = plan("training_size", "tiny", [1, 2], variants=["plant"])
+    texts: dict[tuple[int, float], set[str]] = {}
+    for planned in runs:
+        assert planned.share is not None
+        flags, documents = runner.part_of_training(planned, tiny / planned.name)
+        named = dict(zip(flags[::2], flags[1::2], strict=True))
+        lines = Path(named["--training_file"]).read_text().splitlines()
+        assert len(lines) == documents == round(150 * planned.share)
+        assert Path(named["--val_file"]).read_text() == Path("valid.txt").read_text()
+        assert len(Path(named["--label_file"]).read_text().split()) == 20
+        texts[planned.seed, planned.share] = set(lines)
+    assert texts[1, 0.05] < texts[1, 0.1] < texts[1, 0.25] < texts[1, 0.5] < texts[1, 1.0]
+    assert texts[1, 1.0] == set(Path("train.txt").read_text().splitlines()) == texts[2, 1.0]
+    assert texts[1, 0.1] != texts[2, 0.1]
+
+
+def test_trials_do_not_go_among_the_results() -> None:
+    with pytest.raises(SystemExit):
+        runner.main(["main", "demo", "--set", "stage2.epochs=1"])
+
+
+def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
+    assert runner.main(["--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 8
+    assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"
+    assert "laat has no configuration for tiny" in told.err
+
+
+def test_cosine_over_the_words_that_both_have() -> None:
+    nan = float("nan")
+    one, other = np.array([3.0, nan, 4.0, 1.0]), np.array([4.0, 1.0, 3.0, nan])
+    assert cosine(one, other) == pytest.approx(24 / 25)
+    assert cosine(one, np.array([nan, nan, 1.0, nan])) is None
+    assert cosine(one, np.zeros(4)) is None
+    vectors = {(0, 1): one, (0, 2): other, (0, 5): one, (1, 1): one}
+    assert across_documents(vectors) == {0: pytest.approx((1 + 2 * 24 / 25) / 3)}
+    assert across_seeds([vectors, {(0, 1): other, (2, 2): one}]) == {0: pytest.approx(24 / 25)}
+
+
+def test_f1_of_labels_is_their_mean_in_the_result(tmp_path: Path) -> None:
+    write_run(tmp_path / "run")
+    from plant_plugin.evaluation.per_document import load_per_document
+
+    values = label_f1(load_per_document(tmp_path / "run" / "per_document.npz"))
+    metrics = json.loads((tmp_path / "run" / "result.json").read_text())["metrics"]
+    assert np.nanmean(values) == pytest.approx(metrics["Macro-F1-present@macro"])
+
+
+def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:
+    results, pages = tmp_path / "results", tmp_path / "tables"
+    for seed in (1, 2):
+        for name, quality in (("full", 2.0), ("mse", 1.0), ("no_label_smoothing", 1.9)):
+            write_run(tmp_path / "made", quality, seed)
+            planned = Planned("ablations", name, None, "plant_demo.yml", {}, seed)
+            runner.keep(planned, tmp_path / "made", results / "tiny-ablations" / name / f"seed{seed}.json", None)
+            shutil.rmtree(tmp_path / "made")
+    assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
+    assert tables.write_pages(results, pages) == []
+    text = (pages / "tiny-ablations.md").read_text()
+    assert [line.split(" |")[0] for line in text.splitlines() if line.startswith("| ")][2:5] == [
+        "| full", "| no_label_smoothing", "| mse",
+    ]  # fmt: skip
+    assert "| mse | P@5 | -" in text
+    assert (pages / "tiny-ablations_gains.png").read_bytes().startswith(b"\x89PNG")
+    assert tables.write_pages(results, pages, check=True) == []
+    (pages / "tiny-ablations.md").write_text(text.replace("mse", "mes"))
+    assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
+
+
+@pytest.mark.integration
+def test_every_experiment_at_a_tiny_scale(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def execute(words: list[str]) -> None:
+        from plant_plugin.commands.train import libmultilabel
+
+        libmultilabel.main([*words, "--cpu"], standalone_mode=False)
+
+    monkeypatch.setattr(runner, "execute", execute)
+    changes = {"main": ["limit_train_batches=4"], "overfitting": ["stage2.epochs=3"]}
+    for experiment, definition in load_definitions().items():
+        variants = ["plant", "linear", "end_to_end"] if experiment == "main" else list(definition["variants"])
+        seeds = ["1", "2"] if experiment == "attention" else ["1"]
+        arguments = [experiment, "tiny", "--results", "results", "--variants", *variants, "--seeds", *seeds, "--set"]
+        small = changes.get(experiment, ["limit_train_batches=4", "stage2.epochs=1"])
+        assert runner.main([*arguments, *small]) == 0, experiment
+    assert tables.write_pages(tiny / "results", tiny / "tables") == []
+    pages = {path.name for path in (tiny / "tables").iterdir()}
+    for experiment, definition in load_definitions().items():
+        name = results_folder(Path(), experiment, "tiny").name
+        assert f"{name}.md" in pages
+        assert {f"{name}_{kind}.png" for kind in definition["pictures"]} <= pages, experiment
+    summary: dict[str, Any] = json.loads((tiny / "results/tiny-attention/plant/seed1.json").read_text())["attention"]
+    assert 0 < summary["summary"]["across_seeds:common"] <= 1
