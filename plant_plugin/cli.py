@@ -13,6 +13,7 @@ from plant_plugin.commands.embeddings import embeddings
 from plant_plugin.commands.evaluate import evaluate
 from plant_plugin.commands.explain import explain
 from plant_plugin.commands.export import export
+from plant_plugin.commands.faithfulness import faithfulness
 from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.commands.label import label
 from plant_plugin.commands.listing import list_entries
@@ -44,7 +45,7 @@ def plant() -> None:
 
 SHOWN = (
     list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain, label,
-    export, serve,
+    faithfulness, export, serve,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -67,6 +67,7 @@ EVERY_LIGHT_COMMAND = pytest.mark.parametrize(
         ("plant", "predict", "--help"),
         ("plant", "explain", "--help"),
         ("plant", "label", "--help"),
+        ("plant", "faithfulness", "--help"),
         ("plant", "doctor"),
     ],
     ids=" ".join,

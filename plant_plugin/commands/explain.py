@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--top", type=click.IntRange(min=1), help="Explain the best so many labels.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page that needs no network.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("--faithfulness", is_flag=True, help="Also what is lost without the strongest words (html and json).")
 @click.option("--text-field", default="text", show_default=True, help="Key or column of the text.")
 @click.option("--id-field", default="id", show_default=True, help="Key or column of the id.")
 @click.option("--skip-bad", is_flag=True, help="Pass over lines that are no document.")
@@ -41,6 +42,7 @@ def explain(
     top: int | None,
     html: Path | None,
     as_json: bool,
+    faithfulness: bool,
     text_field: str,
     id_field: str,
     skip_bad: bool,
@@ -57,10 +59,15 @@ def explain(
 
     documents = Documents(file, form, fields=Fields(text_field, id_field), skip_bad=skip_bad)
     text = _text(documents, document)
-    explanations = [
-        _predictor(source, device, names).explain(text, labels or None, threshold=threshold, top=top)
-        for source in (model, *beside)
-    ]
+    explanations = []
+    for source in (model, *beside):
+        predictor = _predictor(source, device, names)
+        explanation = predictor.explain(text, labels or None, threshold=threshold, top=top)
+        if faithfulness:
+            from plant_plugin.prediction.faithfulness import with_faithfulness
+
+            explanation = with_faithfulness(predictor, explanation)
+        explanations.append(explanation)
     if html is not None:
         from plant_plugin.files import atomic_write
         from plant_plugin.prediction.page import page
