@@ -10,7 +10,7 @@ SITE ?= site
 CONSTRAINTS ?= constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format docs integration packaging speed clean
+.PHONY: help demo test check audit format docs integration packaging speed clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ check: $(STAMP) ## lint, format, types, and whether tables and results agree
 	$(BIN)/mypy
 	$(BIN)/python benchmarks/tables.py --check
 
+audit: ## known weaknesses of the pinned versions (asks a package index, so it is no part of `make check`)
+	test -x $(VENV)-audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)-audit && $(VENV)-audit/bin/pip install --quiet pip-audit; }
+	$(VENV)-audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
+
 format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -54,5 +58,5 @@ speed: $(STAMP) ## kernels against the plain formula and LibMultiLabel's modules
 	$(BIN)/python benchmarks/speed/table.py .benchmarks/speed.json
 
 clean: ## remove the environment, builds and tool caches; runs/ stays
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(VENV)-audit build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
