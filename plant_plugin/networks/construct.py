@@ -33,6 +33,12 @@ def construct(model_name: str, num_labels: int, vectors: Tensor | None, options:
             fix="see plant_plugin/networks/plantable.py for what a network has to define",
         )
     given = {} if vectors is None else {"embed_vecs": vectors}
-    network: PlantableNetwork = target(num_classes=num_labels, **given, **options)
+    try:
+        network: PlantableNetwork = target(num_classes=num_labels, **given, **options)
+    except (ValueError, TypeError, RuntimeError, ArithmeticError, AssertionError) as error:
+        if ":" in model_name:  # somebody's own network: its author wants to see where
+            raise
+        fix = "correct the value; the network's signature says what it takes"
+        raise ConfigError(f"{model_name} cannot be built: {error}", where="network_config", fix=fix) from error
     network.vectors_shape = None if vectors is None else tuple(vectors.shape)
     return network
