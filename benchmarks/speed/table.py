@@ -1,7 +1,7 @@
 """From pytest-benchmark's record to a table of ratios: ``python benchmarks/speed/table.py RECORD.json``.
 
-Writes ``benchmarks/speed/results.json`` (medians, peak memory, the machine) and ``benchmarks/tables/speed.md``, and
-prints the table. Without a record it writes the table anew from the results.
+Writes ``benchmarks/speed/results.json`` (medians, peak memory, the machine), ``benchmarks/tables/speed.md`` and beside
+it ``speed_growth.svg``, and prints the table. Without a record it writes the table anew from the results.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 RESULTS, TABLE = HERE / "results.json", HERE.parent / "tables" / "speed.md"
+PICTURE = TABLE.with_name("speed_growth.svg")
 OURS = "plant_plugin"
 
 
@@ -76,19 +77,56 @@ def slope(points: list[tuple[float, float]]) -> str:
     return f"{rise / sum((x - center[0]) ** 2 for x, _ in logs):.2f}"
 
 
-def growth(measurements: list[dict[str, Any]]) -> list[list[str]]:
-    """One row for each case and letter: sizes, times, and the slopes of time and memory."""
+def grown(measurements: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Case and letter of the shape key -> the measurements along it."""
     lines: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for found in measurements:
         if found.get("along"):
             lines.setdefault((found["case"], found["along"]), []).append(found)
+    return lines
+
+
+def growth(measurements: list[dict[str, Any]]) -> list[list[str]]:
+    """One row for each case and letter: sizes, times, and the slopes of time and memory."""
     body = []
-    for (case, along), found in lines.items():
+    for (case, along), found in grown(measurements).items():
         times = [(one["size"], one["median_s"]) for one in found]
         memory = [(one["size"], one["peak_mb"] or 0.0) for one in found]
         shown = ", ".join(f"{size:,}: {seconds(time)}" for size, time in times)
         body.append([case, along, shown, slope(times), slope(memory)])
     return body
+
+
+def draw(measurements: list[dict[str, Any]], path: Path) -> None:
+    """One logarithmic panel for each letter: times of every case along it, with the slope beside its name."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "speed"  # the same results give the same file
+    from matplotlib import pyplot
+    from matplotlib.ticker import NullFormatter
+
+    lines = grown(measurements)
+    letters = sorted({along for _, along in lines})
+    if not letters:
+        return
+    figure, axes = pyplot.subplots(1, len(letters), figsize=(4 * len(letters), 4), squeeze=False, sharey=True)
+    for axis, letter in zip(axes[0], letters, strict=True):
+        for (case, along), found in lines.items():
+            if along == letter:
+                points = sorted((one["size"], one["median_s"]) for one in found)
+                name = case.partition(":")[0].partition("(")[0].strip()
+                axis.loglog(*zip(*points, strict=True), "o-", label=f"{name}\nslope {slope(points)}")
+        sizes = sorted({one["size"] for (_, along), found in lines.items() if along == letter for one in found})
+        axis.set_xticks(sizes, [f"{size:,}" for size in sizes], fontsize=7)
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.set_xlabel(letter)
+        axis.legend(fontsize=7)
+        axis.grid(which="both", alpha=0.2)
+    axes[0][0].set_ylabel("seconds")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
 
 
 def page(results: dict[str, Any]) -> str:
@@ -106,7 +144,7 @@ def page(results: dict[str, Any]) -> str:
         f"{machine['threads']}; load {machine['load']}; Python {machine['python_version']}, "
         f"torch {machine['torch']}.", "",
         *rows(["case", "way", "time", "memory", "time ÷ ours", "memory ÷ ours"], ratios(found)), "",
-        "Growth of ours, slope on logarithmic axes (1: proportional):", "",
+        "Growth of ours, slope on logarithmic axes (1: proportional; picture: speed_growth.svg):", "",
         *rows(["case", "along", "times", "slope of time", "slope of memory"], growth(found)), "",
     ])  # fmt: skip
 
@@ -117,7 +155,9 @@ def main() -> int:
         RESULTS.write_text(
             json.dumps(condense(json.loads(Path(sys.argv[1]).read_text())), indent=1, ensure_ascii=False)
         )
-    text = page(json.loads(RESULTS.read_text()))
+    results = json.loads(RESULTS.read_text())
+    draw(results["measurements"], PICTURE)
+    text = page(results)
     TABLE.write_text(text, encoding="utf-8")
     print(text)
     return 0
