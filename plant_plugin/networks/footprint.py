@@ -1,0 +1,236 @@
+"""What training PLANT over a language model needs: parameters, memory and arithmetic, from shapes alone.
+
+Shape key: **B** documents · **T** token positions · **L** labels · **H** hidden width · **A** heads · **M** chosen
+labels of a document.
+
+The model is made without memory (PyTorch's ``meta`` device), so parameters are counted, not estimated. Activations are
+what one layer's backward pass keeps, added up from its linear layers; tests count the kept tensors beside it. Attention
+is taken to be computed without its T × T weights (sdpa, flash attention).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from plant_plugin.networks.backbone.adapters import attention_projections
+from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.options import LoraOptions
+
+FLOAT = 4
+STORED = {"nf4": 0.5 + 1 / 64 + 4 / (64 * 256), "int8": 1.0}  # bytes of a weight; nf4: 8-bit scales of 64, and theirs
+TRAINING = 3 * FLOAT  # gradient and two moments of Adam, for every parameter that trains
+SELECTED_COPIES = 4  # queries and outputs (B, M, H) of the chosen labels, and their gradients
+SCORE_COPIES = 4  # scores (B, M, T) of stage 1, relevance, gradient and room to work
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be trained.
+
+    Attributes:
+        batch_size: B.
+        tokens: T, of the longest document of a batch.
+        labels: L.
+        ranked: Labels of a document whose attention stage 1 trains; 0: no stage 1.
+        chosen: Labels of a document that get a gradient in stage 2.
+        num_heads: A.
+        pool_size: P.
+        quantization: ``nf4``, ``int8`` or ``none``.
+        lora: Its options, or None.
+        frozen: The language model does not train.
+        gradient_checkpointing: Only the input of each layer is kept.
+        narrow: Bytes of an activation: 2 under autocast, else 4.
+        stored: Bytes of a weight that neither trains nor is quantised.
+        noise: Bytes of a dropout's mask: 1 on a GPU, 4 on a CPU.
+        prior: Whether a prior is planted.
+    """
+
+    batch_size: int
+    tokens: int
+    labels: int
+    ranked: int = 0
+    chosen: int = 1000
+    num_heads: int = 8
+    pool_size: int = 128
+    quantization: str = "none"
+    lora: LoraOptions | None = None
+    frozen: bool = False
+    gradient_checkpointing: bool = False
+    narrow: int = 2
+    stored: int = 2
+    noise: int = 1
+    prior: bool = False
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The answer.
+
+    Attributes:
+        parameters: Of the language model without a language model head, adapters left out.
+        trained: Parameters that train, the head's included.
+        bytes: Part -> bytes; their sum is the expected peak.
+        checkpoint: Bytes of ``model.safetensors``.
+        flops: Arithmetic of one token in one training step, forward and backward.
+    """
+
+    parameters: int
+    trained: int
+    bytes: dict[str, int]
+    checkpoint: int
+    flops: float
+
+    @property
+    def total(self) -> int:
+        """Bytes at the peak, without what the process and the device's own libraries take."""
+        return sum(self.bytes.values())
+
+
+def footprint(config: Any, plan: Plan) -> Footprint:
+    """Parameters, memory and arithmetic of PLANT over a language model.
+
+    Args:
+        config: transformers' configuration of the model.
+        plan: What is to be trained.
+    """
+    from transformers import AutoModel
+
+    with torch.device("meta"):
+        model = AutoModel.from_config(config)
+        width = int(config.get_text_config().hidden_size)
+        head = LabelAttentionHead(width, plan.labels, plan.num_heads, plan.pool_size, 4.0 if plan.prior else None)
+    frozen = plan.frozen or plan.lora is not None or plan.quantization != "none"
+    linear = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
+    in_linear = sum(weight.numel() for weight in model.parameters() if id(weight) in linear)
+    everything = sum(weight.numel() for weight in model.parameters())
+    projections = _projections(model)
+    adapters = 0 if plan.lora is None else sum(plan.lora.r * (p.in_features + p.out_features) for p in projections)
+    of_head = sum(weight.numel() for weight in head.parameters())
+    trained = of_head + adapters + (0 if frozen else everything)
+    if plan.quantization in STORED:
+        weights = int(in_linear * STORED[plan.quantization] + (everything - in_linear) * plan.stored)
+    else:
+        weights = everything * (plan.stored if frozen else FLOAT)
+    parts = {
+        "weights of the language model": weights,
+        "adapters and head": (adapters + of_head) * FLOAT,
+        "gradients and Adam": trained * TRAINING,
+        **_activations(model, config, plan, frozen),
+        "label attention": _label_attention(width, plan),
+    }
+    # 2 operations a weight forward, 2 for the states' gradient, 2 for the weights' where they train, 2 to compute anew
+    passes = 2 + (not frozen) + plan.gradient_checkpointing
+    flops = 2.0 * in_linear * passes + 3 * 4.0 * plan.labels * width
+    return Footprint(everything, trained, parts, trained * FLOAT, flops)
+
+
+def _activations(model: nn.Module, config: Any, plan: Plan, frozen: bool) -> dict[str, int]:
+    layers = int(config.get_text_config().num_hidden_layers)
+    blocks = next(m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == layers)
+    positions, width = plan.batch_size * plan.tokens, int(config.get_text_config().hidden_size)
+    of_layer = layer_bytes(blocks[0], config, plan, frozen)
+    inner, gated = _feed_forward(blocks[0], width)
+    room = positions * ((3 if gated else 2) * inner + 2 * width) * plan.narrow  # the widest gradients of one layer
+    if not plan.gradient_checkpointing:
+        return {"activations": positions * layers * of_layer, "gradients of activations": room}
+    inputs = positions * layers * width * plan.narrow
+    return {
+        "inputs of the layers": inputs,
+        "one layer's activations": positions * of_layer,
+        "gradients of activations": room,
+    }
+
+
+def _projections(model: nn.Module) -> list[nn.Linear]:
+    named = set(attention_projections(model))
+    return [m for name, m in model.named_modules() if isinstance(m, nn.Linear) and name in named]
+
+
+def _feed_forward(layer: nn.Module, width: int) -> tuple[int, bool]:
+    """Width of a layer's feed-forward part, and whether one half of it gates the other."""
+    inside = set(attention_projections(layer))
+    others = [m for name, m in layer.named_modules() if isinstance(m, nn.Linear) and name not in inside]
+    inner = max(module.in_features for module in others)
+    return inner, sum(module.out_features for module in others if module.out_features != width) == 2 * inner
+
+
+def layer_bytes(layer: nn.Module, config: Any, plan: Plan, frozen: bool) -> int:
+    """Bytes that the backward pass of one layer keeps for each token.
+
+    Args:
+        layer: A layer of an encoder or decoder.
+        config: transformers' configuration.
+        plan: What is to be trained.
+        frozen: The layer's own weights do not train.
+    """
+    text = config.get_text_config()
+    width, narrow = int(text.hidden_size), plan.narrow
+    attention = _projections(layer)
+    inner, gated = _feed_forward(layer, width)
+    root_mean_square = getattr(text, "rms_norm_eps", None) is not None
+    kept = 2 * width * FLOAT  # what the two norms read, in float32
+    if not frozen:  # what their weights, and the linear layers behind them, read
+        kept += 2 * width * (narrow + (FLOAT if root_mean_square else 0))
+    reads = max(module.in_features for module in attention if module.out_features == width)  # the output projection
+    fused = [module for module in attention if module.out_features > 2 * reads or module.out_features > 2 * width]
+    heads = sum(m.out_features for m in attention) - width  # queries, keys and values together
+    kept += narrow * (heads + reads)  # what attention reads and makes
+    if fused:  # the values are a part of the fused output, which stays as a whole beside the turned queries and keys
+        kept += narrow * (heads - (heads - reads) // 2)
+    if plan.lora is not None:
+        distinct = {module.in_features: module for module in attention}.values()
+        read = attention if plan.lora.dropout else distinct
+        mask = plan.noise if plan.lora.dropout else 0
+        kept += sum(module.in_features * (narrow + mask) for module in read) + len(attention) * plan.lora.r * narrow
+    kept += inner * narrow * ((3 if gated else 1) + (not frozen))
+    if getattr(text, "hidden_dropout_prob", 0.0):
+        kept += 2 * width * plan.noise
+    return kept
+
+
+def _label_attention(width: int, plan: Plan) -> int:
+    """Of the hungrier stage, bytes: queries, keys, values and outputs, and what chosen labels bring."""
+    positions = plan.batch_size * plan.tokens
+    common = FLOAT * (3 * positions * width + 2 * plan.labels * width)
+    stage1 = plan.batch_size * plan.ranked * (SCORE_COPIES * plan.tokens + 2 * width) * FLOAT
+    stage2 = plan.batch_size * min(plan.chosen, plan.labels) * SELECTED_COPIES * width * FLOAT
+    return common + max(stage1, stage2)
+
+
+def plan_of(values: Mapping[str, Any], blocks: Mapping[str, Any], tokens: int, labels: int, *, on_gpu: bool) -> Plan:
+    """The plan of a configuration.
+
+    Args:
+        values: Its top-level keys.
+        blocks: ``stage1`` and ``stage2``.
+        tokens: T.
+        labels: L.
+        on_gpu: Whether it is for a GPU, where ``precision: auto`` is narrow.
+    """
+    network, stage1, stage2 = values["network_config"], blocks["stage1"], blocks["stage2"]
+    wide = values["precision"] == "32" or (values["precision"] == "auto" and not on_gpu)
+    wanted = {"all": labels, "positive": 0}.get(str(stage1.labels), stage1.labels)
+    sizes = [stage.batch_size or values["batch_size"] for stage in (stage1, stage2)]
+    lora = network.get("lora")
+    known = {field.name for field in dataclasses.fields(Plan)} & network.keys()
+    taken = {name: network[name] for name in known if name != "lora"}
+    return Plan(
+        batch_size=max(sizes if values["strategy"] == "plant" else sizes[1:]),
+        tokens=tokens,
+        labels=labels,
+        ranked=min(int(wanted), labels) if values["strategy"] == "plant" else 0,
+        chosen=labels if stage2.hard_negatives is None else stage2.hard_negatives,
+        lora=None if lora is None else LoraOptions(**lora),
+        frozen=bool(network.get("lm_frozen")),
+        narrow=FLOAT if wide else 2,
+        stored=2 if on_gpu else FLOAT,
+        noise=1 if on_gpu else FLOAT,
+        prior=network.get("planted_prior", "none") != "none",
+        **taken,
+    )

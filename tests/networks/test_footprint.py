@@ -1,0 +1,135 @@
+"""The memory formula beside what the backward pass really keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.footprint import STORED, Plan, footprint, plan_of
+from plant_plugin.networks.plant import PLANT
+from plant_plugin.networks.trained_state import trained_state
+from plant_plugin.options import LoraOptions, Stage1Options, Stage2Options
+
+pytest.importorskip("peft", reason="needs the extra llm")
+pytest.importorskip("bitsandbytes", reason="needs the extra llm")
+
+LAYERS, WIDTH, BATCH, TOKENS = 4, 64, 2, 64
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    from transformers import AutoConfig, AutoModel
+
+    found = {}
+    for family in ("mistral", "phi3", "bert"):
+        own = {"attention_probs_dropout_prob": 0.0} if family == "bert" else {"num_key_value_heads": 2}
+        own |= {"num_key_value_heads": 4} if family == "phi3" else {}
+        config = AutoConfig.for_model(
+            family, vocab_size=50, hidden_size=WIDTH, intermediate_size=176, num_hidden_layers=LAYERS,
+            num_attention_heads=4, max_position_embeddings=TOKENS, bos_token_id=1, eos_token_id=2, pad_token_id=0,
+            **own,
+        )  # fmt: skip
+        found[family] = str(tmp_path_factory.mktemp(family))
+        AutoModel.from_config(config).save_pretrained(found[family])
+    return found
+
+
+def kept_bytes(backbone: nn.Module) -> int:
+    """Bytes of everything that autograd keeps of a forward pass, the weights left out; each piece of memory once."""
+    own = {tensor.untyped_storage().data_ptr() for tensor in (*backbone.parameters(), *backbone.buffers())}
+    found: dict[int, int] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        memory = tensor.untyped_storage()
+        if memory.data_ptr() not in own:
+            found[memory.data_ptr()] = memory.nbytes()
+        return tensor
+
+    text = torch.randint(3, 50, (BATCH, TOKENS))
+    mask = torch.ones_like(text, dtype=torch.bool)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        states = backbone.train()(text, mask.sum(dim=1), mask)
+    assert states.requires_grad
+    return sum(found.values())
+
+
+def plan(**options: Any) -> Plan:
+    lora = options.pop("lora", None)
+    given = {"num_heads": 2, "pool_size": 8, "narrow": 4, "stored": 4, "noise": 4, **options}
+    return Plan(BATCH, TOKENS, 30, lora=None if lora is None else LoraOptions(**lora), **given)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"lora": {}}, {"lora": {"dropout": 0.0, "r": 8}}, {"quantization": "nf4", "lora": {}}]
+)
+@pytest.mark.parametrize("family", ["mistral", "phi3", "bert"])
+def test_activations_are_what_autograd_keeps(folders: dict[str, str], family: str, options: dict[str, Any]) -> None:
+    backbone = HuggingFaceBackbone(folders[family], **options)
+    expected = footprint(backbone.config, plan(**options)).bytes["activations"]
+    assert expected == pytest.approx(kept_bytes(backbone), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"lora": {"r": 4}}, {"quantization": "nf4", "lora": {}}, {"quantization": "int8"}]
+)
+def test_parameters_and_checkpoint_are_counted(folders: dict[str, str], options: dict[str, Any]) -> None:
+    network = PLANT(30, lm_weight=folders["phi3"], num_heads=2, pool_size=8, planted_prior="additive", **options)
+    found = footprint(network.backbone.config, plan(prior=True, **options))
+    assert found.trained == sum(weight.numel() for weight in network.parameters() if weight.requires_grad)
+    assert found.checkpoint == sum(4 * tensor.numel() for tensor in trained_state(network).values())
+    held = sum(weight.numel() * weight.element_size() for weight in HuggingFaceBackbone(folders["phi3"],
+               quantization=options.get("quantization", "none")).parameters())  # fmt: skip
+    scales = {"nf4": STORED["nf4"] / 0.5, "int8": 1.0, "none": 1.0}[options.get("quantization", "none")]
+    assert found.bytes["weights of the language model"] == pytest.approx(held * scales, rel=0.05)
+
+
+def test_checkpoints_leave_the_inputs_and_one_layer(folders: dict[str, str]) -> None:
+    config = HuggingFaceBackbone(folders["mistral"]).config
+    whole = footprint(config, plan(lora={})).bytes["activations"]
+    parts = footprint(config, plan(lora={}, gradient_checkpointing=True)).bytes
+    assert parts["inputs of the layers"] == LAYERS * BATCH * TOKENS * WIDTH * 4
+    assert parts["one layer's activations"] * LAYERS == whole
+
+
+def test_a_7b_run_of_the_paper() -> None:
+    from transformers import AutoConfig
+
+    from plant_plugin import registry
+
+    config = AutoConfig.for_model(**registry.get("backbones", "mistral-7b").shape)
+    found = footprint(config, Plan(8, 4096, 8929, quantization="nf4", lora=LoraOptions(), gradient_checkpointing=True))
+    assert found.parameters == pytest.approx(7.11e9, rel=0.01)
+    adapters = 32 * 16 * ((4096 + 4096) * 2 + (4096 + 1024) * 2)
+    head = 3 * 8929 * 4096 + 4 * (4096 * 4096 + 4096) + 128
+    assert found.trained == adapters + head
+    assert found.checkpoint < 2e9
+    assert 3.5e9 < found.bytes["weights of the language model"] < 4.5e9
+
+
+def test_the_plan_of_a_configuration() -> None:
+    values = {"precision": "auto", "strategy": "plant", "batch_size": 8, "network_config": {"lora": {"r": 4},
+              "quantization": "nf4", "num_heads": 2, "lm_weight": "x", "planted_prior": "additive"}}  # fmt: skip
+    blocks = {"stage1": Stage1Options(labels="all", batch_size=4), "stage2": Stage2Options(hard_negatives=None)}
+    found = plan_of(values, blocks, 100, 30, on_gpu=True)
+    assert (found.batch_size, found.tokens, found.labels, found.ranked, found.chosen) == (8, 100, 30, 30, 30)
+    assert (found.lora, found.quantization, found.num_heads) == (LoraOptions(r=4), "nf4", 2)
+    assert (found.narrow, found.stored, found.noise, found.prior) == (2, 2, 1, True)
+    alone = plan_of({**values, "strategy": "end_to_end"}, blocks, 100, 30, on_gpu=False)
+    assert (alone.ranked, alone.narrow, alone.stored) == (0, 4, 4)
+
+
+def test_arithmetic_by_hand() -> None:
+    from transformers import LlamaConfig
+
+    config = LlamaConfig(vocab_size=10, hidden_size=4, intermediate_size=6, num_hidden_layers=1, num_attention_heads=2,
+                         num_key_value_heads=1)  # fmt: skip
+    weights = 4 * 4 * 2 + 4 * 2 * 2 + 3 * 4 * 6
+    one = {"num_heads": 1, "pool_size": 1}
+    trained = footprint(config, Plan(1, 1, 0, **one))
+    adapted = footprint(config, Plan(1, 1, 0, **one, lora=LoraOptions(), gradient_checkpointing=True))
+    assert (trained.flops, adapted.flops) == (6 * weights, 6 * weights)
+    assert trained.parameters == weights + 10 * 4 + 3 * 4
