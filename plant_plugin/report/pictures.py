@@ -75,7 +75,7 @@ def line_picture(
         if x_names is not None:
             axes.set_xticks(range(len(x_names)), x_names)
         elif not logarithmic:
-            axes.xaxis.get_major_locator().set_params(integer=True)
+            axes.locator_params(axis="x", integer=True)
         if logarithmic:
             ticks = sorted({point[0] for line in lines.values() for point in line.points})
             axes.set_xscale("log")
