@@ -213,11 +213,23 @@ def _check_network_config(values: dict[str, Any], network: Entry, problems: Prob
     for name in free:
         if name not in given and (signature[name] is REQUIRED or name in network.required):
             problems.add(f"network_config.{name}", f"{network.name} needs this argument", "add it to network_config")
-    if network.name == "PLANT" and ("lm_weight" in given) == ("encoder" in given):
-        fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model"
-        problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
+    if network.name == "PLANT":
+        _check_encoder(given, problems)
     if network.ours:
         check_language_model(given, problems)
+
+
+def _check_encoder(given: dict[str, Any], problems: Problems) -> None:
+    """PLANT reads words or a language model; both only where a layer over a frozen language model is trained."""
+    if given.get("freeze_encoder"):
+        if "lm_weight" not in given:
+            fix = "give lm_weight; word-level encoders are trained from the start"
+            problems.add("network_config.freeze_encoder", "there is no language model to freeze", fix)
+        elif given.get("lora") is not None:
+            problems.add("network_config.lora", "adapters train, a frozen encoder does not", "leave out one of the two")
+    elif ("lm_weight" in given) == ("encoder" in given):
+        fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
+        problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
 
 
 def _check_argument(key: str, given: dict[str, Any], name: str, default: Any, problems: Problems) -> None:

@@ -85,6 +85,16 @@ def test_term_frequency_is_normalised_by_its_maximum() -> None:
         ({"network_config": {"encoder": "cnn", "num_classes": 3}}, "network_config.num_classes", "the data decide"),
         ({"network_config": {}}, "network_config", "exactly one of"),
         ({"network_config": {"encoder": "cnn", "lm_weight": "x"}}, "network_config", "exactly one of"),
+        (
+            {"network_config": {"encoder": "cnn", "freeze_encoder": True}},
+            "network_config.freeze_encoder",
+            "no language model to freeze",
+        ),
+        (
+            {"network_config": {"lm_weight": "x", "freeze_encoder": True, "lora": {"r": 2}}},
+            "network_config.lora",
+            "a frozen encoder does not",
+        ),
         ({"training_file": "none.txt"}, "training_file", "no such file"),
         ({"val_file": "demo:val"}, "val_file", "did you mean demo:valid"),
         ({"embed_file": "glove.6B.10d"}, "embed_file", r"did you mean glove.6B.100d"),

@@ -6,6 +6,7 @@ Shapes: B documents, T token positions, L labels.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,25 @@ from plant_plugin.data.tokens import TokenArrays
 CHUNK_BATCHES = 50  # batches drawn together and sorted by length: wide enough to save padding, narrow enough to mix
 
 
+class FrozenStates(NamedTuple):
+    """States of a split that no training changes.
+
+    Attributes:
+        states: The bits of bfloat16 numbers, int16 (positions, F), usually mapped from a file.
+        offsets: int64 (N+1,); document i is ``states[offsets[i]:offsets[i + 1]]``, one position at least.
+    """
+
+    states: npt.NDArray[np.int16]
+    offsets: npt.NDArray[np.int64]
+
+
 class Batches:
     """An iterable over batches, usable as a data loader.
 
     Each batch is a dictionary of tensors: ``text`` (B, T) int64; ``length`` (B,) int64; ``mask`` (B, T) bool, true on
     real tokens; ``document`` (B,) int64, positions in the split; ``label_row`` and ``label_column`` (nnz,) int64, the
-    places of the ones in the (B, L) label matrix. T is the longest document of the batch.
+    places of the ones in the (B, L) label matrix. T is the longest document of the batch. With ``states`` also
+    ``frozen`` (B, T, F) bfloat16, zero behind a document's end.
 
     A document without tokens gets one position that holds ``pad_id``, with length 1 and mask true, so that neither a
     softmax nor a packed sequence is ever empty.
@@ -40,6 +54,7 @@ class Batches:
         seed: Seed of the mixing.
         batch_tokens: As many documents a batch as fit into this many token positions, padding included (one document
             at least): steps of even cost and memory, whatever the lengths. None: always ``batch_size`` documents.
+        states: Known states of the tokens, or None.
 
     Raises:
         ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` or ``batch_tokens`` is below 1.
@@ -54,6 +69,7 @@ class Batches:
         shuffle: bool,
         seed: int,
         batch_tokens: int | None = None,
+        states: FrozenStates | None = None,
     ) -> None:
         if len(arrays) != labels.shape[0]:
             raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
@@ -61,7 +77,7 @@ class Batches:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
         if batch_tokens is not None and batch_tokens < 1:
             raise ValueError(f"batch_tokens must be at least 1, not {batch_tokens}")
-        self.arrays, self.labels = arrays, labels
+        self.arrays, self.labels, self.states = arrays, labels, states
         self.batch_size, self.pad_id, self.shuffle, self.seed = batch_size, pad_id, shuffle, seed
         self.batch_tokens = batch_tokens
         self.epoch, self.start = 0, 0
@@ -122,7 +138,19 @@ class Batches:
             "label_row": np.repeat(np.arange(len(documents)), label_counts),
             "label_column": self.labels.indices[label_places].astype(np.int64),
         }
-        return {name: torch.from_numpy(value) for name, value in batch.items()}
+        tensors = {name: torch.from_numpy(value) for name, value in batch.items()}
+        if self.states is not None:
+            tensors["frozen"] = _padded_states(self.states, documents, filled)
+        return tensors
+
+
+def _padded_states(
+    known: FrozenStates, documents: npt.NDArray[np.int64], filled: npt.NDArray[np.bool_]
+) -> torch.Tensor:
+    places, _ = _gather(known.offsets, documents)
+    padded = np.zeros((*filled.shape, known.states.shape[1]), dtype=np.int16)
+    padded[filled] = known.states[places]
+    return torch.from_numpy(padded).view(torch.bfloat16)
 
 
 def _cut(order: npt.NDArray[np.int64], size: int) -> list[npt.NDArray[np.int64]]:

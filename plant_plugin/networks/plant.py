@@ -9,6 +9,7 @@ from torch import Tensor
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone import HuggingFaceBackbone, WordBackbone
+from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.plantable import HeadNetwork, start_strength
 
@@ -23,7 +24,8 @@ class PLANT(HeadNetwork):
     Args:
         num_classes: L.
         embed_vecs: (V, dim) word vectors; needed by the word-level encoders.
-        encoder: ``cnn``, ``bigru`` or ``bilstm``; or give ``lm_weight``.
+        encoder: ``cnn``, ``bigru`` or ``bilstm``; or give ``lm_weight``. With ``freeze_encoder`` both: this is then the
+            layer that is trained (``cnn`` where it is not given).
         hidden_size: H of a word-level encoder (both directions, or all filters, together).
         num_layers: Layers of a recurrent encoder.
         filter_sizes: Widths of the ``cnn``, in words.
@@ -36,6 +38,8 @@ class PLANT(HeadNetwork):
         lm_overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
         lm_from_scratch: Draw the weights of ``lm_weight``'s architecture instead of loading them.
         lm_frozen: Train the head alone.
+        freeze_encoder: Leave ``lm_weight`` as it is and train a layer over its states, which are computed once and kept
+            in ``cache_dir``; ``embed_dropout`` is then that of these states.
         lm_attention: ``sdpa``, ``flash_attention_2`` or ``eager``; None: what transformers picks.
         quantization: Of the language model's weights: ``nf4``, ``int8`` or ``none``; quantised ones do not train.
         lora: ``{r: 16, alpha: 32, dropout: 0.05}`` or parts of it: train adapters in the place of the model.
@@ -69,6 +73,7 @@ class PLANT(HeadNetwork):
         lm_overlap: int | None = None,
         lm_from_scratch: bool = False,
         lm_frozen: bool = False,
+        freeze_encoder: bool = False,
         lm_attention: str | None = None,
         quantization: str = "none",
         lora: Mapping[str, Any] | None = None,
@@ -79,36 +84,42 @@ class PLANT(HeadNetwork):
         planted_prior: str = "none",
         prior_strength: float = 4.0,
     ) -> None:
-        if (encoder is None) == (lm_weight is None):
+        if freeze_encoder and (lm_weight is None or lora is not None):
+            raise _unfit("give `lm_weight`, and no `lora`: the language model is not trained", "freeze_encoder")
+        if (encoder is None) == (lm_weight is None) and not freeze_encoder:
             raise _unfit("give exactly one of `encoder` and `lm_weight`", "encoder")
+        words: dict[str, Any] = {
+            "hidden_size": hidden_size,
+            "num_layers": num_layers,
+            "filter_sizes": filter_sizes,
+            "encoder_dropout": encoder_dropout,
+            "post_encoder_dropout": post_encoder_dropout,
+        }
+        language_model: dict[str, Any] = {
+            "from_scratch": lm_from_scratch,
+            "quantization": quantization,
+            "attention": lm_attention,
+            "trust_remote_code": trust_remote_code,
+        }
         backbone: WordBackbone | HuggingFaceBackbone
-        if lm_weight is not None:
+        if lm_weight is not None and freeze_encoder:
+            layer = {"kind": encoder or "cnn", **words}
+            backbone = FrozenBackbone(lm_weight, layer, lm_window, lm_overlap, dropout=embed_dropout, **language_model)
+        elif lm_weight is not None:
             backbone = HuggingFaceBackbone(
                 lm_weight,
                 lm_window,
                 lm_overlap,
-                from_scratch=lm_from_scratch,
                 dropout=post_encoder_dropout,
-                quantization=quantization,
                 lora=lora,
                 frozen=lm_frozen,
                 gradient_checkpointing=gradient_checkpointing,
-                attention=lm_attention,
-                trust_remote_code=trust_remote_code,
+                **language_model,
             )
         else:
             if embed_vecs is None:
                 raise _unfit("a word-level encoder needs word vectors", "encoder")
-            backbone = WordBackbone(
-                str(encoder),
-                embed_vecs,
-                embed_dropout=embed_dropout,
-                hidden_size=hidden_size,
-                num_layers=num_layers,
-                filter_sizes=filter_sizes,
-                encoder_dropout=encoder_dropout,
-                post_encoder_dropout=post_encoder_dropout,
-            )
+            backbone = WordBackbone(str(encoder), embed_vecs, embed_dropout=embed_dropout, **words)
         strength = start_strength(planted_prior, prior_strength)
         try:
             head = LabelAttentionHead(backbone.hidden_size, num_classes, num_heads, pool_size, strength)

@@ -118,11 +118,13 @@ class PlantableNetwork(nn.Module, ABC):
         """States, mask and prior of a batch: what the label attention reads.
 
         Args:
-            batch: ``text`` (B, T) and ``length`` (B,); ``mask`` (B, T) where there is one.
+            batch: ``text`` (B, T) and ``length`` (B,); ``mask`` (B, T) where there is one; ``frozen`` (B, T, F) where
+                the states of a frozen language model are known.
         """
         text, length = batch["text"], batch["length"]
         mask = batch["mask"] if "mask" in batch else default_mask(text, length)
-        states = self.backbone(text, length, mask)
+        known = {"frozen": batch["frozen"]} if "frozen" in batch else {}
+        states = self.backbone(text, length, mask, **known)
         return Hidden(states, mask, self.relevance_of(text) if self.has_prior else None)
 
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from plant_plugin.data.batches import Batches
+from plant_plugin.data.batches import Batches, FrozenStates
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.data.tokens import TokenArrays, Tokens, build_tokens, encode_cached
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
@@ -38,6 +38,7 @@ class Prepared:
         labels: Sparse (N, L) labels by split name.
         relevance: Of the training split, or None where nothing is planted.
         planted_scores: The linear model whose scores are added to the network's, or None.
+        states: States of a frozen language model by split name, where they are kept.
     """
 
     corpus: Corpus
@@ -47,6 +48,7 @@ class Prepared:
     relevance: Relevance | None = None
     planted_scores: PlantedScores | None = None
     hashes: dict[str, str] = field(default_factory=dict)
+    states: dict[str, FrozenStates] = field(default_factory=dict)
 
     @property
     def num_labels(self) -> int:
@@ -83,8 +85,8 @@ class Prepared:
         self, name: str, batch_size: int, *, shuffle: bool = False, seed: int = 0, batch_tokens: int | None = None
     ) -> Batches:
         """Batches of a split."""
-        pad_id = self.tokens.pad_id
-        return Batches(self.arrays[name], self.labels[name], batch_size, pad_id, shuffle, seed, batch_tokens)
+        arrays, labels, states = self.arrays[name], self.labels[name], self.states.get(name)
+        return Batches(arrays, labels, batch_size, self.tokens.pad_id, shuffle, seed, batch_tokens, states)
 
     def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
         """Training batches of a stage and, where there is a validation split, its batches."""

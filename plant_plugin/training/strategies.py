@@ -21,6 +21,7 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.logs import append_log, shorten_log, write_log_config
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
 from plant_plugin.training.checkpoints import load_weights, save_model
+from plant_plugin.training.frozen_states import add_frozen_states
 from plant_plugin.training.interruption import sigterm_stops
 from plant_plugin.training.module import device_of, move
 from plant_plugin.training.planted_weight import fit_planted_scores, plant_weight
@@ -77,6 +78,7 @@ def _results(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
         network = build_network(prepared, config, run, planted=planted)
         if config.checkpoint_path:
             load_weights(_model_folder(config), network, prepared)
+        add_frozen_states(network, prepared, config, run)
         if planted:
             with run.phase("stage1"):
                 run_stage1(network, prepared, config, run)

@@ -68,6 +68,7 @@ def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resume
     trainer = _trainer(module, run, monitor, stop_on, keep_state)
     with warnings.catch_warnings(), run.stopping_by_itself():
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+        warnings.filterwarnings("ignore", message=".*in eval mode at the start of training.*")  # a frozen encoder
         warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
         warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")  # it is: resumed_at
         try:

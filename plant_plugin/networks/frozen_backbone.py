@@ -1,0 +1,85 @@
+"""A language model that is not trained, under a small layer that is: for machines without a GPU.
+
+Shape key: **B** documents · **T** token positions · **F** width of the language model · **H** hidden width.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from plant_plugin.host import word_encoder
+from plant_plugin.networks.backbone import HuggingFaceBackbone
+
+STATE_DTYPE = torch.bfloat16
+NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
+
+
+class FrozenBackbone(HuggingFaceBackbone):
+    """States of a language model that stays as it is, through one of LibMultiLabel's encoders, which is trained.
+
+    The frozen states are rounded to bfloat16, whether they are computed here or come from
+    :mod:`plant_plugin.training.frozen_states`, which computes them once and keeps them on disk.
+
+    Args:
+        lm_weight: A preset, or a name or folder that ``AutoModel`` can load.
+        layer: What is trained: the ``kind`` and the options that :func:`plant_plugin.host.word_encoder` takes.
+        window: Sub-words of a window; None: what the model can take at most.
+        overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
+        dropout: Dropout of the frozen states, in [0, 1).
+        options: What else :class:`HuggingFaceBackbone` takes of a model that is not trained.
+
+    Raises:
+        ConfigError: ``lm_weight`` is no model, ``window`` is more than it can take, or the layer's options do not fit.
+    """
+
+    def __init__(
+        self,
+        lm_weight: str,
+        layer: Mapping[str, Any],
+        window: int | None = None,
+        overlap: int | None = None,
+        dropout: float = 0.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(lm_weight, window, overlap, dropout=dropout, frozen=True, **options)
+        self.model.eval()
+        self.frozen_size = self.hidden_size
+        self.layer, self.hidden_size = word_encoder(input_size=self.frozen_size, **layer)
+
+    def train(self, mode: bool = True) -> FrozenBackbone:
+        """Switch the trained layer; the language model keeps its dropout off."""
+        super().train(mode)
+        self.model.eval()
+        return self
+
+    def forward(self, text: Tensor, length: Tensor, mask: Tensor, frozen: Tensor | None = None) -> Tensor:
+        """States (B, T, H) of ``text`` (B, T), whose ``frozen`` states (B, T, F) may be known already."""
+        if frozen is None:
+            frozen = self.frozen_states(text, mask)
+        states: Tensor = self.layer(self.dropout(frozen.to(self._layer_dtype())), length)
+        return states
+
+    @torch.no_grad()
+    def frozen_states(self, text: Tensor, mask: Tensor) -> Tensor:
+        """States (B, T, F) of the language model, bfloat16."""
+        return self._joined(text, mask).to(STATE_DTYPE)
+
+    def content_hash(self) -> str:
+        """SHA-256 (hex) over what the frozen states depend on beside the tokens: weights, configuration, window."""
+        config = {name: value for name, value in self.config.to_dict().items() if name not in NOT_OF_THE_MODEL}
+        content = [version("transformers"), self.window, self.overlap, config]
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode())
+        for name, weight in sorted(self.model.state_dict().items()):
+            digest.update(f"{name} {tuple(weight.shape)} {weight.dtype}".encode())
+            digest.update(weight.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        return digest.hexdigest()
+
+    def _layer_dtype(self) -> torch.dtype:
+        return next(self.layer.parameters()).dtype

@@ -1,0 +1,113 @@
+"""States of a frozen language model, computed once and kept on disk: every later epoch and run only reads them.
+
+Shapes: N documents, F width of the language model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from tqdm import tqdm
+
+from plant_plugin.data.batches import Batches, FrozenStates
+from plant_plugin.data.cache import cache_folder
+from plant_plugin.errors import PlantError
+from plant_plugin.files import atomic_write
+from plant_plugin.networks.frozen_backbone import FrozenBackbone
+from plant_plugin.training.module import device_of, move, precision_of
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.networks.plantable import PlantableNetwork
+    from plant_plugin.run import Run
+    from plant_plugin.training.prepare import Prepared
+
+logger = logging.getLogger(__name__)
+
+CACHE_VERSION = 1  # counts up when the file's layout changes
+
+
+def add_frozen_states(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
+    """Compute the states of every split where the network's language model is frozen, or map them from disk.
+
+    A file is named by the hash of weights, tokens and precision. A damaged one is made again; a cache folder that
+    cannot be written costs a warning, and the states are then computed in every epoch.
+    """
+    backbone = network.backbone
+    if not isinstance(backbone, FrozenBackbone):
+        return
+    with run.phase("frozen_states"):
+        precision = str(precision_of(config, device_of(config)))
+        model = f"{CACHE_VERSION} {precision} {backbone.content_hash()}"
+        for name, arrays in prepared.arrays.items():
+            digest = hashlib.sha256(model.encode())
+            digest.update(arrays.ids.tobytes())
+            digest.update(arrays.offsets.tobytes())
+            path = cache_folder(config.cache_dir) / "states" / f"{digest.hexdigest()}.npy"
+            offsets = np.concatenate([[0], np.cumsum(np.maximum(arrays.lengths, 1))])
+            states = _read(path, int(offsets[-1]), backbone.frozen_size)
+            if states is None:
+                batches = prepared.split(name, config.eval_batch_size)
+                try:
+                    states = _make(path, offsets, backbone, batches, _Way(config, precision, name))
+                except PlantError as error:
+                    logger.warning("States are computed in every epoch: %s", error)
+                    continue
+            if states is not None:
+                prepared.states[name] = FrozenStates(states, offsets)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How states are computed."""
+
+    config: Config
+    precision: str
+    split: str
+
+
+def _read(path: Path, positions: int, width: int) -> npt.NDArray[np.int16] | None:
+    if not path.is_file():
+        return None
+    try:
+        states = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        states = None
+    if states is None or states.shape != (positions, width) or states.dtype != np.int16:
+        logger.warning("The kept states %s are damaged and made again.", path.name)
+        return None
+    return states
+
+
+def _make(
+    path: Path, offsets: npt.NDArray[np.int64], backbone: FrozenBackbone, batches: Batches, way: _Way
+) -> npt.NDArray[np.int16] | None:
+    device, shape = device_of(way.config), (int(offsets[-1]), backbone.frozen_size)
+    backbone.to(device).eval()
+    with atomic_write(path) as temporary:
+        states = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.int16, shape=shape)
+        _reserve(temporary)
+        narrow = torch.autocast(device.type, torch.bfloat16, enabled=way.precision == "bf16-mixed")
+        with torch.inference_mode(), narrow:
+            for batch in tqdm(batches, f"states of {way.split}", leave=False, disable=way.config.silent):
+                on_device = move(batch, device)
+                found = backbone.frozen_states(on_device["text"], on_device["mask"]).cpu().view(torch.int16).numpy()
+                for row, (document, length) in enumerate(zip(batch["document"], batch["length"], strict=True)):
+                    states[offsets[document] : offsets[document + 1]] = found[row, : int(length)]
+        states.flush()
+    return _read(path, *shape)
+
+
+def _reserve(path: Path) -> None:
+    """Claim the file's blocks: a disk that fills up later would end a memory-mapped write with a signal."""
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as stream:
+            os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
