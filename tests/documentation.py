@@ -10,6 +10,7 @@ import glob
 import json
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +134,9 @@ def run(command: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
     while found := re.fullmatch(r"([A-Z_]+)=(\S*)", command[0]):
         assert found[1] == "PYTHONPATH"
         monkeypatch.syspath_prepend(str(Path(found[2]).resolve()))
+        for module in Path(found[2]).glob("*.py"):  # another test may have, or want, a module of this name
+            monkeypatch.setitem(sys.modules, module.stem, sys)
+            del sys.modules[module.stem]
         command = command[1:]
     program = PROGRAMS[command[0]]
     arguments = [path for word in command[1:] for path in sorted(glob.glob(word)) or [word]]
