@@ -1,5 +1,7 @@
 """Write ``benchmarks/tables`` from ``benchmarks/results``: a page for each data set and each experiment, and pictures.
 
+The README's table is written too, between its two marks.
+
     python benchmarks/tables.py            # write
     python benchmarks/tables.py --check    # exit 1 where a table and its results disagree; pictures are not compared
 
@@ -27,6 +29,8 @@ HERE = Path(__file__).resolve().parent
 METRICS = ("P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-present@macro",
            "Macro-F1-caml@macro")  # fmt: skip
 BINS = ("0", "1-5", "6-10", "11-50", "51-100", "101-500", ">500")
+IN_README = ("P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1-present@macro")
+MARKS = ("<!-- written by benchmarks/tables.py -->\n", "<!-- end -->\n")
 BASELINE = "linear"
 ORDER = ("plant", "plant_scores", "end_to_end", "laat", "bigru_lwan", "caml", "linear")
 EXPERIMENTS = yaml.safe_load((HERE / "experiments" / "experiments.yml").read_text(encoding="utf-8"))
@@ -86,6 +90,20 @@ def table(dataset: str, systems: list[System]) -> str:
     return "\n".join(lines)
 
 
+def readme(text: str, systems: list[System]) -> str:
+    """The README with a short form of a data set's table between the marks."""
+    before, _, rest = text.partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    rows = []
+    for system in systems:
+        metrics = [run["metrics"] for run in system.results]
+        rows.append(
+            [system.name, str(len(metrics)), *(cell([found.get(name) for found in metrics]) for name in IN_README)]
+        )
+    table = "".join(f"{line}\n" for line in markdown_rows(["system", "seeds", *IN_README], rows))
+    return f"{before}{MARKS[0]}{table}{MARKS[1]}{after}"
+
+
 def variants_of(definition: dict[str, Any]) -> list[str]:
     """Folders of an experiment's results, in the order of its definition."""
     values = next(iter(definition.get("grid", {}).values()), [None])
@@ -117,7 +135,15 @@ def main() -> int:
     """Write or check every table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    stale = write_pages(HERE / "results", HERE / "tables", check=parser.parse_args().check)
+    check = parser.parse_args().check
+    stale = write_pages(HERE / "results", HERE / "tables", check=check)
+    path = HERE.parent / "README.md"
+    text = path.read_text(encoding="utf-8")
+    written = readme(text, load(HERE / "results" / "eurlex6k", list(ORDER)))
+    if written != text and check:
+        stale.append(path.name)
+    elif written != text:
+        path.write_text(written, encoding="utf-8")
     if stale:
         print(f"out of date: {', '.join(stale)}; run python benchmarks/tables.py", file=sys.stderr)
     return 1 if stale else 0

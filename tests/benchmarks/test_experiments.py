@@ -240,6 +240,21 @@ def test_f1_of_labels_is_their_mean_in_the_result(tmp_path: Path) -> None:
     assert np.nanmean(values) == pytest.approx(metrics["Macro-F1-present@macro"])
 
 
+def test_the_readme_is_changed_between_its_marks_only(tmp_path: Path) -> None:
+    write_run(tmp_path / "made")
+    planned = Planned("main", "plant", None, "plant_demo.yml", {}, 1)
+    runner.keep(planned, tmp_path / "made", tmp_path / "results" / "plant" / "seed1.json", None)
+    systems = tables.load(tmp_path / "results", ["plant"])
+    before, after = tables.MARKS
+    text = tables.readme(f"above\n{before}| old |\n{after}below\n", systems)
+    assert text.startswith(f"above\n{before}| system | seeds |")
+    assert text.endswith(f"|\n{after}below\n")
+    assert "old" not in text
+    precision = systems[0].results[0]["metrics"]["P@1"]
+    assert f"| plant | 1 | {100 * precision:.1f} |" in text
+    assert tables.readme(text, systems) == text
+
+
 def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:
     results, pages = tmp_path / "results", tmp_path / "tables"
     for seed in (1, 2):

@@ -26,7 +26,7 @@ def test_a_run_chooses_the_weight_and_its_checkpoint_gives_the_same_numbers(made
     result = run(config)
     folder = Path(config.checkpoint_dir)
     alone = run(made(**{**short, "planted_scores__model": "none"}, result_dir=str(folder.parent / "alone")))
-    assert result["metrics"]["nDCG@5"] > alone["metrics"]["nDCG@5"] + 0.05  # one epoch is too few for the network
+    assert result["metrics"]["nDCG@5"] > alone["metrics"]["nDCG@5"] + 0.02  # one epoch is too few for the network
     assert "planted_scores" in result["time_s"]
     again = run(made(**short, eval=True, checkpoint_path=str(folder), result_dir=str(folder.parent / "again")))
     for name, value in result["metrics"].items():
