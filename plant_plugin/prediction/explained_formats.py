@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 WORDS = 20  # words of a label that JSON tells
 SHOWN_PASSAGES = 5
+SHOWN_TERMS = 5  # of the planted scores
 
 
 def as_dictionary(explanation: Explanation, words: int = WORDS) -> dict[str, Any]:
@@ -83,6 +84,9 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
             line.append(" " + " ".join(passage.after.split()) + "…", style="dim")
             console.print(line)
         console.print(_table(explanation, evidence))
+        if evidence.terms:
+            named = ", ".join(f"{term} {value:+.2f}" for term, value in evidence.terms[:SHOWN_TERMS])
+            console.print(Text(f"  planted scores: {named}"))
 
 
 def _heading(evidence: LabelEvidence) -> str:

@@ -37,7 +37,8 @@ def test_on_the_terminal(trained: Path) -> None:
     assert outcome.exit_code == 0, outcome.output
     assert "L3: " in outcome.output
     assert "= words " in outcome.output
-    assert "planted scores " in outcome.output
+    assert re.search(r"\+ planted scores [+-]\d", outcome.output)
+    assert re.search(r"^  planted scores: .*sign3x [+-]\d", outcome.output, re.MULTILINE)
     assert "[bold]" in outcome.output
     assert "L5" not in outcome.output
 
