@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 DEMO_PREFIX = "demo:"
+LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB what it stands for
 FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
 
 

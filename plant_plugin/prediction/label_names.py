@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError, MissingExtraError
 
 Names = Callable[[str], str | None]
 
-LABEL_NAMES = "label_names.tsv"
 # Diagnoses only: the package knows no procedures, and without its dot 33.1 would be read as the diagnosis 331.
 ICD9_DIAGNOSIS = re.compile(r"\d{3}(\.\d{1,2})?|V\d{2}(\.?\d{1,2})?|E\d{3}(\.?\d)?")
 

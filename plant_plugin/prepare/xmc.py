@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.xmc_sparse import read_pairs, read_xmc
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import describe, staged, write_provenance
@@ -20,7 +21,6 @@ PROPENSITIES = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6,
 WIKIPEDIA = re.compile(r"wiki(?!10)", re.IGNORECASE)  # Wiki10-31K is reported with the default
 AMAZON = re.compile("amazon", re.IGNORECASE)
 XCLIB_BYTES = 1 << 30  # pyxclib reads a whole file into memory
-LABEL_NAMES = "label_names.tsv"
 
 
 def propensities_of(name: str) -> str:

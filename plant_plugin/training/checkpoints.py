@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_write
@@ -69,6 +71,8 @@ def save_model(
 ) -> None:
     """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already).
 
+    What labels stand for comes with it where ``label_names.tsv`` lies beside the training file.
+
     Of a language model that is quantised, adapted or frozen its name and fingerprint are kept, not its weights.
     """
     identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
@@ -87,6 +91,10 @@ def save_model(
     if prepared.planted_scores is not None:
         prepared.planted_scores.save(folder, prepared.hashes["labels"])
     prepared.tokens.save(folder)
+    names = Path(config.training_file or "").parent / LABEL_NAMES
+    if names.is_file() and Path(config.training_file or "").is_file():
+        with atomic_write(folder / LABEL_NAMES) as temporary:
+            shutil.copyfile(names, temporary)
     _write_text(folder / LABELS, "".join(f"{name}\n" for name in prepared.corpus.label_names))
     _write_text(folder / THRESHOLDS, json.dumps(dict(thresholds), indent=1) + "\n")
     _write_text(folder / CONFIG, json.dumps(content, indent=1) + "\n")

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError, DataError, Interrupted
 from plant_plugin.evaluation.per_document import load_per_document
+from plant_plugin.prediction.label_names import label_names
 from plant_plugin.run import Run, run
 from plant_plugin.training import stage2
 from plant_plugin.training.checkpoints import load_model
@@ -75,6 +76,13 @@ def test_predictions_are_in_the_order_of_the_file(made: Made) -> None:
     documents = load_per_document(Path(config.checkpoint_dir) / "per_document.npz")
     kept = [{documents.labels[column] for column in row.indices} for row in documents.truth]
     assert kept == [set(labels) & set(documents.labels) for labels in true]
+
+
+def test_names_of_labels_come_with_the_model(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "label_names.tsv").write_text("L1\tthe first\n", encoding="utf-8")
+    config = made(strategy="end_to_end", stage2__epochs=1)
+    run(config)
+    assert label_names([], Path(config.checkpoint_dir))("L1") == "the first"
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(made: Made, tmp_path: Path) -> None:
