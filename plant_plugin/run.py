@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import resource
+import shutil
 import sys
 import threading
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plant_plugin import registry
+from plant_plugin.config_resume import RUN_FILE
 from plant_plugin.errors import PlantError
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class Run:
         self.time_s: dict[str, float] = {}
         self.peak_memory_mb: dict[str, float] = {}
         self._started = time.perf_counter()
+        self._new_folder = not folder.exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             probe = folder / ".writable"
@@ -85,6 +88,11 @@ class Run:
         rounded = {name: round(value, 1) for name, value in {**self.peak_memory_mb, "total": whole}.items()}
         return {name: round(value, 3) for name, value in seconds.items()}, rounded
 
+    def remove_empty_folder(self) -> None:
+        """Leave no folder behind of a run that failed before it had anything to keep."""
+        if self._new_folder and {path.name for path in self.folder.iterdir()} <= {RUN_FILE}:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
     def log(self, text: str) -> None:
         """Print one line, unless the run is silent."""
         if not self.silent:
@@ -120,10 +128,14 @@ def run(config: Config) -> dict[str, Any]:
         The content of ``result.json``, or an empty dictionary when there was nothing to test.
     """
     record = Run(Path(config.checkpoint_dir), silent=config.silent)
-    if config.linear or not registry.get("networks", config.model_name).ours:
-        from plant_plugin.host import run_baseline
+    try:
+        if config.linear or not registry.get("networks", config.model_name).ours:
+            from plant_plugin.host import run_baseline
 
-        return run_baseline(config, record)
-    strategy = registry.get("strategies", config.strategy).load()
-    result: dict[str, Any] = strategy(config, record)
+            return run_baseline(config, record)
+        strategy = registry.get("strategies", config.strategy).load()
+        result: dict[str, Any] = strategy(config, record)
+    except PlantError:
+        record.remove_empty_folder()
+        raise
     return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from plant_plugin.errors import ConfigError
@@ -66,6 +67,7 @@ PER_LABEL = ("Macro-P", "Macro-R", "Macro-F1", "Macro-F1-present", "Macro-F1-cam
 
 _NAME = re.compile(r"(?P<family>[A-Za-z][A-Za-z0-9-]*?)(?:@(?P<at>[^:@]+))?(?::(?P<bin>.+))?")
 _RANK = re.compile(r"[1-9][0-9]*")
+_AT_RANK = re.compile(r"@(\d+)$")
 _THRESHOLD = re.compile(r"micro|macro|0?\.[0-9]+")
 
 
@@ -152,6 +154,32 @@ def parse_metric(name: str) -> Metric:
     if at is not None:
         raise _unknown(name)
     return Metric(name, family, bin=label_bin)
+
+
+def check_ranks(metrics: Mapping[str, str], save_k: int, num_labels: int, *, most: int) -> None:
+    """Refuse ``@k`` metrics and predictions that need more labels than there are.
+
+    Args:
+        metrics: Names of metrics, and the key of the configuration that asks for each.
+        save_k: ``save_k_predictions``, at most ``num_labels``.
+        num_labels: L.
+        most: Largest k of a metric. Of networks L - 1: the L best of L labels are the same whatever the scores, and
+            LibMultiLabel's networks cannot compute it. Its linear models can.
+
+    Raises:
+        ConfigError: Naming every such metric.
+    """
+    found = ((f"{key}: {name}", _AT_RANK.search(name)) for name, key in metrics.items())
+    asked = [(where, int(rank[1]), most) for where, rank in found if rank]
+    problems = [
+        ConfigError(
+            f"asks for the {rank} best of {num_labels} labels", where=where, fix=f"use at most {allowed} with this data"
+        )
+        for where, rank, allowed in [*asked, ("save_k_predictions", save_k, num_labels)]
+        if rank > allowed
+    ]
+    if problems:
+        raise ConfigError("; ".join(problem.message for problem in problems), problems=problems)
 
 
 def examples() -> list[str]:

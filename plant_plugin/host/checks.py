@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,31 +52,6 @@ def sizes_and_hashes(corpus: Corpus, labels: list[str]) -> tuple[dict[str, int],
     corpus = corpus.with_labels(labels)
     hashes = {split.name: split.hash() for split in corpus.splits if len(split)}
     return dict(corpus.counts), {"labels": corpus.label_hash(), **hashes}
-
-
-def check_ranks(settings: AttributeDict, num_labels: int) -> None:
-    """Refuse ``@k`` metrics and predictions that need more labels than there are.
-
-    LibMultiLabel's networks need one label more than k, its linear models need k labels.
-
-    Raises:
-        ConfigError: Naming every such metric.
-    """
-    most = num_labels if settings["linear"] else num_labels - 1
-    ranks = {name: int(found[1]) for name in settings["monitor_metrics"] if (found := re.search(r"@(\d+)$", name))}
-    ranks["save_k_predictions"] = settings["save_k_predictions"]
-    allowed = {name: num_labels if name == "save_k_predictions" else most for name in ranks}
-    problems = [
-        ConfigError(
-            f"asks for the {rank} best of {num_labels} labels",
-            where=name if name == "save_k_predictions" else f"monitor_metrics: {name}",
-            fix=f"use at most {allowed[name]} with this data",
-        )
-        for name, rank in ranks.items()
-        if rank > allowed[name]
-    ]
-    if problems:
-        raise ConfigError("; ".join(problem.message for problem in problems), problems=problems)
 
 
 def check_labels(corpus: Corpus, labels: list[str], checkpoint_path: str, *, training: bool) -> None:

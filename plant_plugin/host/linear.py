@@ -16,7 +16,8 @@ from libmultilabel.linear.utils import LINEAR_TECHNIQUES, linear_test
 
 from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.host.checks import check_labels, check_ranks, read_checked, sizes_and_hashes, warn_changed_labels
+from plant_plugin.evaluation.names import check_ranks
+from plant_plugin.host.checks import check_labels, read_checked, sizes_and_hashes, warn_changed_labels
 from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
 from plant_plugin.report.scored import Scored, logits_of, sparse_truth, write_predictions
 
@@ -84,7 +85,8 @@ class LinearBaseline:
             self.datasets = self.preprocessor.fit_transform(raw)
         if self.corpus is not None and "train" in raw:
             warn_changed_labels(self.corpus, raw["train"]["y"])
-        check_ranks(settings, len(self.labels))
+        asked = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
+        check_ranks(asked, settings.save_k_predictions, len(self.labels), most=len(self.labels))
 
     def _check_features(self) -> None:
         made_with = self.preprocessor.data_format

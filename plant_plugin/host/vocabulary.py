@@ -13,7 +13,7 @@ from libmultilabel.common_utils import AttributeDict
 from libmultilabel.nn import data_utils
 
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.host.checks import check_ranks
+from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.host.encoders import ensure_glove, is_glove_name
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,8 @@ def read_labels(settings: AttributeDict, datasets: dict[str, list[dict[str, Any]
         if settings[key] not in settings.monitor_metrics:
             logger.warning("%s is not among monitor_metrics and is added to them", settings[key])
             settings.monitor_metrics = [*settings.monitor_metrics, settings[key]]
-    check_ranks(settings, len(labels))
+    asked = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
+    check_ranks(asked, settings.save_k_predictions, len(labels), most=len(labels) - 1)
     return labels
 
 

@@ -15,9 +15,9 @@ from scipy import sparse
 from plant_plugin.data.batches import Batches, FrozenStates
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.data.tokens import TokenArrays, Tokens, build_tokens, encode_cached
-from plant_plugin.errors import CheckpointError, ConfigError, DataError
+from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.evaluation.names import parse_metric
+from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.options import RelevanceOptions, StageOptions
 from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.relevance import Relevance, compute_relevance
@@ -135,7 +135,10 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
                 fix="leave out label_file, or train on these labels",
             )
         corpus = corpus.with_labels(label_names)
-    check_ranks(config, len(corpus.label_names))
+    keys = dict.fromkeys(config.monitor_metrics, "monitor_metrics")
+    keys |= {config.early_stopping_metric: "early_stopping_metric", config.val_metric: "val_metric"}
+    num_labels = len(corpus.label_names)
+    check_ranks(keys, config.save_k_predictions, num_labels, most=num_labels - 1)
     with run.phase("tokens"):
         tokens = tokens or build_tokens(config, corpus.train)
         arrays = {
@@ -173,21 +176,6 @@ def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> No
             prepared.arrays["train"], prepared.labels["train"], tokens.size, tokens.special_ids, options
         )
         prepared.relevance.save(path, **expect)
-
-
-def check_ranks(config: Config, num_labels: int) -> None:
-    """Refuse metrics and predictions that need more labels than there are.
-
-    Raises:
-        ConfigError: Naming every such metric.
-    """
-    names = {*config.monitor_metrics, config.val_metric, config.early_stopping_metric}
-    large = sorted(name for name in names if (parse_metric(name).k or 0) > num_labels)
-    if config.save_k_predictions > num_labels:
-        large.append(f"save_k_predictions {config.save_k_predictions}")
-    if large:
-        what = f"{', '.join(large)}: more than the {num_labels} labels there are"
-        raise ConfigError(what, where="monitor_metrics", fix=f"use k of at most {num_labels}")
 
 
 def _report(corpus: Corpus, arrays: dict[str, TokenArrays], run: Run) -> None:

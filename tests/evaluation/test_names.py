@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.evaluation.names import BINS, examples, parse_metric
+from plant_plugin.evaluation.names import BINS, check_ranks, examples, parse_metric
 
 
 @pytest.mark.parametrize("name", examples())
@@ -83,3 +83,22 @@ def test_names_load_nothing_heavy() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_ranks_that_the_labels_can_fill() -> None:
+    check_ranks({"P@4": "monitor_metrics", "Micro-F1@0.5": "val_metric"}, 5, 5, most=4)
+    check_ranks({"P@5": "monitor_metrics"}, 5, 5, most=5)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "save_k", "most", "problems"),
+    [
+        (("P@5", "nDCG@8"), 0, 4, ["monitor_metrics: P@5", "monitor_metrics: nDCG@8"]),
+        (("P@6", "P@5"), 0, 5, ["monitor_metrics: P@6"]),
+        ((), 6, 4, ["save_k_predictions"]),
+    ],
+)
+def test_ranks_that_they_cannot(metrics: tuple[str, ...], save_k: int, most: int, problems: list[str]) -> None:
+    with pytest.raises(ConfigError, match="of 5 labels") as caught:
+        check_ranks(dict.fromkeys(metrics, "monitor_metrics"), save_k, 5, most=most)
+    assert [problem.where for problem in caught.value.problems] == problems

@@ -8,7 +8,7 @@ import pytest
 from plant_plugin.data.documents import Corpus, Split
 from plant_plugin.data.libmultilabel_txt import ReadCounts
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.host.checks import check_labels, check_ranks, explained, load_tokenizer, warn_changed_labels
+from plant_plugin.host.checks import check_labels, explained, load_tokenizer, warn_changed_labels
 
 
 def split(name: str, labels: list[list[str]]) -> Split:
@@ -18,29 +18,6 @@ def split(name: str, labels: list[list[str]]) -> Split:
 @pytest.fixture
 def corpus() -> Corpus:
     return Corpus(split("train", [["a"], ["b"]]), None, split("test", [["c"]]), ["a", "b"])
-
-
-def asked(*metrics: str, k: int = 0, linear: bool = False) -> Any:
-    return {"monitor_metrics": list(metrics), "save_k_predictions": k, "linear": linear}
-
-
-def test_ranks_that_the_labels_can_fill() -> None:
-    check_ranks(asked("P@4", "Micro-F1", k=5), 5)
-    check_ranks(asked("P@5", k=5, linear=True), 5)
-
-
-@pytest.mark.parametrize(
-    ("settings", "problems"),
-    [
-        (asked("P@5", "nDCG@8"), ["monitor_metrics: P@5", "monitor_metrics: nDCG@8"]),
-        (asked("P@6", linear=True), ["monitor_metrics: P@6"]),
-        (asked(k=6), ["save_k_predictions"]),
-    ],
-)
-def test_ranks_that_they_cannot(settings: Any, problems: list[str]) -> None:
-    with pytest.raises(ConfigError, match="of 5 labels") as caught:
-        check_ranks(settings, 5)
-    assert [problem.where for problem in caught.value.problems] == problems
 
 
 def test_the_cause_that_libmultilabel_hides_is_told() -> None:

@@ -214,6 +214,17 @@ def test_an_encoder_with_a_decoder_is_refused(tmp_path: Path) -> None:
         network(str(tmp_path))
 
 
+@pytest.mark.parametrize("weights", [None, b"cut off"], ids=["none", "torn"])
+def test_a_folder_without_weights_that_can_be_read_is_no_model(weights: bytes | None, tmp_path: Path) -> None:
+    folder = Path(write_language_model("bert", tmp_path / "bert"))
+    for path in folder.glob("*.safetensors"):
+        path.unlink()
+    if weights is not None:
+        (folder / "model.safetensors").write_bytes(weights)
+    with pytest.raises(ConfigError, match="no model that transformers can load"):
+        network(str(folder))
+
+
 @pytest.mark.parametrize(
     ("missing", "options"),
     [

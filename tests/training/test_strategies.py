@@ -297,8 +297,12 @@ def test_a_torn_checkpoint_is_recognised(made: Made, name: str) -> None:
 
 
 def test_k_beyond_the_number_of_labels_is_refused_before_training(made: Made) -> None:
-    with pytest.raises(ConfigError, match="P@13"):
-        run(made(monitor_metrics=["P@13"], val_metric="P@13"))
+    config = made(monitor_metrics=["P@11", "P@12"], val_metric="P@13")
+    with pytest.raises(ConfigError) as caught:
+        run(config)
+    named = {problem.where for problem in caught.value.problems}
+    assert named == {"monitor_metrics: P@12", "val_metric: P@13"}  # of 12 labels the 12 best are all of them
+    assert not Path(config.checkpoint_dir).exists()
 
 
 def test_a_document_without_known_tokens_gets_a_prediction(made: Made, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import nn
 
 from plant_plugin import registry
@@ -81,7 +82,7 @@ def load_language_model(
     try:
         name = registry.language_model(lm_weight)
         model: nn.Module = AutoModel.from_pretrained(name, config=config, dtype=width, **options)
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
         raise _no_model(lm_weight, error) from error
     return model
 
