@@ -18,8 +18,8 @@ from plant_plugin.commands.predict import FOLDER, model_options
 def label(model: Path, label: str, top: int, as_json: bool, device: str | None, names: tuple[str, ...]) -> None:
     """Show what the run folder MODEL knows of LABEL.
 
-    Its tokens by relevance (MIG) and by the learned attention alone, the labels whose attention is alike, training and
-    test documents that have it, and its F1 on the test documents.
+    Its tokens by relevance (MIG) and by the learned attention alone, the labels whose attention is alike, how many
+    documents have it, and its F1 on validation and test documents.
     """
     import json
     from dataclasses import asdict
@@ -34,11 +34,13 @@ def label(model: Path, label: str, top: int, as_json: bool, device: str | None, 
         click.echo(json.dumps(asdict(found), ensure_ascii=False, indent=1))
         return
     click.echo(f"{found.label} {found.name or ''}".rstrip())
-    if found.train_count is not None:
-        click.echo(f"  in {found.train_count:,} of {found.num_train or 0:,} training documents")
+    if found.statistics is not None:
+        if found.statistics.train_count is not None:
+            of = f" of {found.num_train:,}" if found.num_train else ""
+            click.echo(f"  in {found.statistics.train_count:,}{of} training documents")
+        click.echo(_reached("validation", found.statistics.validation_count, found.statistics.validation_f1))
     if found.test_f1 is not None:
-        values = ", ".join(f"{value:.3f} at threshold {name}" for name, value in found.test_f1.items())
-        click.echo(f"  in {found.test_count:,} test documents; F1 there: {values}")
+        click.echo(_reached("test", found.test_count or 0, found.test_f1))
     click.echo(f"\n{'by MIG':<34}{'by learned attention':<34}")
     relevant = found.relevant or []
     for place in range(max(len(relevant), len(found.attended))):
@@ -51,3 +53,8 @@ def label(model: Path, label: str, top: int, as_json: bool, device: str | None, 
         click.echo("\nlabels with the most similar attention")
         for other, name, cosine in found.nearest:
             click.echo(f"  {cosine:>6.3f}  {other} {name or ''}".rstrip())
+
+
+def _reached(split: str, count: int, f1: dict[str, float]) -> str:
+    values = ", ".join(f"{value:.3f} at threshold {name}" for name, value in f1.items())
+    return f"  in {count:,} {split} documents; F1 there: {values}"

@@ -7,8 +7,8 @@ mistakes. So the best threshold lies just below the score of some true pair, and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,21 +20,36 @@ from plant_plugin.evaluation.score_store import ScoreStore, positives
 Floats = npt.NDArray[np.float64]
 
 
-def tune_thresholds(
-    batches: Iterable[tuple[Any, Any]], *, spill_folder: str | os.PathLike[str] | None = None
-) -> dict[str, float]:
-    """Find the thresholds of the largest micro-F1 and the largest macro-F1.
+class Tuned(NamedTuple):
+    """What the validation split says of thresholds, and of each label at them.
+
+    Attributes:
+        thresholds: ``micro`` and ``macro``, in score space: a label is predicted when its score is *greater*. Each lies
+            half-way between two neighbouring distinct scores, or on the lower one where float32 has nothing in
+            between. Of equally good thresholds the highest is taken. Macro-F1 is the mean over all labels (0/0 = 0).
+            0.0 where no true pair was scored: F1 is 0 whatever the threshold.
+        documents: int64 (L,), documents that have each label.
+        f1: Name of a threshold (those given as fixed too) -> F1 of each label there, float64 (L,).
+    """
+
+    thresholds: dict[str, float]
+    documents: npt.NDArray[np.int64]
+    f1: dict[str, Floats]
+
+
+def tune(
+    batches: Iterable[tuple[Any, Any]],
+    *,
+    fixed: Mapping[str, float] | None = None,
+    spill_folder: str | os.PathLike[str] | None = None,
+) -> Tuned:
+    """Find the thresholds of the largest micro-F1 and the largest macro-F1, and the F1 of each label there.
 
     Args:
         batches: Scores (B, L) float32 (logits or decision values; -inf: not scored; or sparse, stored entries only
             scored) and 0/1 truth (B, L), of the *validation* split.
+        fixed: Name -> threshold at which the labels' F1 is wanted as well.
         spill_folder: Where the scores are kept meanwhile (4 bytes each, on disk); None: the system's temporary folder.
-
-    Returns:
-        ``micro`` and ``macro``, in score space: a label is predicted when its score is *greater*. Each lies half-way
-        between two neighbouring distinct scores, or on the lower one where float32 has nothing in between. Of equally
-        good thresholds the highest is taken. Macro-F1 is the mean over all labels (0/0 = 0). 0.0 where no true pair
-        was scored: F1 is 0 whatever the threshold.
 
     Raises:
         DataError: No documents.
@@ -53,13 +68,15 @@ def tune_thresholds(
             raise DataError(
                 "there are no validation documents to tune thresholds on", fix="give val_file or a val_size above 0"
             )
-        return _tune(store)
+        thresholds = _best_thresholds(store)
+        documents = np.diff(store.truth().indptr).astype(np.int64)
+        return Tuned(thresholds, documents, _f1_of_labels(store, {**(fixed or {}), **thresholds}))
     finally:
         if store is not None:
             store.close()
 
 
-def _tune(store: ScoreStore) -> dict[str, float]:
+def _best_thresholds(store: ScoreStore) -> dict[str, float]:
     truth = store.truth()
     positive_scores = [found for start, block in store.blocks() for _, found in positives(truth, block, start)]
     candidates, copies = np.unique(np.concatenate(positive_scores or [np.empty(0, np.float32)]), return_counts=True)
@@ -94,6 +111,20 @@ def _add_label(
     hit = len(own) - np.searchsorted(np.sort(own), candidates[entered[last]])
     f1 = 2.0 * hit / (last + 1 + len(own))
     change[entered[last]] += np.diff(f1, prepend=0.0)
+
+
+def _f1_of_labels(store: ScoreStore, thresholds: Mapping[str, float]) -> dict[str, Floats]:
+    truth = store.truth()
+    support = np.diff(truth.indptr)
+    f1 = {}
+    for name, threshold in thresholds.items():
+        predicted, hits = np.zeros(store.num_labels), np.zeros(store.num_labels)
+        for start, block in store.blocks():
+            predicted[start : start + len(block)] = (block > threshold).sum(axis=1)
+            for place, own in positives(truth, block, start):
+                hits[start + place] = (own > threshold).sum()
+        f1[name] = 2.0 * hits / np.maximum(predicted + support, 1)
+    return f1
 
 
 def _best(values: Floats) -> int:

@@ -17,6 +17,7 @@ from plant_plugin.data.tokens import WordTokens
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.networks.plantable import HeadNetwork
 from plant_plugin.prediction.explanation import column_of
+from plant_plugin.report.label_statistics import LabelStatistics, read_label_statistics
 from plant_plugin.report.result import PER_DOCUMENT
 
 if TYPE_CHECKING:
@@ -36,10 +37,11 @@ class LabelProfile:
         attended: Tokens that the learned attention scores highest when each stands alone, with the score (queries ·
             keys, without the planted prior). Over a language model only tokens with relevance are tried.
         nearest: Labels whose attention queries, less the mean query, point the same way: label, name, cosine.
-        train_count: Training documents that have the label; None where the run did not test.
-        num_train: Training documents.
-        test_count: Test documents that have the label.
-        test_f1: Threshold's name -> F1 of the label on the test documents; a run keeps none of its validation ones.
+        statistics: Training and validation documents that have the label, and its F1 on the latter; None where the
+            run had no validation split.
+        num_train: Training documents; None where the run did not test.
+        test_count: Test documents that have the label; None likewise.
+        test_f1: Threshold's name -> F1 of the label on the test documents; None likewise.
     """
 
     label: str
@@ -47,7 +49,7 @@ class LabelProfile:
     relevant: list[tuple[str, float]] | None
     attended: list[tuple[str, float]]
     nearest: list[tuple[str, str | None, float]]
-    train_count: int | None = None
+    statistics: LabelStatistics | None = None
     num_train: int | None = None
     test_count: int | None = None
     test_f1: dict[str, float] | None = None
@@ -63,18 +65,18 @@ def label_profile(predictor: Predictor, label: str, top: int = 15) -> LabelProfi
 
     Raises:
         ConfigError: The model does not know the label.
-        CheckpointError: The relevance beside it is torn, or made for another model.
+        CheckpointError: The relevance or the statistics beside it are torn, or made for another model.
         DataError: ``per_document.npz`` beside it is torn.
     """
     column = column_of(predictor, label)
-    train_count, num_train, test_count, test_f1 = _counted(predictor, column)
+    num_train, test_count, test_f1 = _tested(predictor, column)
     return LabelProfile(
         label,
         predictor.names(label),
         _relevant(predictor, column, top),
         _attended(predictor, column, top),
         _nearest(predictor, column, top),
-        train_count,
+        read_label_statistics(predictor.folder, column, label),
         num_train,
         test_count,
         test_f1,
@@ -133,18 +135,17 @@ def _nearest(predictor: Predictor, column: int, top: int) -> list[tuple[str, str
     return [(labels[other], predictor.names(labels[other]), float(cosines[other])) for other in order]
 
 
-def _counted(predictor: Predictor, column: int) -> tuple[int | None, int | None, int | None, dict[str, float] | None]:
-    """Training documents with the label and in all, test documents with it, and its F1 on them."""
+def _tested(predictor: Predictor, column: int) -> tuple[int | None, int | None, dict[str, float] | None]:
+    """Training documents, test documents with the label, and its F1 on them."""
     path = predictor.folder / PER_DOCUMENT
     if not path.is_file():
-        return None, None, None, None
+        return None, None, None
     stored = load_per_document(path)
     place = stored.labels.index(predictor.labels[column])
-    counts = stored.train_counts
     truth = stored.truth[:, [place]].toarray()[:, 0] > 0
     f1 = {}
     for name, pairs in stored.predicted.items():
         predicted = pairs[:, [place]].toarray()[:, 0] > 0
         either = int(truth.sum() + predicted.sum())
         f1[name] = 2 * int((truth & predicted).sum()) / either if either else 0.0
-    return None if counts is None else int(counts[place]), stored.num_train, int(truth.sum()), f1
+    return stored.num_train, int(truth.sum()), f1

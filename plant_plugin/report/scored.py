@@ -14,8 +14,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
-from plant_plugin.evaluation.thresholds import tune_thresholds
+from plant_plugin.evaluation.thresholds import tune
 from plant_plugin.files import atomic_write
+from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.result import PER_DOCUMENT, write_result
 
 if TYPE_CHECKING:
@@ -80,11 +81,16 @@ def logits_of(probabilities: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.fl
 
 
 def tuned_thresholds(run: Run, scored: Scored) -> dict[str, float]:
-    """Thresholds in score space: 0.0 (probability 0.5) and, with a validation split, those tuned on it alone."""
+    """Thresholds in score space: 0.0 (probability 0.5) and, with a validation split, those tuned on it alone.
+
+    What each label reaches there goes to ``label_statistics.tsv``.
+    """
     if scored.validation is None:
         return dict(PROBABILITY_HALF)
     with run.phase("thresholds"):
-        return {**PROBABILITY_HALF, **tune_thresholds(scored.validation())}
+        tuned = tune(scored.validation(), fixed=PROBABILITY_HALF)
+    write_label_statistics(Path(run.folder), scored.labels, scored.train_counts, tuned)
+    return {**PROBABILITY_HALF, **tuned.thresholds}
 
 
 def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, float] | None = None) -> dict[str, Any]:

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import literal_metrics as literal
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import f1_score
 
 from plant_plugin.errors import DataError, PlantError
 from plant_plugin.evaluation import score_store, thresholds
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.evaluation.thresholds import tune_thresholds
+from plant_plugin.evaluation.thresholds import tune
+
+
+def tune_thresholds(*batches: Any, **options: Any) -> dict[str, float]:
+    return tune(*batches, **options).thresholds
 
 
 def split(seed: int, levels: int | None, documents: int = 15, labels: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -37,6 +43,20 @@ def test_no_other_threshold_is_better(seed: int, levels: int | None, unscored: f
     brute = [f1(scores, truth, value) for value in [distinct[0] - 1, *distinct]]
     assert f1(scores, truth, tuned["micro"])[0] == pytest.approx(max(micro for micro, _ in brute), abs=1e-12)
     assert f1(scores, truth, tuned["macro"])[1] == pytest.approx(max(macro for _, macro in brute), abs=1e-12)
+
+
+@pytest.mark.parametrize("block", [5, 4_000_000])
+def test_labels_by_hand(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_store, "BLOCK_ELEMENTS", block)
+    scores, truth = split(1, 3)
+    found = tune([(scores, truth)], fixed={"0.5": 0.0})
+    assert found.documents.tolist() == truth.sum(axis=0).tolist()
+    assert list(found.f1) == ["0.5", "micro", "macro"]
+    for name, threshold in {"0.5": 0.0, **found.thresholds}.items():
+        by_hand = [
+            f1_score(own, column > threshold, zero_division=0) for own, column in zip(truth.T, scores.T, strict=True)
+        ]
+        assert found.f1[name].tolist() == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -157,4 +177,4 @@ def test_folder_for_scores_that_is_a_file(tmp_path: Path) -> None:
 def test_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score_store.tempfile, "TemporaryFile", lambda dir: open("/dev/full", "wb"))
     with pytest.raises(PlantError, match=r"No space left on device.*\n.*leave out AUC"):
-        thresholds.tune_thresholds([(np.ones((1, 1)), np.ones((1, 1)))])
+        thresholds.tune([(np.ones((1, 1)), np.ones((1, 1)))])

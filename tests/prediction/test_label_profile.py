@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from sklearn.metrics import f1_score
 
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.prediction import label_profile as module
 from plant_plugin.prediction.label_profile import label_profile
+from plant_plugin.report.label_statistics import LABEL_STATISTICS
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +32,31 @@ def test_tokens_counts_and_f1(predictor: Predictor, task: Path) -> None:
     assert found.relevant is not None
     assert found.relevant[0] == ("sign3x", 1.0)
     assert len(found.attended) == 5
-    documents = {name: (task / f"{name}.txt").read_text().splitlines() for name in ("train", "test")}
+    documents = {name: (task / f"{name}.txt").read_text().splitlines() for name in ("train", "valid", "test")}
     has = {name: [int("L3" in line.split("\t")[0].split()) for line in lines] for name, lines in documents.items()}
-    assert (found.train_count, found.num_train) == (sum(has["train"]), 120)
-    assert found.test_count == sum(has["test"])
-    texts = [line.split("\t")[1].strip() for line in documents["test"]]
+    assert found.statistics is not None
+    assert (found.statistics.train_count, found.num_train) == (sum(has["train"]), 120)
+    assert (found.statistics.validation_count, found.test_count) == (sum(has["valid"]), sum(has["test"]))
     column = predictor.column_of["L3"]
-    assert found.test_f1 is not None
-    assert set(found.test_f1) == set(predictor.thresholds)
-    for name, value in found.test_f1.items():
-        predicted = predictor.logits(texts)[:, column] > np.float32(predictor.thresholds[name])
-        assert value == pytest.approx(f1_score(has["test"], predicted, zero_division=0))
+    for split, by_threshold in (("valid", found.statistics.validation_f1), ("test", found.test_f1)):
+        texts = [line.split("\t")[1].strip() for line in documents[split]]
+        assert by_threshold is not None
+        assert set(by_threshold) == set(predictor.thresholds)
+        for name, value in by_threshold.items():
+            predicted = predictor.logits(texts)[:, column] > np.float32(predictor.thresholds[name])
+            assert value == pytest.approx(f1_score(has[split], predicted, zero_division=0), abs=5e-5)
+
+
+@pytest.mark.parametrize("damage", [lambda text: text[:30], lambda text: text.replace("L3\t", "L9\t"), lambda _: ""])
+def test_statistics_that_are_torn_or_of_another_model(
+    damage: Callable[[str], str], trained: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(trained, folder)
+    path = folder / LABEL_STATISTICS
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(CheckpointError, match="does not belong to this model"):
+        label_profile(Predictor.load(folder, device="cpu"), "L3")
 
 
 def test_learned_attention_is_that_of_a_token_alone(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +88,7 @@ def test_over_a_language_model_only_relevant_tokens_are_tried(untrained: Callabl
     found = label_profile(predictor, "L3", top=1000)
     assert found.relevant is not None
     assert {token for token, _ in found.attended} == {token for token, _ in found.relevant}
-    assert (found.train_count, found.test_f1) == (None, None)  # this one was never tested
+    assert (found.statistics, found.test_f1) == (None, None)  # this one was never tested
 
 
 def test_without_relevance_and_with_a_network_of_your_own(
