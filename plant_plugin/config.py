@@ -37,6 +37,7 @@ WITHOUT_INFLUENCE = frozenset(
         "data_name",
         "data_workers",
         "embed_cache_dir",
+        "logger",
         "max_skipped_steps",
         "predict_out_path",
         "result_dir",

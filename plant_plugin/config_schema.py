@@ -148,6 +148,13 @@ _OURS = _group(
     ("resume", str, None, "A run folder to go on with, or auto: this command's newest unfinished run, else a new one."),
     ("max_skipped_steps", int, 20, "Steps of a stage whose loss or gradient may be infinite before training ends."),
     ("checkpoint_every", str, "10m", "When the state to resume from is written: 200 (steps), 10m (minutes) or epoch."),
+    (
+        "logger",
+        str,
+        "csv",
+        "Where the numbers of training go besides logs.json and metrics.csv of the run.",
+        {"choices": ("csv", "tensorboard", "wandb")},
+    ),
     ("cache_dir", str, None, "Where tokens and built-in data are kept between runs; your cache folder unless given."),
     ("propensity_a", float, 0.55, "A of the label propensities of PSP, PSnDCG and PSR."),
     ("propensity_b", float, 1.5, "B of the label propensities."),

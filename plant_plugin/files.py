@@ -63,6 +63,19 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
+def append(path: str | os.PathLike[str], text: str) -> None:
+    """Add lines to a file; a process that is killed meanwhile leaves at most half of them, for the reader to pass over.
+
+    Raises:
+        PlantError: The disk is full, or the file cannot be written.
+    """
+    try:
+        with open(path, "a", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise _explained(error, Path(path), Path(path).parent) or error from error
+
+
 def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | None:
     """The sentence for an error met while writing ``target``; nothing if the error is about something else."""
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -19,6 +19,7 @@ from plant_plugin.errors import PlantError
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
+    from plant_plugin.report.metric_log import MetricLog
 
 logger = logging.getLogger(__name__)
 
@@ -33,12 +34,15 @@ class Run:
         silent: Print nothing but errors.
 
     Attributes:
+        metrics: Where the strategies keep the numbers of training.
         stop_asked: SIGTERM has come.
         stops_itself: What is running looks at ``stop_asked`` and ends by itself, its state saved.
 
     Raises:
         PlantError: The folder cannot be made or written to.
     """
+
+    metrics: MetricLog
 
     def __init__(self, folder: Path, *, silent: bool = False) -> None:
         self.folder = folder

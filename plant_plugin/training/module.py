@@ -17,6 +17,7 @@ from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.options import StageOptions
+from plant_plugin.report.metric_log import Place
 from plant_plugin.training.guards import StepGuard
 from plant_plugin.training.memory import in_pieces
 
@@ -94,6 +95,11 @@ class StageModule(L.LightningModule):
         self.state_of_run: dict[str, Any] = {}  # written into every state, see training/state.py
         self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
         self.say: Callable[[str], None] = print
+        self.write: Callable[[Place, Mapping[str, float]], None] = lambda place, metrics: None  # to metrics.csv
+
+    def keep(self, split: str, metrics: Mapping[str, float]) -> None:
+        """Add numbers of this moment to ``metrics.csv``."""
+        self.write(Place(self.stage, self.current_epoch + 1, self.global_step, split), metrics)
 
     def report_epoch(self) -> None:
         """Print the validation metrics of the epoch."""
@@ -189,7 +195,7 @@ class StageModule(L.LightningModule):
             "rest": self.schedule.learning_rate,
         }
         groups = [
-            {"params": [parameter for parameter in parameters if parameter.requires_grad], "lr": rates[name]}
+            {"name": name, "params": [one for one in parameters if one.requires_grad], "lr": rates[name]}
             for name, parameters in self.trained_groups().items()
         ]
         kind = self.config.optimizer

@@ -68,6 +68,7 @@ class Stage1(StageModule):
         self.epoch_metrics = {self.monitor: 0.0 if value != value else value}
         self.log_dict(self.epoch_metrics, prog_bar=True)
         append_log(self.config.log_path, "stage1", self.epoch_metrics)
+        self.keep("val", self.epoch_metrics)
         self.report_epoch()
 
     def _relevance(self, batch: dict[str, Tensor], labels: Tensor) -> Tensor:

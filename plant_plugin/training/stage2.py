@@ -95,8 +95,11 @@ class Stage2(StageModule):
         self.epoch_metrics = self._evaluator.compute()
         self.log_dict(self.epoch_metrics, prog_bar=True)
         append_log(self.config.log_path, "val", self.epoch_metrics)
+        self.keep("val", self.epoch_metrics)
         if self.options.watch_training:
-            append_log(self.config.log_path, "train", self._watched())
+            watched = self._watched()
+            append_log(self.config.log_path, "train", watched)
+            self.keep("watched", watched)
         self.report_epoch()
 
     def _watched(self) -> dict[str, float]:

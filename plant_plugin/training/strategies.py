@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.logs import append_log, shorten_log, write_log_config
+from plant_plugin.report.metric_log import MetricLog, Place
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
 from plant_plugin.training.checkpoints import load_weights, save_model
 from plant_plugin.training.frozen_states import add_frozen_states
@@ -58,7 +60,7 @@ def end_to_end(config: Config, run: Run) -> dict[str, Any]:
 
 
 def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
-    with sigterm_stops(config, run):
+    with sigterm_stops(config, run), contextlib.closing(MetricLog(config, run.folder)) as run.metrics:
         return _results(config, run, planted=planted)
 
 
@@ -91,6 +93,7 @@ def _results(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
         save_model(run.folder, network, prepared, config, thresholds)
     write_log_config(config.log_path, config.as_dict())
     shorten_log(config.log_path, {"test": 0})  # of a run that was killed behind its test
+    run.metrics.go_on("test", 0)
     result = report(config, run, _scored(network, prepared, config, run), thresholds)
     if not config.eval:
         finish(config, run)
@@ -167,7 +170,7 @@ def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config,
             yield logits, prepared.labels[split][documents], documents
 
 
-def _tested(network: PlantableNetwork, prepared: Prepared, config: Config) -> Iterator[ScoreBatch]:
+def _tested(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> Iterator[ScoreBatch]:
     """The test split's scores; writes ``predictions.txt`` and the monitored metrics of ``logs.json`` on the way."""
     monitored = prepared.evaluator(config, [name for name in config.monitor_metrics if name != "Loss"])
     best: dict[int, tuple[npt.NDArray[np.int64], Scores]] = {}
@@ -178,7 +181,9 @@ def _tested(network: PlantableNetwork, prepared: Prepared, config: Config) -> It
             chosen = np.take_along_axis(logits, labels, axis=1)
             best.update((int(document), pair) for document, *pair in zip(documents, labels, chosen, strict=True))  # type: ignore[misc]
         yield logits, truth, documents
-    append_log(config.log_path, "test", monitored.compute())
+    found = monitored.compute()
+    append_log(config.log_path, "test", found)
+    run.metrics.write(Place("test", 0, 0, "test"), found)
     if config.save_k_predictions:
         names = prepared.corpus.label_names  # batches go by length; the file follows the documents' order
         rows = (([names[label] for label in best[document][0]], best[document][1]) for document in sorted(best))
@@ -199,7 +204,7 @@ def _scored(network: PlantableNetwork, prepared: Prepared, config: Config, run: 
         train_counts=prepared.train_counts,
         num_train=prepared.num_train,
         validation=validation if "val" in prepared.arrays else None,
-        test=(lambda: _tested(network, prepared, config)) if "test" in prepared.arrays else None,
+        test=(lambda: _tested(network, prepared, config, run)) if "test" in prepared.arrays else None,
         hashes=prepared.hashes,
         counts={**prepared.corpus.counts, **skipped_steps(run.folder)},
         truncated=prepared.truncated,

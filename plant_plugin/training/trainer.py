@@ -14,6 +14,7 @@ from plant_plugin.config_resume import note_skipped_steps
 from plant_plugin.errors import PlantError
 from plant_plugin.report.logs import shorten_log
 from plant_plugin.training.interruption import interrupted, stopped
+from plant_plugin.training.keep_loss import KeepLoss
 from plant_plugin.training.memory import lighten, out_of_memory
 from plant_plugin.training.module import StageModule, device_of, precision_of
 from plant_plugin.training.state import KeepState, newest_state
@@ -40,6 +41,7 @@ def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> No
     """
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
     module.say, module.folder = run.log, str(run.folder / module.stage)
+    module.write = run.metrics.write
     resumed = bool(module.config.resume)
     while not _fitted(module, run, monitor, stop_on, resumed=resumed):
         resumed = True
@@ -60,6 +62,7 @@ def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resume
     keep_state = KeepState(folder, module.config, run)
     found = newest_state(folder, module.config.hash()) if resumed else None
     shorten_log(module.config.log_path, dict.fromkeys(module.logs, 0) if found is None else found.log_lengths)
+    run.metrics.go_on(module.stage, 0 if found is None else found.step)
     if found is not None:
         module.resumed_at = (found.epoch, found.batch)
         module.guard.skipped, module.pieces = found.skipped, max(module.pieces, found.pieces)
@@ -105,6 +108,7 @@ def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_sta
             )
         )  # fmt: skip
         callbacks.append(EarlyStopping(stop_on, mode=mode[stop_on], patience=module.schedule.patience, strict=True))
+    callbacks.append(KeepLoss())  # before the state, which is of the time behind it
     callbacks.append(keep_state)  # behind `best`, so that the state to resume from knows this epoch's best score
     if not config.silent:
         callbacks.append(TQDMProgressBar(refresh_rate=10))

@@ -14,6 +14,7 @@ from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import Hidden
+from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.run import Run, run
 from plant_plugin.training import stage2
 from plant_plugin.training.checkpoints import load_model
@@ -123,6 +124,7 @@ def test_stage_1_teaches_the_attention_and_leaves_the_readout(made: Made, tmp_pa
         return float((attention * own).sum(dim=1)[own.any(dim=1)].mean())
 
     start = share_of_signs()
+    record.metrics = MetricLog(config, record.folder)
     run_stage1(network, prepared, config, record)
     assert share_of_signs() > 2 * start
     readout = "head.output.weight" if name == "LAAT" else "readout.weight"

@@ -62,6 +62,7 @@ def same_bytes(one: Path, other: Path) -> None:
     logs = [json.loads((folder / "logs.json").read_text()) for folder in (one, other)]
     for split in ("stage1", "val", "test"):
         assert logs[0].get(split) == logs[1].get(split), split
+    assert (one / "metrics.csv").read_bytes() == (other / "metrics.csv").read_bytes()
 
 
 def flip(path: Path) -> None:

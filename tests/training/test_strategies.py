@@ -17,6 +17,7 @@ from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError, DataError, Interrupted
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.prediction.label_names import label_names
+from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.run import Run, run
 from plant_plugin.training import stage2
 from plant_plugin.training.checkpoints import load_model
@@ -52,6 +53,14 @@ def test_plant_learns_writes_everything_and_the_checkpoint_gives_the_same_number
     assert len(logs["val"]) == 3
     assert [list(epoch) for epoch in logs["stage1"]] == 2 * [["attention-nDCG@10"]]
     assert logs["test"][0]["P@1"] == pytest.approx(result["metrics"]["P@1"])
+    kept = read_metrics(folder / "metrics.csv")
+    assert [(place.stage, place.step) for place, name, _ in kept if name == "loss"] == [
+        ("stage1", 10), ("stage2", 10), ("stage2", 20)
+    ]  # fmt: skip
+    assert [value for place, name, value in kept if (place.split, name) == ("val", "nDCG@5")] == [
+        epoch["nDCG@5"] for epoch in logs["val"]
+    ]
+    assert kept[-1][0] == ("test", 0, 0, "test")
     assert set(logs["val"][0]) == {"P@1", "nDCG@5", "Macro-F1", "Loss"}
     lines = Path(config.predict_out_path).read_text().splitlines()
     assert len(lines) == 40

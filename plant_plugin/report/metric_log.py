@@ -1,0 +1,204 @@
+"""``metrics.csv``: what a run measures while it trains, one number a line; TensorBoard or Weights & Biases beside it.
+
+``logs.json`` holds the same validation metrics in LibMultiLabel's form, without the training loss and without steps.
+"""
+
+from __future__ import annotations
+
+import csv
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from plant_plugin.errors import MissingExtraError
+from plant_plugin.files import append, atomic_write
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+
+FILE = "metrics.csv"
+STAGES = ("stage1", "stage2", "test")  # in the order of a run
+PATHS = ("_file", "_dir", "_path", "resume")  # endings of keys that say where files lie: no other server need know
+WANDB_ID = "wandb_id"  # a file in the run's folder, so that a resumed run goes on in the same place
+
+
+class Place(NamedTuple):
+    """What numbers are of.
+
+    Attributes:
+        stage: ``stage1``, ``stage2`` or ``test``.
+        epoch: Counted from 1; 0 for the test.
+        step: Optimiser steps of the stage so far.
+        split: ``train``, ``val`` or ``test``; ``watched``: training documents of ``stage2.watch_training``.
+    """
+
+    stage: str
+    epoch: int
+    step: int
+    split: str
+
+
+class Sink(Protocol):
+    """Where numbers go besides ``metrics.csv``."""
+
+    def go_on(self, stage: str, step: int, written: int) -> None:
+        """A stage starts behind a step; ``written`` calls of :meth:`write` are kept."""
+
+    def write(self, place: Place, metrics: Mapping[str, float]) -> None:
+        """Add numbers."""
+
+    def close(self) -> None:
+        """Nothing more comes."""
+
+
+class MetricLog:
+    """Keeps the numbers of a run.
+
+    Args:
+        config: ``logger`` is read: ``csv``, ``tensorboard`` or ``wandb``.
+        folder: Of the run.
+
+    Raises:
+        MissingExtraError: What ``logger`` names is not installed.
+    """
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        self.path = folder / FILE
+        self._sink = SINKS[config.logger](config, folder)
+
+    def go_on(self, stage: str, step: int) -> None:
+        """Forget what comes behind a step of a stage: a resumed run measures it again.
+
+        Raises:
+            PlantError: The file cannot be written.
+        """
+        kept = [row for row in read_metrics(self.path) if _before(row[0], stage, step)]
+        with atomic_write(self.path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow([*Place._fields, "metric", "value"])
+            writer.writerows([*place, metric, repr(value)] for place, metric, value in kept)
+        if self._sink is not None:
+            self._sink.go_on(stage, step, len({place for place, _, _ in kept}))
+
+    def write(self, place: Place, metrics: Mapping[str, float]) -> None:
+        """Add numbers.
+
+        Raises:
+            PlantError: The disk is full.
+        """
+        where = ",".join(map(str, place))
+        append(self.path, "".join(f"{where},{name},{float(value)!r}\n" for name, value in metrics.items()))
+        if self._sink is not None:
+            self._sink.write(place, metrics)
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        if self._sink is not None:
+            self._sink.close()
+
+
+def read_metrics(path: Path) -> list[tuple[Place, str, float]]:
+    """The lines of ``metrics.csv``; a last one that a killed process left unfinished is passed over."""
+    if not path.is_file():
+        return []
+    whole = path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
+    return [
+        (Place(stage, int(epoch), int(step), split), metric, float(value))
+        for stage, epoch, step, split, metric, value in csv.reader(whole[1:])
+    ]
+
+
+def _before(place: Place, stage: str, step: int) -> bool:
+    return (STAGES.index(place.stage), place.step) <= (STAGES.index(stage), step if stage != "test" else -1)
+
+
+class TensorBoard:
+    """Event files in ``tensorboard/<stage>`` of the run's folder; ``tensorboard --logdir runs`` shows them."""
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise missing("tensorboard") from error
+        self._open: Callable[..., Any] = SummaryWriter
+        self._folder = folder / "tensorboard"
+        self._writer: Any = None
+
+    def go_on(self, stage: str, step: int, written: int) -> None:
+        """TensorBoard itself forgets what an earlier file has from ``purge_step`` on."""
+        self.close()
+        self._writer = self._open(str(self._folder / stage), purge_step=step + 1)
+
+    def write(self, place: Place, metrics: Mapping[str, float]) -> None:
+        """One curve for each split and metric."""
+        if self._writer is None:
+            raise ValueError("no stage was started")
+        for name, value in metrics.items():
+            self._writer.add_scalar(f"{place.split}/{name}", value, place.step)
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Close the event file."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+class WeightsAndBiases:
+    """One run of Weights & Biases for one run folder; W&B's own ``WANDB_PROJECT`` and ``WANDB_MODE`` decide where.
+
+    Numbers and the configuration without paths go there: no text, label, console output, code or command line.
+    """
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        try:
+            import wandb
+        except ImportError as error:
+            raise missing("wandb") from error
+        identity = folder / WANDB_ID
+        if not identity.is_file():
+            with atomic_write(identity) as temporary:
+                temporary.write_text(uuid.uuid4().hex[:12], encoding="utf-8")
+        values = {name: value for name, value in config.as_dict().items() if not name.endswith(PATHS)}
+        silent = wandb.Settings(
+            console="off", disable_code=True, disable_git=True, disable_job_creation=True, x_disable_meta=True,
+            x_save_requirements=False, silent=config.silent,
+        )  # fmt: skip
+        self._run = wandb.init(
+            id=identity.read_text(encoding="utf-8"),
+            resume="allow",
+            name=config.run_name,
+            dir=str(folder),
+            config=values,
+            settings=silent,
+        )
+        self._written = 0
+
+    def go_on(self, stage: str, step: int, written: int) -> None:
+        """W&B itself passes over steps that it has: so the same numbers have the same step again."""
+        self._written = written
+        self._run.define_metric(f"{stage}/*", step_metric=f"{stage}/step")
+
+    def write(self, place: Place, metrics: Mapping[str, float]) -> None:
+        """One curve for each stage, split and metric."""
+        found = {f"{place.stage}/{place.split}/{name}": value for name, value in metrics.items()}
+        self._run.log({**found, f"{place.stage}/step": place.step}, step=self._written)
+        self._written += 1
+
+    def close(self) -> None:
+        """Hand over what is left."""
+        self._run.finish()
+
+
+def missing(extra: str) -> MissingExtraError:
+    """The error where an extra is not installed."""
+    return MissingExtraError(f"{extra} is not installed", where=f"logger: {extra}",
+                             fix=f"pip install 'plant-plugin[{extra}]', or logger: csv")  # fmt: skip
+
+
+SINKS: dict[str, Callable[[Config, Path], Sink | None]] = {
+    "csv": lambda config, folder: None,
+    "tensorboard": TensorBoard,
+    "wandb": WeightsAndBiases,
+}
