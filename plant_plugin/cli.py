@@ -20,6 +20,7 @@ from plant_plugin.commands.listing import list_entries
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
+from plant_plugin.commands.search import search
 from plant_plugin.commands.serve import serve
 from plant_plugin.commands.stats import stats
 from plant_plugin.commands.train import libmultilabel
@@ -45,7 +46,7 @@ def plant() -> None:
 
 SHOWN = (
     list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain, label,
-    faithfulness, export, serve,
+    faithfulness, export, serve, search,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -23,12 +23,13 @@ from plant_plugin.config_checks import check
 from plant_plugin.config_language_model import reads_whole_documents
 from plant_plugin.config_problems import Problems
 from plant_plugin.config_resume import AUTO, unfinished_run
-from plant_plugin.config_schema import BLOCKS, MAPPINGS, OPTIONS
+from plant_plugin.config_schema import BLOCKS, MAPPINGS, OPTIONS, SEARCH_OPTIONS
 from plant_plugin.config_values import block_fields, read_field, read_option
 from plant_plugin.config_yaml import find_config, read_yaml
 from plant_plugin.options import PlantedScoresOptions, RelevanceOptions, Stage1Options, Stage2Options
 from plant_plugin.registry import suggestion
 
+SEARCH_FIX = "`plant search FILE` takes it: it belongs to a search for hyper-parameters"
 # Where things are written or kept, and how the work is spread: the result does not depend on them.
 WITHOUT_INFLUENCE = frozenset(
     {
@@ -117,7 +118,18 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, Any] | 
     Raises:
         ConfigError: With every problem found, in ``problems``.
     """
-    problems, path = Problems(), None
+    return checked_config(*read_given(path_or_name, overrides))
+
+
+def read_given(
+    path_or_name: str | Path | None, overrides: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], Problems]:
+    """What a file and flags say, unchecked, and where: the two arguments of :func:`checked_config`.
+
+    Raises:
+        ConfigError: The file cannot be read.
+    """
+    problems = Problems()
     given: dict[str, Any] = {}
     if path_or_name is not None:
         path = find_config(path_or_name)
@@ -126,6 +138,16 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, Any] | 
     for key, value in (overrides or {}).items():
         problems.lines.pop(key, None)
         _override(given, key, value, problems)
+    return given, problems
+
+
+def checked_config(given: dict[str, Any], problems: Problems) -> Config:
+    """The configuration of :func:`read_given`'s values, which stay as they are.
+
+    Raises:
+        ConfigError: With every problem found, those in ``problems`` first.
+    """
+    path = problems.path
     values = _read_values(given, problems)
     blocks = {name: _read_block(name, given.get(name), problems) for name in BLOCKS}
     values["early_stopping_metric"] = values["early_stopping_metric"] or values["val_metric"]
@@ -175,7 +197,8 @@ def _read_values(given: dict[str, Any], problems: Problems) -> dict[str, Any]:
     known = (*OPTIONS, *BLOCKS, *MAPPINGS)
     for key in given:
         if key not in known:
-            problems.add(str(key), "there is no such key", suggestion(str(key), known))
+            fix = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(str(key), known)
+            problems.add(str(key), "there is no such key", fix)
     values: dict[str, Any] = {}
     for name, option in OPTIONS.items():
         values[name] = list(option.default) if option.nargs == "+" else option.default

@@ -53,6 +53,7 @@ _FLAG = {"is_flag": True}
 _OPTIMIZERS = ("adam", "adamw", "adamax", "sgd")
 _TECHNIQUES = ("1vsrest", "thresholding", "cost_sensitive", "cost_sensitive_micro", "binary_and_multiclass", "tree")
 _FORMATS = {"choices": ("txt", "svm", "xmc")}
+_ALGORITHMS = ("basic_variant", "bayesopt", "optuna")
 _DEMO = "a file, or demo:{} for the built-in data"
 
 _GENERAL = _group(
@@ -159,9 +160,20 @@ _OURS = _group(
     ("propensity_a", float, 0.55, "A of the label propensities of PSP, PSnDCG and PSR."),
     ("propensity_b", float, 1.5, "B of the label propensities."),
 )
+SEARCH: tuple[Option, ...] = _group(  # read by `plant search` only
+    "Search",
+    ("search_alg", str, None, "How values are drawn; basic_variant unless given.", {"choices": _ALGORITHMS}),
+    ("num_samples", int, 50, "Trials; with grid_search, times that the whole grid is tried."),
+    ("scheduler", str, None, "Arguments of ASHA as a YAML mapping, e.g. '{max_t: 50, grace_period: 10}'; null: none."),
+    ("cpu_count", int, 4, "Processor cores of a trial."),
+    ("gpu_count", float, 1.0, "GPUs of a trial; 0.5: two trials share one."),
+    ("no_retrain", bool, False, "Test the best trial's own model instead of training again.", _FLAG),
+    ("no_merge_train_val", bool, False, "Train again without the validation documents.", _FLAG),
+)
 
 SCHEMA: tuple[Option, ...] = (*_GENERAL, *_DATA, *_MODEL, *_TRAINING, *_EVALUATION, *_LINEAR, *_OURS)
 OPTIONS: dict[str, Option] = {option.name: option for option in SCHEMA}
+SEARCH_OPTIONS: dict[str, Option] = {option.name: option for option in SEARCH}
 BLOCKS: dict[str, type[Any]] = {
     "relevance": RelevanceOptions,
     "stage1": Stage1Options,

@@ -261,3 +261,9 @@ def _prune(weights: sp.csr_array, top: int) -> sp.csr_array:
     starts = range(0, weights.shape[0], LABELS)
     blocks = [_largest(torch.from_numpy(weights[row : row + LABELS].toarray()), terms, top) for row in starts]
     return sp.csr_array(sp.vstack(blocks, format="csr"))
+
+
+def read_weights(folder: Path) -> tuple[float, float]:
+    """Adjustment τ and weight γ of planted scores that were saved in a model's folder."""
+    with np.load(folder / ARRAYS, allow_pickle=False) as content:
+        return float(content["adjustment"]), float(content["weight"])

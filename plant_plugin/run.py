@@ -32,6 +32,7 @@ class Run:
     Args:
         folder: Where everything is written; made here.
         silent: Print nothing but errors.
+        tests: Look at the test split after training; a trial of a search does not.
 
     Attributes:
         metrics: Where the strategies keep the numbers of training.
@@ -44,9 +45,9 @@ class Run:
 
     metrics: MetricLog
 
-    def __init__(self, folder: Path, *, silent: bool = False) -> None:
+    def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True) -> None:
         self.folder = folder
-        self.silent = silent
+        self.silent, self.tests = silent, tests
         self.stop_asked = self.stops_itself = False
         self.time_s: dict[str, float] = {}
         self.peak_memory_mb: dict[str, float] = {}
@@ -125,13 +126,13 @@ def _peak_memory() -> Iterator[list[float]]:
         thread.join()
 
 
-def run(config: Config) -> dict[str, Any]:
-    """Train and test what the configuration names.
+def run(config: Config, *, tests: bool = True) -> dict[str, Any]:
+    """Train and, unless ``tests`` is false, test what the configuration names.
 
     Returns:
         The content of ``result.json``, or an empty dictionary when there was nothing to test.
     """
-    record = Run(Path(config.checkpoint_dir), silent=config.silent)
+    record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests)
     try:
         if config.linear or not registry.get("networks", config.model_name).ours:
             from plant_plugin.host import run_baseline

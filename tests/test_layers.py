@@ -34,6 +34,7 @@ ROOMS = (
     "prediction",  # trained models on new texts
     "run",
     "classifier",  # scikit-learn's interface over one run
+    "search",  # many runs on Ray Tune
     "serving",  # trained models behind HTTP
     "commands",
     "cli",
@@ -45,6 +46,8 @@ ONLY_IMPORTERS = {
     "libmultilabel": "host",
     "peft": "networks.backbone",
     "bitsandbytes": "networks.backbone",
+    "ray": "search.tuning",
+    "optuna": "search.tuning",
 }
 
 

@@ -62,6 +62,7 @@ EVERY_LIGHT_COMMAND = pytest.mark.parametrize(
         ("plant", "relevance", "--help"),
         ("plant", "prepare", "mimic3", "--help"),
         ("plant", "stats", "--help"),
+        ("plant", "search", "--help"),
         ("plant", "evaluate", "--help"),
         ("plant", "compare", "--help"),
         ("plant", "predict", "--help"),

@@ -15,10 +15,11 @@ from pathlib import Path
 import click
 
 DISTRIBUTION = "plant-plugin"
-EXTRAS = {"llm": ("peft", "bitsandbytes", "accelerate"), "xclib": ("xclib",)}
+EXTRAS = {"llm": ("peft", "bitsandbytes", "accelerate"), "xclib": ("xclib",), "search": ("ray", "optuna", "bayes_opt")}
 EXTRA_USE = {
     "llm": "language models with LoRA and 4-bit weights",
     "xclib": "propensity-scored metrics by pyxclib; the same numbers come from this package without it",
+    "search": "hyper-parameters on Ray Tune: `plant search`",
 }
 XCLIB_FIX = (
     f"pip install '{DISTRIBUTION}[xclib]', then in a checkout of pyxclib: pip install --no-build-isolation --no-deps ."

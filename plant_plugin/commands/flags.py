@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from plant_plugin.commands.interrupts import quiet_interrupt
-from plant_plugin.config_schema import BLOCKS, MAPPINGS, SCHEMA, Option
+from plant_plugin.config_schema import BLOCKS, MAPPINGS, SCHEMA, SEARCH, Option
 from plant_plugin.config_values import NULLABLE
 
 METAVARS = {int: "NUMBER", float: "NUMBER", str: "TEXT", bool: "true|false"}
@@ -71,7 +71,7 @@ def config_options() -> dict[str, list[click.Option]]:
     """Options by heading."""
     groups: dict[str, list[click.Option]] = {}
     for option in SCHEMA:
-        groups.setdefault(option.group, []).append(_option(option))
+        groups.setdefault(option.group, []).append(config_option(option))
     for block, kind in BLOCKS.items():
         options = [_block_option(block, field) for field in dataclasses.fields(kind)]
         groups[f"{block}: {BLOCK_HELP[block]}"] = options
@@ -85,10 +85,12 @@ def config_options() -> dict[str, list[click.Option]]:
     return groups
 
 
-def _option(option: Option) -> click.Option:
+def config_option(option: Option) -> click.Option:
+    """One key as an option."""
     flag, sentence = f"--{option.name}", option.help
     if option.is_flag:
-        return click.Option([option.name, f"{flag}/--no-{option.name}"], default=None, help=sentence)
+        both = flag if option.name.startswith("no_") else f"{flag}/--no-{option.name}"
+        return click.Option([option.name, both], is_flag=True, default=None, help=sentence)
     if option.nargs == "+":
         shown = f"{sentence}  [default: {' '.join(option.default)}]"
         return click.Option([option.name, flag], multiple=True, metavar="NAME...", help=shown)
@@ -144,7 +146,7 @@ def spread(args: Iterable[str]) -> list[str]:
 
 def overrides_from(flags: dict[str, Any]) -> dict[str, Any]:
     """What was given on the command line, as ``load_config`` takes it; options that were not given are left out."""
-    optional = {option.name for option in SCHEMA if option.default is None or option.name in NULLABLE}
+    optional = {option.name for option in (*SCHEMA, *SEARCH) if option.default is None or option.name in NULLABLE}
     overrides: dict[str, Any] = {}
     for name, value in flags.items():
         if name in MAPPINGS:

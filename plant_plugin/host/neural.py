@@ -51,7 +51,7 @@ def run_network(settings: AttributeDict, run: Run) -> Scored:
     if not settings.eval:
         with run.phase("train"):
             baseline.train()
-    if "test" in baseline.datasets:
+    if "test" in baseline.datasets and run.tests:
         with run.phase("test"):
             baseline.test()
     return baseline.scored()

@@ -103,9 +103,9 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         thresholds: Those of a checkpoint; None to tune them on the validation split.
 
     Returns:
-        The content of ``result.json``, or an empty dictionary without a test split.
+        The content of ``result.json``, or an empty dictionary without a test split or where the run does not test.
     """
-    if scored.test is None:
+    if scored.test is None or not run.tests:
         return {}
     if thresholds is None:
         thresholds = tuned_thresholds(run, scored)
