@@ -21,6 +21,7 @@ QUIET = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "TUNE_DISABLE_SIGINT_HANDLER": "1",
     "TUNE_GLOBAL_CHECKPOINT_S": "3600",
+    "RAY_worker_niceness": "0",  # Ray would run trials at 15, where any other program of the machine stops them
 }
 os.environ.update(QUIET)
 for _name in ("ray", "ray.tune"):
