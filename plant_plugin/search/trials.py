@@ -13,7 +13,7 @@ from typing import Any
 from plant_plugin.files import atomic_write
 from plant_plugin.search.trial import CONFIG, LOG, LOGS, OUTCOME, best_epoch, read_outcome, read_values
 
-KEPT = (CONFIG, LOG, LOGS, OUTCOME)
+KEPT = (CONFIG, LOG, LOGS, OUTCOME, "metrics.csv")
 
 
 @dataclass(frozen=True)
