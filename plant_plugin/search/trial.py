@@ -64,7 +64,7 @@ def best_epoch(values: list[float], mode: str) -> int | None:
 
 
 def run_trial(
-    folder: Path, metric: str, mode: str, *, working_folder: str, module_path: Sequence[str]
+    folder: Path, metric: str, mode: str, epochs: int, *, working_folder: str, module_path: Sequence[str]
 ) -> Generator[float, None, None]:
     """Run the configuration in a trial's folder.
 
@@ -72,6 +72,7 @@ def run_trial(
         folder: Holds ``config.yml``; receives the run, ``trial.log`` and ``outcome.json``.
         metric: ``val_metric``.
         mode: ``max`` or ``min``.
+        epochs: At most so many; of the last one is told when its model is saved, as the scheduler may stop it then.
         working_folder: Where relative paths of the configuration start.
         module_path: ``sys.path`` of the search.
 
@@ -92,11 +93,12 @@ def run_trial(
         while not ended:
             ended = process.poll() is not None
             values = read_values(folder, metric)
-            for epoch in range(told, len(values)):
+            known = len(values) if ended else min(len(values), epochs - 1)
+            for epoch in range(told, known):
                 best = best_epoch(values[: epoch + 1], mode)
                 if best is not None:
                     yield values[best]
-            told = max(told, len(values))
+            told = max(told, known)
             if not ended:
                 time.sleep(LOOK_SECONDS)
     finally:

@@ -98,10 +98,12 @@ def _trial(drawn: dict[str, Any], plan: SearchPlan, folder: Path, here: dict[str
     """What Ray's process does: start the trial's own process and report its epochs."""
     own = folder / tune.get_context().get_trial_name()
     own.mkdir(parents=True)
-    write_configuration(own / CONFIG, plan.configuration(plan.decoded(drawn)))
-    epochs = run_trial(own, plan.base.val_metric, plan.mode, **here)
-    with contextlib.closing(epochs):
-        for value in epochs:
+    values = plan.configuration(plan.decoded(drawn))
+    write_configuration(own / CONFIG, values)
+    epochs = int((values.get("stage2") or {}).get("epochs") or values.get("epochs") or plan.base.epochs)
+    best_so_far = run_trial(own, plan.base.val_metric, plan.mode, epochs, **here)
+    with contextlib.closing(best_so_far):
+        for value in best_so_far:
             tune.report({METRIC: value})
 
 

@@ -141,7 +141,7 @@ def test_a_trial_that_fails_is_named_with_its_reason(plan: SearchPlan, tmp_path:
     (tmp_path / "train.txt").unlink()
     trial_module.write_configuration(folder / "config.yml", plan.configuration(plan.decoded(DRAWN)))
     with pytest.raises(TrialFailed, match=r"training_file: .*train.txt.* no such file"):
-        list(run_trial(folder, "nDCG@5", "max", working_folder=str(tmp_path), module_path=sys.path))
+        list(run_trial(folder, "nDCG@5", "max", 9, working_folder=str(tmp_path), module_path=sys.path))
     assert "no such file" in read_outcome(folder)["failure"]
     assert "How to fix it" in (folder / "trial.log").read_text()
 
@@ -161,7 +161,7 @@ def test_a_trial_that_leaves_no_word(
     monkeypatch.setattr(trial_module.subprocess, "Popen", lambda command, **options: start([command[0], "-c", program]))
     monkeypatch.setattr(trial_module, "LOOK_SECONDS", 0.01)
     with pytest.raises(TrialFailed, match=reason):
-        list(run_trial(tmp_path, "nDCG@5", "max", working_folder=".", module_path=()))
+        list(run_trial(tmp_path, "nDCG@5", "max", 9, working_folder=".", module_path=()))
     assert reason in read_outcome(tmp_path)["failure"]
 
 
@@ -184,11 +184,27 @@ def test_a_stopped_trial_ends_its_process(tmp_path: Path, monkeypatch: pytest.Mo
 
     popen = trial_module.subprocess.Popen
     monkeypatch.setattr(trial_module.subprocess, "Popen", start)
-    values = run_trial(tmp_path / "0001", "nDCG@5", "max", working_folder=".", module_path=())
+    values = run_trial(tmp_path / "0001", "nDCG@5", "max", 9, working_folder=".", module_path=())
     assert (next(values), next(values)) == (0.1, 0.2)
     values.close()
     assert started[0].returncode == -signal.SIGKILL
     assert read_outcome(tmp_path / "0001") == {}
+
+
+def test_of_the_last_epoch_is_told_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler that stops a trial at its last epoch must not stop the saving of its model."""
+    leave(tmp_path / "0001", [0.1, 0.2], finished=True)
+    start = trial_module.subprocess.Popen
+    monkeypatch.setattr(
+        trial_module.subprocess, "Popen", lambda command, **options: start([command[0], "-c", "input()"], **options)
+    )
+    values = run_trial(tmp_path / "0001", "nDCG@5", "max", 2, working_folder=".", module_path=())
+    assert next(values) == 0.1
+    process = values.gi_frame.f_locals["process"]
+    assert process.poll() is None
+    process.stdin.close()  # now it ends
+    assert list(values) == [0.2]
+    assert process.poll() is not None
 
 
 def test_a_search_without_a_good_trial(plan: SearchPlan, monkeypatch: pytest.MonkeyPatch) -> None:
