@@ -3,18 +3,21 @@
 Shape key: as there, and **C** columns: the positions of a few documents, one after the other · **l** labels of a block.
 
 Order of work: a few documents, then blocks of labels, then heads. Each product is then (l, D) × (D, C) with both
-operands and the (l, C) result in a core's cache, and the relevance of a block is looked up once for all heads.
+operands and the (l, C) result in a core's cache, and the relevance of a block is looked up once for all heads. On a CPU
+each thread has labels of its own, and its products and passes run on one core: they are too small to be shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from plant_plugin.kernels.attention_rows import attend, turn_into_gradients
 from plant_plugin.kernels.sparse_prior import (
     BlockEntries,
     Places,
@@ -30,9 +33,8 @@ BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU = 2**19, 2**26
 # Columns worked on at once on a CPU: one long document or a few short ones. Measured with 8 heads of width 32: 119
 # GFLOP/s a core in the product that gives the queries' gradient, 32 with 2048 columns of all heads at once.
 CHUNK_COLUMNS = 512
-# Scores are cut off this far below the highest: e^-80 adds nothing to a float32 sum, but a vectorised exp of −∞ or of
-# anything that underflows takes a slow path (measured: 5 to 30 ns an element instead of 0.4).
-LOWEST_EXPONENT = -80.0
+# Scores (l, C) that a thread should have before another one pays.
+ELEMENTS_OF_A_THREAD = 2**20
 
 
 class Operands(NamedTuple):
@@ -90,13 +92,27 @@ def _chunks(operands: Operands) -> Iterator[_Chunk]:
         yield _Chunk(part, mask.shape[1], keys, values, bias, columns, places)
 
 
-class _Pass:
-    """One pass over all blocks: buffers that are allocated once, and the narrow copies of what labels bring."""
+class _Block(NamedTuple):
+    """What is in the buffers now."""
 
-    def __init__(self, operands: Operands) -> None:
-        self.operands, self.wide = operands, operands.queries.dtype
-        self.heads, self.labels, _ = operands.queries.shape
-        self.queries, self.outputs = operands.queries.to(operands.dtype), operands.outputs.to(operands.dtype)
+    labels: slice
+    head: int
+    queries: Tensor  # (l, D), narrow
+    outputs: Tensor
+    scores: Tensor  # (l, C), prior included, padding not
+    contributions: Tensor  # (l, C)
+    relevance: Tensor | BlockEntries | None
+
+
+class _Worker:
+    """Goes through the blocks of some labels: buffers that are allocated once, narrow copies of what labels bring."""
+
+    def __init__(self, operands: Operands, labels: slice) -> None:
+        self.operands, self.wide, self.labels = operands, operands.queries.dtype, labels
+        self.heads = operands.queries.shape[0]
+        self.queries, self.outputs = (
+            part[:, labels].to(operands.dtype) for part in (operands.queries, operands.outputs)
+        )
         self._buffers: dict[str, Tensor] = {}
 
     def buffer(self, name: str, labels: int, columns: int, dtype: torch.dtype | None = None) -> Tensor:
@@ -120,35 +136,72 @@ class _Pass:
             return block
         return self.buffer(name, block.shape[0], block.shape[1], self.operands.dtype).copy_(block)
 
-    def relevance(self, chunk: _Chunk, part: slice) -> Tensor | BlockEntries | None:
+    def relevance(self, chunk: _Chunk, labels: slice) -> Tensor | BlockEntries | None:
         """The prior of a block: dense (l, C), or its entries; looked up once for all heads."""
         table, entries = self.operands.table, self.operands.entries
         if table is None or chunk.columns is None:
             return None
         if entries is not None and chunk.places is not None:
-            return entries_of(entries, chunk.places, part, len(chunk.columns))
-        relevance = self.buffer("relevance", part.stop - part.start, len(chunk.columns))
-        return torch.index_select(table[part], 1, chunk.columns, out=relevance)
+            return entries_of(entries, chunk.places, labels, len(chunk.columns))
+        relevance = self.buffer("relevance", labels.stop - labels.start, len(chunk.columns))
+        return torch.index_select(table[labels], 1, chunk.columns, out=relevance)
 
-    def blocks(self, chunk: _Chunk) -> Iterator[tuple[slice, int, Tensor, Tensor, Tensor | BlockEntries | None]]:
-        """Labels, head, scores (l, documents, positions) with prior and padding, contributions, relevance."""
+    def blocks(self, chunk: _Chunk) -> Iterator[_Block]:
+        """One block of labels after the other, and in it one head after the other."""
         operands, size = self.operands, max(1, self.operands.block_elements // chunk.keys.shape[2])
-        for start in range(0, self.labels, size):
-            part = slice(start, min(start + size, self.labels))
-            relevance = self.relevance(chunk, part)
+        for start in range(self.labels.start, self.labels.stop, size):
+            labels = slice(start, min(start + size, self.labels.stop))
+            relevance = self.relevance(chunk, labels)
+            own = slice(labels.start - self.labels.start, labels.stop - self.labels.start)
             for head in range(self.heads):
-                scores = self.product("scores", self.queries[head, part], chunk.keys[head])
+                queries, outputs = self.queries[head, own], self.outputs[head, own]
+                scores = self.product("scores", queries, chunk.keys[head])
                 if relevance is not None and operands.strength is not None:
-                    strength = operands.strength[head, part].detach()
+                    strength = operands.strength[head, labels].detach()
                     if isinstance(relevance, BlockEntries):
                         add_prior(scores.numpy(), strength.numpy(), *relevance)
                     else:
                         scores.addcmul_(strength[:, None], relevance)
-                contributions = self.product("contributions", self.outputs[head, part], chunk.values[head])
-                by_document = chunk.by_document(scores)
-                if chunk.bias is not None:
-                    by_document.add_(chunk.bias)
-                yield part, head, by_document, chunk.by_document(contributions), relevance
+                contributions = self.product("contributions", outputs, chunk.values[head])
+                yield _Block(labels, head, queries, outputs, scores, contributions, relevance)
+
+
+Found = TypeVar("Found")
+
+
+class _Workers:
+    """The labels, shared among threads where there is enough to do; use as a context."""
+
+    def __init__(self, operands: Operands) -> None:
+        labels, count = operands.queries.shape[1], 1
+        if operands.mask.device.type == "cpu":
+            elements = operands.mask.numel() * labels * operands.queries.shape[0]
+            count = max(1, min(torch.get_num_threads(), labels, elements // ELEMENTS_OF_A_THREAD))
+        ends = [labels * part // count for part in range(count + 1)]
+        self._workers = [_Worker(operands, slice(*ends[part : part + 2])) for part in range(count)]
+        self._threads = torch.get_num_threads()
+        self._inference = torch.is_inference_mode_enabled()
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            torch.set_num_threads(self._threads)  # each thread has its own number, threads to come get the last one set
+
+    def all_do(self, task: Callable[[_Worker, _Chunk], Found], chunk: _Chunk) -> list[Found]:
+        """Let every worker do a task; what they found, in the order of the labels."""
+        if self._pool is None:
+            return [task(worker, chunk) for worker in self._workers]
+
+        def alone(worker: _Worker) -> Found:
+            torch.set_num_threads(1)  # of this thread
+            with torch.inference_mode(self._inference), torch.no_grad():
+                return task(worker, chunk)
+
+        return list(self._pool.map(alone, self._workers))
 
 
 class LabelAttention(torch.autograd.Function):
@@ -158,16 +211,18 @@ class LabelAttention(torch.autograd.Function):
     def forward(ctx: Any, *arguments: Any) -> Tensor:
         """Softmax over positions of each document, then the weighted sum of the contributions."""
         operands = Operands(*arguments)
-        work = _Pass(operands)
-        attended = operands.queries.new_empty(work.heads, work.labels, len(operands.mask))
+        attended = operands.queries.new_empty(*operands.queries.shape[:2], len(operands.mask))  # (A, L, B)
         normaliser = torch.empty_like(attended)
-        for chunk in _chunks(operands):
-            for labels, head, scores, contributions, _ in work.blocks(chunk):
-                highest = scores.amax(dim=-1, keepdim=True)
-                weights = scores.sub_(highest).clamp_(min=LOWEST_EXPONENT).exp_()
-                total = weights.sum(dim=-1)
-                attended[head, labels, chunk.documents] = contributions.mul_(weights).sum(dim=-1) / total
-                normaliser[head, labels, chunk.documents] = highest.squeeze(-1) + total.log()
+
+        def task(worker: _Worker, chunk: _Chunk) -> None:
+            for block in worker.blocks(chunk):
+                at = (block.head, block.labels, chunk.documents)
+                scores, contributions = chunk.by_document(block.scores), chunk.by_document(block.contributions)
+                attend(scores, contributions, chunk.bias, attended[at], normaliser[at])
+
+        with _Workers(operands) as workers:
+            for chunk in _chunks(operands):
+                workers.all_do(task, chunk)
         ctx.save_for_backward(*operands[:8], attended, normaliser)
         ctx.rest = operands[8:]
         return attended.sum(dim=0).t().contiguous()
@@ -187,31 +242,38 @@ def _backward(
     operands: Operands, attended: Tensor, normaliser: Tensor, arriving: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
     """As :meth:`LabelAttention.backward`; ``arriving`` is (L, B)."""
-    work = _Pass(operands)
     to_queries, to_outputs = torch.zeros_like(operands.queries), torch.zeros_like(operands.outputs)
     to_keys, to_values = torch.zeros_like(operands.keys), torch.zeros_like(operands.values)
     to_strength = None if operands.strength is None else torch.zeros_like(operands.strength)
-    for chunk in _chunks(operands):
-        chunk_keys, chunk_values = (torch.zeros_like(part, dtype=work.wide) for part in (chunk.keys, chunk.values))
-        for labels, head, scores, contributions, relevance in work.blocks(chunk):
+
+    def task(worker: _Worker, chunk: _Chunk) -> tuple[Tensor, Tensor]:
+        chunk_keys, chunk_values = (torch.zeros_like(part, dtype=worker.wide) for part in (chunk.keys, chunk.values))
+        for block in worker.blocks(chunk):
+            head, labels = block.head, block.labels
             at = (head, labels, chunk.documents)
-            weights = scores.sub_(normaliser[at][..., None]).clamp_(min=LOWEST_EXPONENT).exp_()
-            weights.mul_(arriving[labels, chunk.documents, None])  # what reaches the contributions
-            to_scores = contributions.sub_(attended[at][..., None]).mul_(weights).flatten(1)
-            if to_strength is not None and relevance is not None:
-                if isinstance(relevance, BlockEntries):
-                    add_strength_gradient(to_strength[head, labels].numpy(), to_scores.numpy(), *relevance)
+            scores, contributions = chunk.by_document(block.scores), chunk.by_document(block.contributions)
+            pull = arriving[labels, chunk.documents]
+            turn_into_gradients(scores, contributions, chunk.bias, attended[at], normaliser[at], pull)
+            to_contributions, to_scores = block.scores, block.contributions
+            if to_strength is not None and block.relevance is not None:
+                if isinstance(block.relevance, BlockEntries):
+                    add_strength_gradient(to_strength[head, labels].numpy(), to_scores.numpy(), *block.relevance)
                 else:
-                    to_strength[head, labels] += torch.linalg.vecdot(to_scores, relevance)
-            to_contributions = work.narrow("narrow", weights.flatten(1))
+                    to_strength[head, labels] += torch.linalg.vecdot(to_scores, block.relevance)
+            to_contributions = worker.narrow("narrow", to_contributions)
             _add_product(to_outputs[head, labels], to_contributions, chunk.values[head].t())
-            _add_product(chunk_values[head], work.outputs[head, labels].t(), to_contributions)
-            to_scores = work.narrow("narrow", to_scores)
+            _add_product(chunk_values[head], block.outputs.t(), to_contributions)
+            to_scores = worker.narrow("narrow", to_scores)
             _add_product(to_queries[head, labels], to_scores, chunk.keys[head].t())
-            _add_product(chunk_keys[head], work.queries[head, labels].t(), to_scores)
-        for total, part in ((to_keys, chunk_keys), (to_values, chunk_values)):
-            shaped = part.unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
-            total[chunk.documents, : chunk.positions] = shaped
+            _add_product(chunk_keys[head], block.queries.t(), to_scores)
+        return chunk_keys, chunk_values
+
+    with _Workers(operands) as workers:
+        for chunk in _chunks(operands):
+            parts = zip(*workers.all_do(task, chunk), strict=True)
+            for total, found in zip((to_keys, to_values), parts, strict=True):
+                shaped = sum(found[1:], found[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
+                total[chunk.documents, : chunk.positions] = shaped
     return to_queries, to_keys, to_values, to_outputs, to_strength
 
 

@@ -4,36 +4,24 @@ Shape key: **R** rows (one label of one document each) · **M** rows of a docume
 that form pairs.
 
 A row's tokens are sorted once by relevance and once by score; then each pair costs one exponential, one logarithm and
-one division. numba has no vectorised exponential of its own, so both are polynomials here, accurate to float32.
+one division; both functions are polynomials here, accurate to float32.
 """
 
 from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numba import njit, types
 from numba.extending import overload
-from numpy.polynomial import Chebyshev, Polynomial
 
-_SINGLE, _INTEGER = np.float32, np.int32
-_LOG2_E = np.float32(1 / math.log(2))
+from plant_plugin.kernels.exponential import INTEGER, LOG2_E, REORDERED, SINGLE, coefficients, power_of_two
+
 ROWS_AT_ONCE = 32  # one thread's share: small, because some labels have no pairs and because its sorting takes memory
 _LOWEST_EXPONENT = np.float32(-126)  # of 2; below it float32 has only subnormal numbers, which are slow
-# Sums may be reordered and fused: that lets the loop run 8 or 16 pairs at a time. NaN and ∞ keep their meaning.
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
-
-
-def _coefficients(function: Any, degree: int, domain: tuple[float, float]) -> tuple[np.float32, ...]:
-    polynomial = Chebyshev.interpolate(function, degree, domain=domain).convert(kind=Polynomial)
-    return tuple(np.float32(coefficient) for coefficient in polynomial.coef)
-
-
-# 2^f for f in [−½, ½] and ln(1+a)/a for a in (0, 1]; off by at most 2e-8 and 1e-8 before rounding
-_EXP2 = _coefficients(np.exp2, 6, (-0.5, 0.5))
-_LOG1P = _coefficients(lambda a: np.log1p(a) / a, 8, (1e-12, 1.0))
+# ln(1+a)/a for a in (0, 1]; off by at most 1e-8 before rounding
+_LOG1P = coefficients(lambda a: np.log1p(a) / a, 8, (1e-12, 1.0))
 
 
 def softplus_and_sigmoid(x):  # type: ignore[no-untyped-def]
@@ -43,19 +31,9 @@ def softplus_and_sigmoid(x):  # type: ignore[no-untyped-def]
 
 
 def _in_single(x):  # type: ignore[no-untyped-def]
-    exponent = -abs(x) * _LOG2_E
+    exponent = -abs(x) * LOG2_E
     exponent = exponent if exponent > _LOWEST_EXPONENT else _LOWEST_EXPONENT
-    whole = np.floor(exponent + _SINGLE(0.5))
-    part = exponent - whole
-    power = _EXP2[6]
-    power = power * part + _EXP2[5]
-    power = power * part + _EXP2[4]
-    power = power * part + _EXP2[3]
-    power = power * part + _EXP2[2]
-    power = power * part + _EXP2[1]
-    power = power * part + _EXP2[0]
-    # (whole + 127) · 2²³ are the bits of 2^whole
-    decayed = power * _INTEGER((_INTEGER(whole) + _INTEGER(127)) * _INTEGER(1 << 23)).view(_SINGLE)
+    decayed = power_of_two(exponent)
     series = _LOG1P[8]
     series = series * decayed + _LOG1P[7]
     series = series * decayed + _LOG1P[6]
@@ -65,9 +43,9 @@ def _in_single(x):  # type: ignore[no-untyped-def]
     series = series * decayed + _LOG1P[2]
     series = series * decayed + _LOG1P[1]
     series = series * decayed + _LOG1P[0]
-    reciprocal = _SINGLE(1) / (_SINGLE(1) + decayed)
-    above = -x if x < _SINGLE(0) else _SINGLE(0)
-    return above + decayed * series, (decayed * reciprocal if x >= _SINGLE(0) else reciprocal)
+    reciprocal = SINGLE(1) / (SINGLE(1) + decayed)
+    above = -x if x < SINGLE(0) else SINGLE(0)
+    return above + decayed * series, (decayed * reciprocal if x >= SINGLE(0) else reciprocal)
 
 
 @overload(softplus_and_sigmoid, inline="always")
@@ -82,14 +60,14 @@ def descending(values: np.ndarray) -> np.ndarray:
     """
     if values.dtype != np.float32:
         return np.argsort(-values, axis=-1, kind="stable")
-    bits = (values + _SINGLE(0)).view(np.int32)  # −0 becomes 0
-    ascending = bits ^ ((bits >> 31) & _INTEGER(0x7FFFFFFF))  # integers in the order of the numbers
+    bits = (values + SINGLE(0)).view(np.int32)  # −0 becomes 0
+    ascending = bits ^ ((bits >> 31) & INTEGER(0x7FFFFFFF))  # integers in the order of the numbers
     keys = (~ascending).astype(np.int64) << 32 | np.arange(values.shape[-1])
     keys.sort(axis=-1)
     return keys & 0xFFFFFFFF
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=REORDERED)
 def _sum_of_pairs(scores, gains, discounts, gradient, better):  # type: ignore[no-untyped-def]
     """Σ over pairs of weight · ln(1 + e^(s_h − s_j)), j among the first ``better``; ``gradient`` gets its gradient."""
     kind = scores.dtype.type

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 from scipy import sparse
 
 from plant_plugin.kernels import label_attention_blocks
+from plant_plugin.kernels.attention_rows import attend, turn_into_gradients
 from plant_plugin.kernels.label_attention import PriorLookup, label_attention_logits, label_attention_reference
 from plant_plugin.kernels.sparse_prior import Places, SparseTable, entries_of
 
@@ -110,6 +113,62 @@ def test_narrow_products_stay_close_and_the_result_wide() -> None:
     assert narrow.dtype == torch.float32
     torch.testing.assert_close(narrow, wide, atol=0.15, rtol=0.05)
     assert not torch.equal(narrow, wide)
+
+
+def single(parts: tuple) -> tuple:
+    """A case in float32, as the compiled loops take it."""
+    *operands, prior, strength = parts
+    narrow = [part.detach().float().requires_grad_() if part.is_floating_point() else part for part in operands]
+    return *narrow, PriorLookup(prior.table.float(), prior.columns), strength.detach().float().requires_grad_()
+
+
+def values_and_gradients(way: Callable[..., torch.Tensor], parts: tuple, **options: int) -> list[torch.Tensor]:
+    *operands, prior, strength = parts
+    free = [*(part for part in operands if part.is_floating_point()), strength]
+    logits = way(*operands, prior, strength, **options)
+    return [logits, *torch.autograd.grad(logits.sin().sum(), free)]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("block_elements", [40, 10**6])
+def test_compiled_rows_on_several_threads(threads: int, block_elements: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_attention_blocks, "ELEMENTS_OF_A_THREAD", 1)
+    parts = single(case(positions=37, labels=11))
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        found = values_and_gradients(label_attention_logits, parts, block_elements=block_elements)
+        with torch.inference_mode():
+            predicted = label_attention_logits(*parts, block_elements=block_elements)
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    torch.testing.assert_close(found, values_and_gradients(label_attention_reference, parts), atol=2e-6, rtol=1e-5)
+    torch.testing.assert_close(predicted, found[0])
+
+
+def test_compiled_softmax_of_scores_far_apart() -> None:
+    scores = torch.tensor([[[3e4, -3e4, 2.9999e4]], [[-2e4, -2e4, -2e4]], [[0.0, -1e-9, float("-inf")]]])
+    contributions = torch.tensor([1.0, 2.0, 4.0]).expand_as(scores).contiguous()
+    attended, normaliser = torch.empty(3, 1), torch.empty(3, 1)
+    attend(scores.clone(), contributions.clone(), None, attended, normaliser)
+    expected = (scores.double().softmax(-1) * contributions).sum(-1)
+    torch.testing.assert_close(attended, expected.float(), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(normaliser, scores.double().logsumexp(-1).float(), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("broken", [float("nan"), -float("nan"), float("inf")])
+@pytest.mark.parametrize("place", [0, 20])
+def test_compiled_rows_hide_no_broken_number(broken: float, place: int) -> None:
+    scores = torch.randn(2, 1, 37, generator=torch.Generator().manual_seed(0))
+    scores[1, 0, place] = broken
+    attended, normaliser = torch.empty(2, 1), torch.empty(2, 1)
+    attend(scores.clone(), torch.ones_like(scores), None, attended, normaliser)
+    assert attended.isnan().flatten().tolist() == [False, True]
+    contributions = torch.ones_like(scores)
+    turn_into_gradients(scores, contributions, None, attended, normaliser, torch.ones(2, 1))
+    assert scores[1].isnan().all()
+    assert contributions[0].isfinite().all()
 
 
 def test_a_prior_without_strength_is_refused() -> None:
