@@ -58,6 +58,8 @@ def column(system: System, name: str) -> list[float]:
     if name == "attention-nDCG":
         epochs = [result.get("epochs", {}).get("stage1", []) for result in system.results]
         return [max(value for epoch in found for value in epoch.values()) for found in epochs if found]
+    if name == "validation-Macro-F1":
+        return [result["validation"]["Macro-F1@macro"] for result in system.results if "validation" in result]
     summaries = [result.get("attention", {}).get("summary", {}) for result in system.results]
     if any(name in summary for summary in summaries):
         return [summary[name] for summary in summaries if summary.get(name) is not None]

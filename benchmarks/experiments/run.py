@@ -14,6 +14,7 @@ Then ``python benchmarks/tables.py`` writes tables and pictures.
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib
 import json
 import os
@@ -29,6 +30,7 @@ from definitions import Planned, load_definitions, packaged, plan, results_folde
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.embeddings import train_embeddings
 from plant_plugin.errors import ConfigError
+from plant_plugin.report.label_statistics import LABEL_STATISTICS
 from plant_plugin.report.result import PER_DOCUMENT, save_result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -110,7 +112,7 @@ def train(planned: Planned, folder: Path) -> tuple[Path, int | None]:
 
 
 def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> None:
-    """Write ``seed<k>.json`` with the epochs of ``logs.json``, and ``seed<k>.npz``."""
+    """Write ``seed<k>.json`` with the epochs of ``logs.json`` and the validation macro-F1, and ``seed<k>.npz``."""
     result: dict[str, Any] = json.loads((run / "result.json").read_text(encoding="utf-8"))
     result["experiment"] = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
     if documents is not None:
@@ -118,6 +120,10 @@ def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> No
     if (log := run / "logs.json").is_file():
         logs = json.loads(log.read_text(encoding="utf-8"))
         result["epochs"] = {name: logs[name] for name in ("stage1", "train", "val") if name in logs}
+    if (statistics := run / LABEL_STATISTICS).is_file():
+        with statistics.open(encoding="utf-8", newline="") as stream:
+            reached = [float(row["F1@macro"]) for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)]
+        result["validation"] = {"Macro-F1@macro": sum(reached) / len(reached)}
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(run / PER_DOCUMENT, target.with_suffix(".npz"))
     save_result(target, result)

@@ -14,11 +14,13 @@ import tables
 import yaml
 from attention import across_documents, across_seeds, cosine
 from definitions import Planned, load_definitions, plan, results_folder
-from experiment_pages import label_f1
+from experiment_pages import column, label_f1
 
 from plant_plugin.config_yaml import find_config
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.evaluation.thresholds import Tuned
+from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.result import plain, save_result
 
 DATA_SETS = ("eurlex6k", "eurlex57k")
@@ -238,6 +240,16 @@ def test_f1_of_labels_is_their_mean_in_the_result(tmp_path: Path) -> None:
     values = label_f1(load_per_document(tmp_path / "run" / "per_document.npz"))
     metrics = json.loads((tmp_path / "run" / "result.json").read_text())["metrics"]
     assert np.nanmean(values) == pytest.approx(metrics["Macro-F1-present@macro"])
+
+
+def test_macro_f1_of_validation_comes_from_the_labels_statistics(tmp_path: Path) -> None:
+    write_run(tmp_path / "made")
+    tuned = Tuned({"macro": 0.1}, np.array([2, 0]), {"macro": np.array([0.5, 0.25])})
+    write_label_statistics(tmp_path / "made", ['"a', "b"], None, tuned)
+    planned = Planned("ranking", "logit_within", None, "plant_demo.yml", {}, 1)
+    runner.keep(planned, tmp_path / "made", tmp_path / "results" / "logit_within" / "seed1.json", None)
+    [system] = tables.load(tmp_path / "results", ["logit_within"])
+    assert column(system, "validation-Macro-F1") == [0.375]
 
 
 def test_the_readme_is_changed_between_its_marks_only(tmp_path: Path) -> None:
