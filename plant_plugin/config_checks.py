@@ -30,7 +30,15 @@ NOT_READ_BY_PLANT = {
     "lr_scheduler": "stage1.schedule and stage2.schedule choose the schedules",
     "scheduler_config": "stage1.schedule and stage2.schedule choose the schedules",
 }
-READ_BY_PLANT_ONLY = ("strategy", "precision", "checkpoint_every", "max_skipped_steps", "logger")
+READ_BY_PLANT_ONLY = (
+    "strategy",
+    "precision",
+    "checkpoint_every",
+    "max_skipped_steps",
+    "logger",
+    "devices",
+    "num_nodes",
+)
 
 
 def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) -> None:

@@ -32,6 +32,8 @@ AT_LEAST = {
     "cluster_size": 1,
     "seed": 0,
     "max_skipped_steps": 0,
+    "devices": 1,
+    "num_nodes": 1,
 }
 LIMITS = ("limit_train_batches", "limit_val_batches", "limit_test_batches")
 LARGEST_SEED = 2**32 - 1  # numpy takes no larger one

@@ -145,6 +145,13 @@ _OURS = _group(
     "PLANT",
     ("strategy", str, "plant", "How a network of this package is trained: see `plant list strategies`."),
     ("precision", str, "auto", "Numbers in training.", {"choices": ("auto", "32", "bf16", "16")}),
+    (
+        "devices",
+        int,
+        1,
+        "Devices of each machine, a process each; CPUs count by cores. Each takes batch_size documents.",
+    ),
+    ("num_nodes", int, 1, "Machines; more than one are started by torchrun."),
     ("allow_bad_lines", bool, False, "Leave out lines that are not of the format instead of stopping.", _FLAG),
     ("resume", str, None, "A run folder to go on with, or auto: this command's newest unfinished run, else a new one."),
     ("max_skipped_steps", int, 20, "Steps of a stage whose loss or gradient may be infinite before training ends."),

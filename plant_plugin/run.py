@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
+import os
 import resource
 import shutil
 import sys
@@ -33,6 +35,7 @@ class Run:
         folder: Where everything is written; made here.
         silent: Print nothing but errors.
         tests: Look at the test split after training; a trial of a search does not.
+        writes: Whether this process writes; of several only the first does.
 
     Attributes:
         metrics: Where the strategies keep the numbers of training.
@@ -45,14 +48,16 @@ class Run:
 
     metrics: MetricLog
 
-    def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True) -> None:
+    def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True, writes: bool = True) -> None:
         self.folder = folder
         self.silent, self.tests = silent, tests
         self.stop_asked = self.stops_itself = False
         self.time_s: dict[str, float] = {}
         self.peak_memory_mb: dict[str, float] = {}
         self._started = time.perf_counter()
-        self._new_folder = not folder.exists()
+        self._new_folder = writes and not folder.exists()
+        if not writes:
+            return
         try:
             folder.mkdir(parents=True, exist_ok=True)
             probe = folder / ".writable"
@@ -132,7 +137,16 @@ def run(config: Config, *, tests: bool = True) -> dict[str, Any]:
     Returns:
         The content of ``result.json``, or an empty dictionary when there was nothing to test.
     """
-    record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests)
+    if config.devices * config.num_nodes == 1 and os.environ.get("WORLD_SIZE", "1") == "1":
+        return _run(config, tests=tests)
+    from plant_plugin.training.processes import together
+
+    return together(config, functools.partial(_run, tests=tests))
+
+
+def _run(config: Config, writes: bool = True, *, tests: bool) -> dict[str, Any]:
+    """One of the processes of a run."""
+    record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=writes)
     try:
         if config.linear or not registry.get("networks", config.model_name).ours:
             from plant_plugin.host import run_baseline

@@ -81,18 +81,35 @@ class Batches:
         self.batch_size, self.pad_id, self.shuffle, self.seed = batch_size, pad_id, shuffle, seed
         self.batch_tokens = batch_tokens
         self.epoch, self.start = 0, 0
+        self._part, self._parts = 0, 1
+
+    def take_part(self, part: int, parts: int) -> Batches:
+        """Give one of several processes its batches: of each run of ``parts`` batches the one at ``part``.
+
+        Together the processes see what one alone sees with ``parts`` times its ``accumulate``. Where the last run is
+        too short a process gets a copy of the run's first batch, marked by ``surplus`` (B,) bool: it takes part in the
+        step, but its documents do not count.
+        """
+        self._part, self._parts = part, parts
+        return self
 
     def __len__(self) -> int:
-        """Batches of this epoch; with ``batch_tokens`` a few more or fewer in another one."""
-        return -(-len(self.arrays) // self.batch_size) if self.batch_tokens is None else len(self._order())
+        """Batches of this epoch and process; with ``batch_tokens`` a few more or fewer in another epoch."""
+        whole = -(-len(self.arrays) // self.batch_size) if self.batch_tokens is None else len(self._order())
+        return -(-whole // self._parts)
 
     def set_epoch(self, epoch: int, start: int = 0) -> None:
         """Choose the order of the next pass, the same for the same epoch, and the batch that it starts with."""
         self.epoch, self.start = epoch, start
 
     def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
-        for documents in self._order()[self.start :]:
-            yield self._batch(documents)
+        order = self._order()
+        for first in range(self.start * self._parts, len(order), self._parts):
+            place = first + self._part
+            batch = self._batch(order[place if place < len(order) else first])
+            if place >= len(order):
+                batch["surplus"] = torch.ones(len(batch["document"]), dtype=torch.bool)
+            yield batch
 
     def _order(self) -> list[npt.NDArray[np.int64]]:
         lengths = self.arrays.lengths

@@ -20,6 +20,7 @@ from plant_plugin.options import StageOptions
 from plant_plugin.report.metric_log import Place
 from plant_plugin.training.guards import StepGuard
 from plant_plugin.training.memory import in_pieces
+from plant_plugin.training.processes import count, rank
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -133,7 +134,7 @@ class StageModule(L.LightningModule):
 
     def on_train_batch_start(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Seed each batch by itself: dropout and sampling do not depend on where a run was resumed."""
-        seed_everything(self.config.seed or 0, self.current_epoch, batch_idx, self.global_rank)
+        seed_everything(self.config.seed or 0, self.current_epoch, place_of(batch_idx), 0)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add what Lightning does not know."""
@@ -155,6 +156,8 @@ class StageModule(L.LightningModule):
         documents = len(batch["document"])
         self._rest = [(len(piece["document"]) / documents, piece) for piece in rest]
         loss = self.training_loss(first)
+        if "surplus" in batch:
+            loss = loss * 0
         self.guard.saw(batch["document"], loss.detach())
         self.log("loss", loss, prog_bar=True)
         return loss * (len(first["document"]) / documents) if rest else loss
@@ -206,6 +209,11 @@ class StageModule(L.LightningModule):
         factor = learning_rate_factor(self.options.schedule, self.options.warmup, total)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+
+def place_of(batch_idx: int) -> int:
+    """Number of this process's batch in the order of one process alone."""
+    return batch_idx * count() + rank()
 
 
 def seed_everything(*parts: int) -> None:

@@ -21,6 +21,7 @@ from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.options import RelevanceOptions, StageOptions
 from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.relevance import Relevance, compute_relevance
+from plant_plugin.training.processes import count, is_first, rank
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -89,10 +90,11 @@ class Prepared:
         return Batches(arrays, labels, batch_size, self.tokens.pad_id, shuffle, seed, batch_tokens, states)
 
     def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
-        """Training batches of a stage and, where there is a validation split, its batches."""
+        """Training batches of a stage and, where there is a validation split, its batches: this process's part."""
         size, seed = options.batch_size or config.batch_size, config.seed or 0
         train = self.split("train", size, shuffle=config.shuffle, seed=seed, batch_tokens=options.batch_tokens)
-        return train, self.split("val", config.eval_batch_size) if "val" in self.arrays else None
+        val = self.split("val", config.eval_batch_size).take_part(rank(), count()) if "val" in self.arrays else None
+        return train.take_part(rank(), count()), val
 
     def evaluator(self, config: Config, metrics: Sequence[str]) -> Evaluator:
         """An evaluator of named metrics at the configured ``metric_threshold``."""
@@ -175,7 +177,8 @@ def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> No
         prepared.relevance = compute_relevance(
             prepared.arrays["train"], prepared.labels["train"], tokens.size, tokens.special_ids, options
         )
-        prepared.relevance.save(path, **expect)
+        if is_first():
+            prepared.relevance.save(path, **expect)
 
 
 def _report(corpus: Corpus, arrays: dict[str, TokenArrays], run: Run) -> None:

@@ -64,6 +64,13 @@ def document_scores(
         texts: The batch's B documents; read only by ``planted``.
     """
     logits: npt.NDArray[np.float32] = network(batch)["logits"].float().cpu().numpy()
+    return with_planted(logits, planted, texts)
+
+
+def with_planted(
+    logits: npt.NDArray[np.float32], planted: PlantedScores | None, texts: Sequence[str]
+) -> npt.NDArray[np.float32]:
+    """A network's logits (B, L) with the planted scores' share of B texts, if there is any; changes them in place."""
     if planted is not None and planted.weight:
         logits += planted.weight * planted.scores(texts)
     return logits

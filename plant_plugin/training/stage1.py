@@ -13,7 +13,8 @@ from plant_plugin.networks.planted_relevance import selected_relevance
 from plant_plugin.options import Stage1Options
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
-from plant_plugin.training.module import StageModule, positives_of
+from plant_plugin.training.module import StageModule, place_of, positives_of
+from plant_plugin.training.processes import at_first, from_first, is_first, same_weights
 from plant_plugin.training.trainer import train_stage
 
 if TYPE_CHECKING:
@@ -55,19 +56,22 @@ class Stage1(StageModule):
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """NDCG@K of the scores against the relevance over all tokens of each document, for its chosen labels."""
-        generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + batch_idx)
+        generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + place_of(batch_idx))
         positives = positives_of(batch, self.network.num_labels)
         labels, chosen = choose_labels(positives, self.options.labels, generator)
         scores = self.network.scores(self.network.encode(batch), labels)
         found = attention_ndcg(scores, self._relevance(batch, labels), batch["mask"], self.options.k)
-        self._found.append(found[chosen])
+        if "surplus" not in batch:
+            self._found.append(found[chosen].cpu())
 
     def on_validation_epoch_end(self) -> None:
         """Log the mean over (document, label) pairs that have anything to rank."""
-        value = float(torch.cat(self._found).nanmean()) if self._found else 0.0
+        found = [values for process in at_first(self._found) for values in process]
+        value = from_first(lambda: float(torch.cat(found).nanmean()) if found else 0.0)
         self.epoch_metrics = {self.monitor: 0.0 if value != value else value}
         self.log_dict(self.epoch_metrics, prog_bar=True)
-        append_log(self.config.log_path, "stage1", self.epoch_metrics)
+        if is_first():
+            append_log(self.config.log_path, "stage1", self.epoch_metrics)
         self.keep("val", self.epoch_metrics)
         self.report_epoch()
 
@@ -122,11 +126,14 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
 
     Writes ``stage1.safetensors`` into the run's folder.
     """
-    if config.resume and has_stage(run.folder, "stage1"):
-        load_stage(run.folder, "stage1", network, prepared)
+    if config.resume and from_first(lambda: has_stage(run.folder, "stage1")):
+        if is_first():
+            load_stage(run.folder, "stage1", network, prepared)
+        same_weights(network)
         return
     train, val = prepared.batches(config.stage1, config)
     module = Stage1(network, config.stage1, config, train, val)
     module.guard.hashes = functools.partial(prepared.text_hashes, "train")
     train_stage(module, run, module.monitor, module.monitor)
-    save_stage(run.folder, "stage1", network, prepared)
+    if is_first():
+        save_stage(run.folder, "stage1", network, prepared)

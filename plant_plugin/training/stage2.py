@@ -7,6 +7,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -17,6 +18,7 @@ from plant_plugin.options import Stage2Options
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
 from plant_plugin.training.module import StageModule, device_of, move, positives_of
+from plant_plugin.training.processes import at_first, from_first, is_first, same_weights
 from plant_plugin.training.trainer import train_stage
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 # where at most this share of the labels is chosen. Measured on one core, one head: 2.1 times as fast at a share of 0.08
 # (L = 2,632), 1.2 at 0.38, 3.0 at 0.03 (L = 30,938).
 WORTH_SELECTING = 0.5
+ScoredBatch = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], float | None]  # logits, documents, loss
 WATCHED_SEED = 20_240_301  # the same training documents are watched in every run
 
 
@@ -78,27 +81,33 @@ class Stage2(StageModule):
         self._evaluator = self.prepared.evaluator(self.config, self.config.monitor_metrics)
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
-        """Score all labels."""
-        self._score(batch, "val", self._evaluator)
+        """Score all labels; the first process gathers the scores, batch by batch in the order of one process alone."""
+        for found in at_first(None if "surplus" in batch else self._scored(batch)):
+            self._add(found, "val", self._evaluator)
 
-    def _score(self, batch: dict[str, Tensor], split: str, evaluator: Evaluator) -> None:
+    def _scored(self, batch: dict[str, Tensor]) -> ScoredBatch:
         hidden = self.network.encode(batch)
         logits = self.network.logits(hidden).float()
-        truth = self.prepared.labels[split][batch["document"].cpu().numpy()]
         loss = None
         if "Loss" in self.config.monitor_metrics:
             loss = float(self._loss(hidden, positives_of(batch, logits.shape[1])))
-        evaluator.update(logits.cpu().numpy(), truth, loss=loss)
+        return logits.cpu().numpy(), batch["document"].cpu().numpy(), loss
+
+    def _add(self, found: ScoredBatch, split: str, evaluator: Evaluator) -> None:
+        logits, documents, loss = found
+        evaluator.update(logits, self.prepared.labels[split][documents], loss=loss)
 
     def on_validation_epoch_end(self) -> None:
         """Log the metrics to Lightning and to ``logs.json``."""
-        self.epoch_metrics = self._evaluator.compute()
+        self.epoch_metrics = from_first(self._evaluator.compute)
         self.log_dict(self.epoch_metrics, prog_bar=True)
-        append_log(self.config.log_path, "val", self.epoch_metrics)
+        if is_first():
+            append_log(self.config.log_path, "val", self.epoch_metrics)
         self.keep("val", self.epoch_metrics)
         if self.options.watch_training:
-            watched = self._watched()
-            append_log(self.config.log_path, "train", watched)
+            watched = from_first(self._watched)
+            if is_first():
+                append_log(self.config.log_path, "train", watched)
             self.keep("watched", watched)
         self.report_epoch()
 
@@ -107,7 +116,7 @@ class Stage2(StageModule):
         size, evaluator = self.config.eval_batch_size, self.prepared.evaluator(self.config, self.config.monitor_metrics)
         drawn = self.prepared.split("train", size, shuffle=True, seed=WATCHED_SEED)
         for batch in itertools.islice(drawn, -(-self.options.watch_training // size)):
-            self._score(move(batch, self.device), "train", evaluator)
+            self._add(self._scored(move(batch, self.device)), "train", evaluator)
         return evaluator.compute()
 
 
@@ -116,8 +125,10 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
 
     Writes ``stage2.safetensors`` (the whole network) into the run's folder.
     """
-    if config.resume and has_stage(run.folder, "stage2"):
-        load_stage(run.folder, "stage2", network, prepared)
+    if config.resume and from_first(lambda: has_stage(run.folder, "stage2")):
+        if is_first():
+            load_stage(run.folder, "stage2", network, prepared)
+        same_weights(network)
         return
     train, val = prepared.batches(config.stage2, config)
     module = Stage2(network, config.stage2, config, train, val)
@@ -126,7 +137,8 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
         module.trained_labels = frequent_labels(prepared, config.stage2.label_share).to(device_of(config))
     module.guard.hashes = functools.partial(prepared.text_hashes, "train")
     train_stage(module, run, config.val_metric, config.early_stopping_metric)
-    save_stage(run.folder, "stage2", network, prepared)
+    if is_first():
+        save_stage(run.folder, "stage2", network, prepared)
 
 
 def frequent_labels(prepared: Prepared, share: float) -> Tensor:

@@ -21,6 +21,7 @@ from plant_plugin.options import parse_interval
 from plant_plugin.report.logs import log_lengths
 from plant_plugin.training.interruption import listen, stopped
 from plant_plugin.training.module import STATE_KEY, StageModule
+from plant_plugin.training.processes import is_first
 
 if TYPE_CHECKING:
     import lightning as L
@@ -95,21 +96,21 @@ class KeepState(Checkpoint):
         step = trainer.global_step
         due = step == 1 or (self._steps is not None and step % self._steps == 0)
         due = due or (self._seconds is not None and time.monotonic() - self._last >= self._seconds)
-        if due or self.run.stop_asked:
+        if trainer.strategy.reduce_boolean_decision(due or self.run.stop_asked, all=False):  # all processes as one
             self._write(trainer, pl_module, trainer.current_epoch, batch_idx + 1)
-            self._stop_if_asked()
+            self._stop_if_asked(trainer)
 
     def on_validation_batch_start(self, trainer: L.Trainer, pl_module: L.LightningModule, *batch: Any) -> None:
         """A stop does not wait for the end of the validation; its epoch goes on behind the last state."""
-        self._stop_if_asked()
+        self._stop_if_asked(trainer)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: Any) -> None:
         """Write behind the validation, when best score and early stopping are known."""
         self._write(trainer, pl_module, trainer.current_epoch + 1, 0)
-        self._stop_if_asked()
+        self._stop_if_asked(trainer)
 
-    def _stop_if_asked(self) -> None:
-        if self.run.stop_asked:
+    def _stop_if_asked(self, trainer: L.Trainer) -> None:
+        if trainer.strategy.reduce_boolean_decision(self.run.stop_asked, all=False):
             raise stopped(self.config, self.run)
 
     def _write(self, trainer: L.Trainer, module: StageModule, epoch: int, batch: int) -> None:
@@ -125,11 +126,15 @@ class KeepState(Checkpoint):
             "pieces": module.pieces,
             "log_lengths": log_lengths(self.config.log_path, module.logs),
         }
-        with atomic_write(self.folder / f"state-{trainer.global_step:09d}.ckpt") as temporary:
+        path = self.folder / f"state-{trainer.global_step:09d}.ckpt"
+        self._last = time.monotonic()
+        if not is_first():
+            trainer.save_checkpoint(path)  # waits for the first process, which writes
+            return
+        with atomic_write(path) as temporary:
             trainer.save_checkpoint(temporary)
         for old in sorted(self.folder.glob(PATTERN))[:-KEPT]:
             old.unlink(missing_ok=True)
-        self._last = time.monotonic()
 
 
 def newest_state(folder: Path, config_hash: str) -> State | None:

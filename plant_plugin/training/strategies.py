@@ -28,8 +28,9 @@ from plant_plugin.training.interruption import sigterm_stops
 from plant_plugin.training.module import device_of, move
 from plant_plugin.training.planted_weight import fit_planted_scores, plant_weight
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
+from plant_plugin.training.processes import at_first, count, first_alone, from_first, is_first, rank
 from plant_plugin.training.resume import finish, has_ended, read_result, same_data
-from plant_plugin.training.scoring import document_scores, load_trained
+from plant_plugin.training.scoring import document_scores, load_trained, with_planted
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
 
@@ -60,32 +61,33 @@ def end_to_end(config: Config, run: Run) -> dict[str, Any]:
 
 
 def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
-    with sigterm_stops(config, run), contextlib.closing(MetricLog(config, run.folder)) as run.metrics:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(sigterm_stops(config, run))
+        if is_first():
+            run.metrics = stack.enter_context(contextlib.closing(MetricLog(config, run.folder)))
         return _results(config, run, planted=planted)
 
 
 def _results(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
     L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
     if config.eval:
-        network, prepared, thresholds = _load(config, run)
+        with first_alone():
+            network, prepared, thresholds = _load(config, run)
     else:
-        if has_ended(config, run):
+        if from_first(lambda: has_ended(config, run)):
             run.log("this run has ended before; these are its results")
-            return read_result(run.folder)
-        prepared = prepare(config, run)
-        same_data(config, run, prepared)
-        if config.planted_scores.model != "none":
-            with run.phase("planted_scores"):
-                fit_planted_scores(prepared, config)
-        network = build_network(prepared, config, run, planted=planted)
-        if config.checkpoint_path:
-            load_weights(_model_folder(config), network, prepared)
-        add_frozen_states(network, prepared, config, run)
+            return read_result(run.folder) if is_first() else {}
+        with first_alone():
+            network, prepared = _ready(config, run, planted=planted)
         if planted:
             with run.phase("stage1"):
                 run_stage1(network, prepared, config, run)
         with run.phase("stage2"):
             run_stage2(network, prepared, config, run)
+    if not is_first():
+        _assist(network, prepared, config, run)
+        return {}
+    if not config.eval:
         if prepared.planted_scores is not None:
             with run.phase("planted_scores"):
                 plant_weight(prepared, config, run, lambda: score_batches(network, prepared, config, "val"))
@@ -98,6 +100,33 @@ def _results(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
     if not config.eval:
         finish(config, run)
     return result
+
+
+def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork, Prepared]:
+    """The data and the network before its first step."""
+    prepared = prepare(config, run)
+    if is_first():
+        same_data(config, run, prepared)
+        if config.planted_scores.model != "none":
+            with run.phase("planted_scores"):
+                fit_planted_scores(prepared, config)
+    network = build_network(prepared, config, run, planted=planted)
+    if config.checkpoint_path:
+        load_weights(_model_folder(config), network, prepared)
+    add_frozen_states(network, prepared, config, run)
+    return network, prepared
+
+
+def _assist(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
+    """Score this process's part in every pass over documents that the first process makes its results of."""
+    weighed = config.planted_scores.model != "none" and config.planted_scores.weight is None
+    passes = [] if config.eval else ["val"] * (weighed + 1)
+    if run.tests:
+        passes.append("test")
+    for split in passes:
+        if split in prepared.arrays:
+            for _ in score_batches(network, prepared, config, split):
+                pass
 
 
 def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool) -> PlantableNetwork:
@@ -147,7 +176,7 @@ def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[st
 
 
 def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config, split: str) -> Iterator[ScoreBatch]:
-    """Logits (B, L) float32, sparse truth and document numbers of a split, batch by batch.
+    """Logits (B, L) float32, sparse truth and document numbers of a split, batch by batch; all in the first process.
 
     Args:
         network: Trained.
@@ -157,17 +186,19 @@ def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config,
     """
     device = device_of(config)
     network.to(device).eval()
-    batches = prepared.split(split, config.eval_batch_size)
+    batches = prepared.split(split, config.eval_batch_size).take_part(rank(), count())
     share = config.limit_test_batches if split == "test" else config.limit_val_batches
     wanted = int(share) if share > 1 else max(1, int(share * len(batches)))
     progress = tqdm(zip(range(wanted), batches, strict=False), split, wanted, leave=False, disable=config.silent)
     planted = prepared.planted_scores
     with torch.inference_mode():
         for _, batch in progress:
-            documents = batch["document"].numpy()
-            texts = [] if planted is None else prepared.texts(split, documents)
-            logits = document_scores(network, move(batch, device), planted, texts)
-            yield logits, prepared.labels[split][documents], documents
+            scored = None
+            if "surplus" not in batch:
+                scored = document_scores(network, move(batch, device), None, []), batch["document"].numpy()
+            for logits, documents in at_first(scored):
+                texts = [] if planted is None else prepared.texts(split, documents)
+                yield with_planted(logits, planted, texts), prepared.labels[split][documents], documents
 
 
 def _tested(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> Iterator[ScoreBatch]:
@@ -199,7 +230,7 @@ def _scored(network: PlantableNetwork, prepared: Prepared, config: Config, run: 
     return Scored(
         model=config.model_name,
         strategy=config.strategy,
-        device=device_name(device_of(config)),
+        device=f"{count()} × " * (count() > 1) + device_name(device_of(config)),
         labels=prepared.corpus.label_names,
         train_counts=prepared.train_counts,
         num_train=prepared.num_train,

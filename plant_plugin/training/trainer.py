@@ -17,6 +17,7 @@ from plant_plugin.training.interruption import interrupted, stopped
 from plant_plugin.training.keep_loss import KeepLoss
 from plant_plugin.training.memory import lighten, out_of_memory
 from plant_plugin.training.module import StageModule, device_of, precision_of
+from plant_plugin.training.processes import count, from_first, is_first, same_weights, trainer_settings
 from plant_plugin.training.state import KeepState, newest_state
 
 if TYPE_CHECKING:
@@ -41,17 +42,19 @@ def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> No
     """
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
     module.say, module.folder = run.log, str(run.folder / module.stage)
-    module.write = run.metrics.write
+    if is_first():
+        module.write = run.metrics.write
     resumed = bool(module.config.resume)
     while not _fitted(module, run, monitor, stop_on, resumed=resumed):
         resumed = True
     if run.stop_asked:
         raise stopped(module.config, run)
-    if module.guard.skipped:
+    if module.guard.skipped and is_first():
         note_skipped_steps(run.folder, module.stage, module.guard.skipped)
     best = run.folder / module.stage / BEST
-    if best.is_file():
+    if is_first() and best.is_file():
         module.load_state_dict(torch.load(best, map_location="cpu", weights_only=True)["state_dict"])
+    same_weights(module.network)
 
 
 def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resumed: bool) -> bool:
@@ -60,9 +63,10 @@ def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resume
     module.guard.forget()
     folder = run.folder / module.stage
     keep_state = KeepState(folder, module.config, run)
-    found = newest_state(folder, module.config.hash()) if resumed else None
-    shorten_log(module.config.log_path, dict.fromkeys(module.logs, 0) if found is None else found.log_lengths)
-    run.metrics.go_on(module.stage, 0 if found is None else found.step)
+    found = from_first(lambda: newest_state(folder, module.config.hash())) if resumed else None
+    if is_first():
+        shorten_log(module.config.log_path, dict.fromkeys(module.logs, 0) if found is None else found.log_lengths)
+        run.metrics.go_on(module.stage, 0 if found is None else found.step)
     if found is not None:
         module.resumed_at = (found.epoch, found.batch)
         module.guard.skipped, module.pieces = found.skipped, max(module.pieces, found.pieces)
@@ -73,6 +77,7 @@ def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resume
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
         warnings.filterwarnings("ignore", message=".*in eval mode at the start of training.*")  # a frozen encoder
         warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
+        warnings.filterwarnings("ignore", message=".*It is recommended to use .*sync_dist.*")  # metrics are the same
         warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")  # it is: resumed_at
         try:
             trainer.fit(module, ckpt_path=None if found is None else str(found.path), weights_only=True)
@@ -85,6 +90,9 @@ def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resume
         else:
             return True
     del trainer
+    if count() > 1:  # the others are in the middle of a step
+        fix = "lower batch_size and raise accumulate, or give batch_tokens; one device alone lowers them by itself"
+        raise PlantError("out of memory on one of several devices", where=module.stage, fix=fix) from reason
     done = lighten(module)
     if done is None:
         raise PlantError(
@@ -115,7 +123,7 @@ def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_sta
     device = device_of(config)
     return L.Trainer(
         accelerator="gpu" if device.type == "cuda" else "cpu",
-        devices=1,
+        **trainer_settings(config),
         precision=precision_of(config, device),
         max_epochs=module.schedule.epochs,
         callbacks=callbacks,
