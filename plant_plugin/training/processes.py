@@ -32,7 +32,7 @@ T = TypeVar("T")
 Work = Callable[["Config", bool], dict[str, Any]]
 
 PATIENCE = timedelta(hours=12)  # the others wait while the first computes the relevance and fits planted scores
-GRACE = 20.0  # seconds between the end of one process and the end of all
+GRACE = 60.0  # seconds between the end of one process and the end of all; a busy machine needs some to notice it
 TORCHRUN = (
     "on every machine: torchrun --nnodes {nodes} --nproc-per-node {devices} --rdzv-backend c10d --rdzv-endpoint "
     "FIRST_MACHINE:29500 --no-python libmultilabel --config FILE --devices {devices} --num_nodes {nodes}"
