@@ -215,7 +215,7 @@ def test_trials_do_not_go_among_the_results() -> None:
 
 def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
     assert runner.main(["--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 8
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 9
     assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
     told = capsys.readouterr()
     assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"
