@@ -59,15 +59,19 @@ def explain(
 
     documents = Documents(file, form, fields=Fields(text_field, id_field), skip_bad=skip_bad)
     text = _text(documents, document)
-    explanations = []
-    for source in (model, *beside):
-        predictor = _predictor(source, device, names)
-        explanation = predictor.explain(text, labels or None, threshold=threshold, top=top)
-        if faithfulness:
-            from plant_plugin.prediction.faithfulness import with_faithfulness
+    predictors = [_predictor(source, device, names) for source in (model, *beside)]
+    explanations = [predictor.explain(text, labels or None, threshold=threshold, top=top) for predictor in predictors]
+    if beside and not labels:  # what one model predicts is shown as the others see it, too
+        chosen = dict.fromkeys(evidence.found.label for one in explanations for evidence in one.labels)
+        known = [[label for label in chosen if label in predictor.column_of] for predictor in predictors]
+        explanations = [
+            predictor.explain(text, own or None, threshold=threshold)
+            for predictor, own in zip(predictors, known, strict=True)
+        ]
+    if faithfulness:
+        from plant_plugin.prediction.faithfulness import with_faithfulness
 
-            explanation = with_faithfulness(predictor, explanation)
-        explanations.append(explanation)
+        explanations = [with_faithfulness(*pair) for pair in zip(predictors, explanations, strict=True)]
     if html is not None:
         from plant_plugin.files import atomic_write
         from plant_plugin.prediction.page import page
@@ -80,8 +84,8 @@ def explain(
 
         from plant_plugin.prediction.explained_formats import as_dictionary
 
-        found = [as_dictionary(explanation) for explanation in explanations]
-        click.echo(json.dumps(found if beside else found[0], ensure_ascii=False, indent=1))
+        content = [as_dictionary(explanation) for explanation in explanations]
+        click.echo(json.dumps(content if beside else content[0], ensure_ascii=False, indent=1))
     elif html is None:
         from rich.console import Console
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from click.testing import CliRunner, Result
 
 from plant_plugin import Predictor
@@ -54,6 +55,17 @@ def test_as_json(trained: Path) -> None:
     assert all(word["text"] == text[word["start"] : word["end"]] for word in label["words"])
     two = json.loads(explain(str(trained), "--json", "--beside", f"again={trained}", given=text).stdout)
     assert [one["model"] for one in two] == [trained.name, "again"]
+
+
+def test_side_by_side_each_model_explains_what_any_predicts(trained: Path, untrained: Callable[..., Path]) -> None:
+    torch.manual_seed(0)
+    text, other = "filler1 sign3x filler2 sign1x", untrained()
+    asked = ("--json", "--top", "1")
+    alone = [json.loads(explain(str(model), *asked, given=text).stdout) for model in (trained, other)]
+    best = {one["labels"][0]["label"] for one in alone}
+    assert len(best) == 2
+    two = json.loads(explain(str(trained), *asked, "--beside", str(other), given=text).stdout)
+    assert [{label["label"] for label in one["labels"]} for one in two] == [best, best]
 
 
 def test_one_of_many_documents(trained: Path, tmp_path: Path) -> None:

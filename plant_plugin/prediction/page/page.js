@@ -39,7 +39,7 @@ for (const [label, entry] of [...labels].sort((one, other) => other[1].best - on
   data.models.forEach((model, place) => {
     const found = entry.by[place];
     const where = data.models.length > 1 ? `${model.name}: ` : "";
-    const what = !found ? "not asked for" : `${percent(found.probability)}${found.predicted ? "" : ", below the threshold"}`;
+    const what = !found ? "not a label of this model" : `${percent(found.probability)}${found.predicted ? "" : ", below the threshold"}`;
     button.append(element("span", { class: found && found.predicted ? "odds" : "odds below" }, where + what));
   });
   button.addEventListener("click", () => choose(label));
@@ -114,7 +114,7 @@ function explain(pane, label, found) {
   const several = data.models.length > 1 ? `${pane.model.name}: ` : "";
   const name = labels.get(label).name;
   pane.evidence.replaceChildren();
-  if (!found) { pane.title.textContent = `${several}${label}: not asked for`; return; }
+  if (!found) { pane.title.textContent = `${several}${label}: not a label of this model`; return; }
   pane.title.textContent = `${several}${label}${name ? ` ${name}` : ""}, ${percent(found.probability)}`
     + (found.predicted ? "" : " (below the threshold)");
   const unit = found.exact ? "adds (logits)" : "attention";
