@@ -80,9 +80,7 @@ def _attend(scores, contributions, bias, attended, normaliser):  # type: ignore[
     for label in range(scores.shape[0]):
         for document in range(scores.shape[1]):
             row, read = scores[label, document], contributions[label, document]
-            if len(bias):
-                for place in range(len(row)):
-                    row[place] += bias[document, place]
+            _mask(row, bias, document)
             highest = _highest(row)
             total, found = SINGLE(0), SINGLE(0)
             for place in range(len(row)):
@@ -100,9 +98,7 @@ def _turn(scores, contributions, bias, attended, normaliser, arriving):  # type:
     for label in range(scores.shape[0]):
         for document in range(scores.shape[1]):
             row, read = scores[label, document], contributions[label, document]
-            if len(bias):
-                for place in range(len(row)):
-                    row[place] += bias[document, place]
+            _mask(row, bias, document)
             mean, norm, pull = attended[label, document], normaliser[label, document], arriving[label, document]
             for place in range(len(row)):
                 below = row[place] - norm
@@ -110,6 +106,13 @@ def _turn(scores, contributions, bias, attended, normaliser, arriving):  # type:
                 weight = power_of_two(below * LOG2_E) * pull
                 row[place] = weight
                 read[place] = (read[place] - mean) * weight
+
+
+@njit(nogil=True, cache=True)
+def _mask(row, bias, document):  # type: ignore[no-untyped-def]
+    if len(bias):
+        for place in range(len(row)):
+            row[place] += bias[document, place]
 
 
 @njit(nogil=True, cache=True)
