@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.host import glove_vectors, word_encoder
@@ -97,3 +98,36 @@ def test_glove_that_cannot_be_downloaded(
         glove_vectors("glove.6B.50d", {"<unk>": 0}, tmp_path)
     assert "plant embeddings" in (caught.value.fix or "")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["bigru", "bilstm"])
+def test_a_gradient_on_a_cpu_does_without_packing_and_changes_no_number(kind: str) -> None:
+    torch.manual_seed(0)
+    encoder, _ = word_encoder(kind, 5, hidden_size=6, num_layers=2)
+    encoder = encoder.double()
+    length = torch.tensor([3, 7, 0, 1])  # LibMultiLabel reads one position of an empty document
+    states, outputs, gradients = torch.randn(4, 8, 5, dtype=torch.float64), [], []
+    arriving = torch.randn(4, 8, 6, dtype=torch.float64)
+    for packed in (True, False):
+        embedded = states.clone().requires_grad_()
+        if packed:
+            encoded = nn.functional.pad(encoder.encoder(embedded, length), (0, 0, 0, 1))
+        else:
+            encoded = encoder(embedded, length)
+        encoder.zero_grad()
+        (encoded * arriving).sum().backward()
+        outputs.append(encoded.detach())
+        gradients.append([embedded.grad, *(weight.grad.clone() for weight in encoder.parameters())])
+    torch.testing.assert_close(outputs[0], outputs[1])
+    torch.testing.assert_close(gradients[0], gradients[1])
+    with torch.no_grad():
+        torch.testing.assert_close(encoder(states, length), outputs[0])
+
+
+def test_layers_drop_between_them_while_they_train() -> None:
+    torch.manual_seed(0)
+    encoder, _ = word_encoder("bilstm", 5, hidden_size=6, num_layers=2, encoder_dropout=0.5)
+    states, length = torch.randn(2, 4, 5), torch.tensor([4, 2])
+    assert not torch.equal(encoder(states, length), encoder(states, length))
+    encoder.eval()
+    torch.testing.assert_close(encoder(states, length), encoder(states, length))
