@@ -10,11 +10,11 @@ from plant_plugin import __version__
 from plant_plugin.commands.compare import compare
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.embeddings import embeddings
+from plant_plugin.commands.endings import plain_ending
 from plant_plugin.commands.evaluate import evaluate
 from plant_plugin.commands.explain import explain
 from plant_plugin.commands.export import export
 from plant_plugin.commands.faithfulness import faithfulness
-from plant_plugin.commands.interrupts import quiet_interrupt
 from plant_plugin.commands.label import label
 from plant_plugin.commands.listing import list_entries
 from plant_plugin.commands.predict import predict
@@ -30,11 +30,11 @@ __all__ = ["libmultilabel", "plant"]
 
 
 class QuietGroup(click.Group):
-    """A group whose commands end quietly on Ctrl-C."""
+    """A group whose commands end without a traceback on Ctrl-C and on a full disk."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
-        with quiet_interrupt():
+        with plain_ending():
             return super().invoke(ctx)
 
 

@@ -57,6 +57,10 @@ class MissingExtraError(PlantError):
     """Something optional is not installed; ``fix`` holds the command that installs it."""
 
 
+class FullDiskError(PlantError):
+    """Nothing more fits on the disk, into the quota, or under the limit on the size of files."""
+
+
 class Interrupted(PlantError):
     """Stopped by the user; ``fix`` says how to go on. The exit code is that of Ctrl-C."""
 

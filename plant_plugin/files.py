@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Files and folders that are either whole or not there."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import contextlib
 import errno
 import hashlib
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
-from plant_plugin.errors import PlantError
+from plant_plugin.errors import FullDiskError, PlantError
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Libraries that write through C or Rust report a full disk in their own words, without an error number.
 FULL_DISK_PHRASES = (
-    "No space left on device",  # safetensors, HDF5
-    "requested and",  # numpy: "1000 requested and 12 written"
-    "PytorchStreamWriter failed writing",  # torch.save
+    "No space left on device",  # safetensors, tokenizers, HDF5
+    "File too large",
+    "PytorchStreamWriter failed writing",  # torch.save to a name
 )
+NUMPY_PHRASE = "requested and"  # an OSError without a number: "1000 requested and 12 written"
 
 CHUNK = 1 << 20  # bytes
 
@@ -46,21 +50,41 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         The path to write to. A block that ends without having written it gets a ``FileNotFoundError``.
 
     Raises:
-        PlantError: The disk is full, the folder cannot be written, or the system refuses otherwise; nothing is left
-            behind and an older ``path`` is untouched.
+        FullDiskError: The disk is full; nothing is left behind and an older ``path`` is untouched.
+        PlantError: The folder cannot be written, or the system refuses otherwise; the same holds.
     """
     target = Path(path)
-    temporary = target.with_name(f".{uuid.uuid4().hex[:12]}.part{''.join(target.suffixes[-2:])}")
+    temporary = _beside(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         os.replace(temporary, target)
     except BaseException as error:  # also on Ctrl-C: half a file helps nobody
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        remove(temporary)
         if isinstance(error, Exception) and (explained := _explained(error, target, temporary)):
             raise explained from error
         raise
+
+
+@contextlib.contextmanager
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a new folder beside ``path``; it takes the place of ``path`` when the block ends well.
+
+    Raises:
+        FullDiskError: The disk is full; nothing is left behind and an older ``path`` is untouched.
+        PlantError: The folder cannot be written, or the system refuses otherwise; the same holds.
+    """
+    with atomic_write(path) as temporary:
+        temporary.mkdir()
+        yield temporary
+        remove(Path(path))
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there and can be removed."""
+    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def append(path: str | os.PathLike[str], text: str) -> None:
@@ -76,13 +100,42 @@ def append(path: str | os.PathLike[str], text: str) -> None:
         raise _explained(error, Path(path), Path(path).parent) or error from error
 
 
+def reserve(stream: IO[Any], size: int) -> None:
+    """Claim the blocks of a file that will be written through a mapping.
+
+    A disk that fills up later would end such a write with a signal, and with it the process.
+
+    Raises:
+        OSError: There is no room for it.
+    """
+    if size and hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(stream.fileno(), 0, size)
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether an error, or what it was raised from, says that nothing more fits on the disk."""
+    if error is None:
+        return False
+    if isinstance(error, FullDiskError) or (isinstance(error, OSError) and error.errno in FULL):
+        return True
+    said = any(phrase in str(error) for phrase in FULL_DISK_PHRASES)
+    said = said or (isinstance(error, OSError) and NUMPY_PHRASE in str(error))
+    return said or is_full(error.__cause__ or error.__context__)
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{uuid.uuid4().hex[:12]}.part{''.join(target.suffixes[-2:])}")
+
+
 def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | None:
     """The sentence for an error met while writing ``target``; nothing if the error is about something else."""
-    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    if full or any(phrase in str(error) for phrase in FULL_DISK_PHRASES):
-        return PlantError(
-            "the disk is full, nothing was written", where=str(target), fix="free some space or choose another folder"
-        )
+    if isinstance(error, PlantError):
+        return None  # it is explained
+    if is_full(error):
+        too_large = getattr(error, "errno", None) == errno.EFBIG
+        what = "no file of this size is allowed there (`ulimit -f`)" if too_large else "the disk is full"
+        fix = "free some space or choose another folder"
+        return FullDiskError(f"{what}, nothing was written", where=str(target), fix=fix)
     if not isinstance(error, OSError):
         return None
     ours = {str(path) for path in (target, temporary, *target.parents)}

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plant_plugin.errors import PlantError
+from plant_plugin.files import reserve
 
 
 class Growing:
@@ -83,6 +84,7 @@ class Spool:
         file = self._file()
         try:
             file.truncate(4 * length)
+            reserve(file, 4 * length)
         except OSError as error:
             raise _refused(error) from error
         return np.memmap(file, np.int32, "r+", shape=(length,))

@@ -98,9 +98,14 @@ class Run:
         rounded = {name: round(value, 1) for name, value in {**self.peak_memory_mb, "total": whole}.items()}
         return {name: round(value, 3) for name, value in seconds.items()}, rounded
 
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether the run failed before it had anything to keep."""
+        return self._new_folder and {path.name for path in self.folder.iterdir()} <= {RUN_FILE}
+
     def remove_empty_folder(self) -> None:
-        """Leave no folder behind of a run that failed before it had anything to keep."""
-        if self._new_folder and {path.name for path in self.folder.iterdir()} <= {RUN_FILE}:
+        """Leave no folder behind of a run that keeps nothing."""
+        if self.keeps_nothing:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def log(self, text: str) -> None:

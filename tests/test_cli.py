@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -187,6 +188,16 @@ def test_errors_of_ours_print_without_traceback(monkeypatch: pytest.MonkeyPatch,
         2,
         "Error: runs: the disk is full\n  How to fix it: make room\n",
     )
+
+
+def test_output_that_finds_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("plant_plugin.report.tables.print_results", full)
+    monkeypatch.setattr("plant_plugin.run.run", lambda config: {"metrics": {}})
+    outcome = invoke(libmultilabel, "-c", "plant_demo.yml")
+    assert (outcome.exit_code, outcome.output.splitlines()[0]) == (2, "Error: output: the disk is full")
 
 
 @pytest.mark.parametrize("by_lightning", [False, True])

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plant_plugin.errors import PlantError
-from plant_plugin.files import atomic_write
+from plant_plugin.errors import FullDiskError, PlantError
+from plant_plugin.files import atomic_folder, atomic_write, reserve
 
 
 def write(path: Path, text: str, error: BaseException | None = None) -> None:
@@ -49,6 +49,7 @@ def test_error_in_the_block_leaves_the_older_file(tmp_path: Path, error: BaseExc
         OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)),
         OSError("1000 requested and 12 written"),
         RuntimeError("I/O error: No space left on device (os error 28)"),
+        RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed"),
     ],
 )
 def test_full_disk_is_said_in_words(tmp_path: Path, error: Exception) -> None:
@@ -56,6 +57,43 @@ def test_full_disk_is_said_in_words(tmp_path: Path, error: Exception) -> None:
     with pytest.raises(PlantError, match=r"result\.json: the disk is full, nothing was written"):
         write(path, "half", error)
     assert leftovers(tmp_path) == []
+
+
+def test_a_reason_behind_another_error_is_found(tmp_path: Path) -> None:
+    def save(path: Path) -> None:  # as torch.save
+        with atomic_write(path):
+            try:
+                raise OSError(errno.ENOSPC, "")
+            finally:
+                raise RuntimeError("unexpected pos 64 vs 0")
+
+    with pytest.raises(FullDiskError):
+        save(tmp_path / "state.ckpt")
+
+
+def test_a_folder_appears_whole_in_place_of_the_older(tmp_path: Path) -> None:
+    def fill(name: str, error: Exception | None = None) -> None:
+        with atomic_folder(tmp_path / "tokenizer") as temporary:
+            (temporary / name).write_text("x")
+            if error is not None:
+                raise error
+
+    fill("old")
+    with pytest.raises(FullDiskError, match="tokenizer: the disk is full"):
+        fill("half", Exception("No space left on device (os error 28)"))
+    assert (leftovers(tmp_path), leftovers(tmp_path / "tokenizer")) == (["tokenizer"], ["old"])
+    fill("new")
+    assert (leftovers(tmp_path), leftovers(tmp_path / "tokenizer")) == (["tokenizer"], ["new"])
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="needs a system that can claim blocks")
+def test_room_is_claimed_before_a_mapping_is_written(tmp_path: Path) -> None:
+    with open(tmp_path / "array", "w+b") as stream:
+        os.truncate(stream.fileno(), 100_000)
+        assert os.fstat(stream.fileno()).st_blocks == 0  # a hole: each page would be looked for when it is written
+        reserve(stream, 100_000)
+        assert os.fstat(stream.fileno()).st_blocks * 512 >= 100_000
+        reserve(stream, 0)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which only Linux has")

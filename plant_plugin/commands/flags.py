@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from plant_plugin.commands.interrupts import quiet_interrupt
+from plant_plugin.commands.endings import plain_ending
 from plant_plugin.config_schema import BLOCKS, MAPPINGS, SCHEMA, SEARCH, Option
 from plant_plugin.config_values import NULLABLE
 
@@ -50,10 +50,10 @@ class ConfigCommand(click.Command):
         return super().parse_args(ctx, spread(args))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Ctrl-C ends it quietly."""
+        """Run the command; Ctrl-C and a full disk end it without a traceback."""
         # torchmetrics 0.10.3, LibMultiLabel's pin; pyproject.toml keeps the setuptools that still has pkg_resources.
         warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
-        with quiet_interrupt():
+        with plain_ending():
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

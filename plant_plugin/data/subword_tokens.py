@@ -11,7 +11,8 @@ from typing import Any
 
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.data.word_tokens import write_vocabulary
-from plant_plugin.errors import ConfigError, PlantError
+from plant_plugin.errors import ConfigError
+from plant_plugin.files import atomic_folder
 from plant_plugin.registry import language_model
 
 TOKENIZER_FOLDER = "tokenizer"
@@ -125,10 +126,8 @@ class SubwordTokens:
     def save(self, folder: str | Path) -> None:
         """Write the tokenizer's files into ``folder/tokenizer``, then ``vocabulary.json`` with their hash."""
         folder = Path(folder)
-        try:
-            self.tokenizer.save_pretrained(str(folder / TOKENIZER_FOLDER))
-        except OSError as error:
-            raise PlantError(f"the tokenizer cannot be written ({error.strerror})", where=str(folder)) from error
+        with atomic_folder(folder / TOKENIZER_FOLDER) as temporary:
+            self.tokenizer.save_pretrained(str(temporary))
         content = {"kind": "subword", "hash": self.hash(), "add_special_tokens": self.add_special_tokens}
         write_vocabulary(folder, content)
 

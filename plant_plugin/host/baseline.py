@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from plant_plugin.errors import PlantError
+from plant_plugin.errors import FullDiskError
+from plant_plugin.files import is_full
 from plant_plugin.host.settings import library_log, library_settings, quiet
 from plant_plugin.report.scored import report
 
@@ -34,7 +34,7 @@ def run_baseline(config: Config, run: Run) -> dict[str, Any]:
         ConfigError: A value that LibMultiLabel cannot run with.
         DataError: A data file is missing or malformed.
         CheckpointError: A checkpoint that cannot be read or is for other labels.
-        PlantError: The disk is full.
+        FullDiskError: The disk is full.
     """
     settings = library_settings(config, run)
     with library_log(settings.silent), quiet(settings.silent), _full_disk(run):
@@ -55,8 +55,7 @@ def _full_disk(run: Run) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError) as error:
-        # torch reports it in its own words, without an error number.
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "PytorchStreamWriter" in str(error):
+        if is_full(error):
             fix = "free some space, or choose another folder with --result_dir"
-            raise PlantError("the disk is full", where=str(run.folder), fix=fix) from error
+            raise FullDiskError("the disk is full", where=str(run.folder), fix=fix) from error
         raise

@@ -16,7 +16,7 @@ from torch import Tensor
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_folder, atomic_write
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -87,7 +87,8 @@ def save_model(
         "hashes": {**prepared.hashes, "config": config.hash()},
     }
     if isinstance(network.backbone, HuggingFaceBackbone):
-        network.backbone.config.save_pretrained(folder / BACKBONE)
+        with atomic_folder(folder / BACKBONE) as temporary:
+            network.backbone.config.save_pretrained(temporary)
     if prepared.planted_scores is not None:
         prepared.planted_scores.save(folder, prepared.hashes["labels"])
     prepared.tokens.save(folder)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_folder, atomic_write
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.adapters import merge_adapters
 from plant_plugin.networks.backbone.hugging_face import fingerprint
@@ -65,19 +65,10 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
     kept = {key: value for key, value in config.items() if key not in ADAPTED}
     content["network_config"] = {**kept, "lm_weight": BACKBONE, "lm_frozen": True}
     content["base"] = fingerprint(merged)
-    partial = out.with_name(f"{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        shutil.copytree(folder, partial, ignore=shutil.ignore_patterns(*LEFT_BEHIND, "*.ckpt"))
+    with atomic_folder(out) as partial:
+        shutil.copytree(folder, partial, ignore=shutil.ignore_patterns(*LEFT_BEHIND, "*.ckpt"), dirs_exist_ok=True)
         merged.save_pretrained(partial / BACKBONE)  # type: ignore[operator]
         _write(partial, content, {name: value for name, value in tensors.items() if not name.startswith(PART)}, folder)
-        partial.rename(out)
-    except OSError as error:
-        raise PlantError(
-            f"it cannot be written ({error.strerror})", where=str(out), fix="choose another place"
-        ) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from tqdm import tqdm
 from plant_plugin.data.batches import Batches, FrozenStates
 from plant_plugin.data.cache import cache_folder
 from plant_plugin.errors import PlantError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_write, reserve
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.training.module import device_of, move, precision_of
 
@@ -94,7 +93,8 @@ def _make(
     backbone.to(device).eval()
     with atomic_write(path) as temporary:
         states = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.int16, shape=shape)
-        _reserve(temporary)
+        with open(temporary, "r+b") as stream:
+            reserve(stream, temporary.stat().st_size)
         narrow = torch.autocast(device.type, torch.bfloat16, enabled=way.precision == "bf16-mixed")
         with torch.inference_mode(), narrow:
             for batch in tqdm(batches, f"states of {way.split}", leave=False, disable=way.config.silent):
@@ -104,10 +104,3 @@ def _make(
                     states[offsets[document] : offsets[document + 1]] = found[row, : int(length)]
         states.flush()
     return _read(path, *shape)
-
-
-def _reserve(path: Path) -> None:
-    """Claim the file's blocks: a disk that fills up later would end a memory-mapped write with a signal."""
-    if hasattr(os, "posix_fallocate"):
-        with open(path, "r+b") as stream:
-            os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)

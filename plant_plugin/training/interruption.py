@@ -1,4 +1,4 @@
-"""What ends a run before its time: Ctrl-C, SIGTERM; and the command that goes on with it."""
+"""What ends a run before its time: Ctrl-C, SIGTERM, a full disk; and the command that goes on with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plant_plugin.errors import Interrupted, Stopped
+from plant_plugin.errors import FullDiskError, Interrupted, PlantError, Stopped
+from plant_plugin.files import is_full
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -61,6 +62,25 @@ def interrupted(config: Config, run: Run) -> Interrupted:
     """The message after Ctrl-C."""
     fix = f"go on behind the last step that was saved: {resume_command(config, run)}"
     return Interrupted("interrupted", where=str(run.folder), fix=fix)
+
+
+@contextlib.contextmanager
+def full_disk_resumes(config: Config, run: Run) -> Iterator[None]:
+    """Inside the block a full disk ends the run with the command that goes on behind its last state.
+
+    Raises:
+        FullDiskError: What could not be written, and that command.
+    """
+    try:
+        yield
+    except Exception as error:
+        if config.eval or run.keeps_nothing or not is_full(error):
+            raise
+        what, where = "the disk is full", str(run.folder)
+        if isinstance(error, PlantError):
+            what, where = error.what, error.where or where
+        fix = f"free some space, then go on with: {resume_command(config, run)}"
+        raise FullDiskError(what, where=where, fix=fix) from error
 
 
 def resume_command(config: Config, run: Run) -> str:

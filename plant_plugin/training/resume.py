@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plant_plugin.config_resume import read_run_record, write_run_record
 from plant_plugin.errors import CheckpointError
+from plant_plugin.files import remove
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -74,7 +75,7 @@ def read_result(run_folder: Any) -> dict[str, Any]:
 def _clean(run: Run) -> None:
     """Remove what only an interrupted run needs, and what a killed one was writing."""
     for half in run.folder.glob(".*.part*"):
-        half.unlink(missing_ok=True)
+        remove(half)
     for stage in ("stage1", "stage2"):
         shutil.rmtree(run.folder / stage, ignore_errors=True)
         (run.folder / f"{stage}.safetensors").unlink(missing_ok=True)

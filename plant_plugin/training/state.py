@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 
 from plant_plugin.files import atomic_write
@@ -66,6 +67,15 @@ class State:
     skipped: int
     pieces: int
     log_lengths: dict[str, int]
+
+
+class WholeFiles(TorchCheckpointIO):
+    """How Lightning writes: our way, straight into the folder. Its own goes through memory and the temporary folder."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        """Write a file, whole or not at all."""
+        with atomic_write(path) as temporary, open(temporary, "wb") as stream:  # given a name, torch hides the reason
+            torch.save(checkpoint, stream)
 
 
 class KeepState(Checkpoint):
@@ -128,11 +138,9 @@ class KeepState(Checkpoint):
         }
         path = self.folder / f"state-{trainer.global_step:09d}.ckpt"
         self._last = time.monotonic()
+        trainer.save_checkpoint(path)  # the others wait for the first process, which writes
         if not is_first():
-            trainer.save_checkpoint(path)  # waits for the first process, which writes
             return
-        with atomic_write(path) as temporary:
-            trainer.save_checkpoint(temporary)
         for old in sorted(self.folder.glob(PATTERN))[:-KEPT]:
             old.unlink(missing_ok=True)
 

@@ -24,7 +24,7 @@ from plant_plugin.report.metric_log import MetricLog, Place
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
 from plant_plugin.training.checkpoints import load_weights, save_model
 from plant_plugin.training.frozen_states import add_frozen_states
-from plant_plugin.training.interruption import sigterm_stops
+from plant_plugin.training.interruption import full_disk_resumes, sigterm_stops
 from plant_plugin.training.module import device_of, move
 from plant_plugin.training.planted_weight import fit_planted_scores, plant_weight
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
@@ -63,6 +63,7 @@ def end_to_end(config: Config, run: Run) -> dict[str, Any]:
 def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(sigterm_stops(config, run))
+        stack.enter_context(full_disk_resumes(config, run))
         if is_first():
             run.metrics = stack.enter_context(contextlib.closing(MetricLog(config, run.folder)))
         return _results(config, run, planted=planted)

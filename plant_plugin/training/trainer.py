@@ -18,7 +18,7 @@ from plant_plugin.training.keep_loss import KeepLoss
 from plant_plugin.training.memory import lighten, out_of_memory
 from plant_plugin.training.module import StageModule, device_of, precision_of
 from plant_plugin.training.processes import count, from_first, is_first, same_weights, trainer_settings
-from plant_plugin.training.state import KeepState, newest_state
+from plant_plugin.training.state import KeepState, WholeFiles, newest_state
 
 if TYPE_CHECKING:
     from plant_plugin.run import Run
@@ -127,6 +127,7 @@ def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_sta
         precision=precision_of(config, device),
         max_epochs=module.schedule.epochs,
         callbacks=callbacks,
+        plugins=[WholeFiles()],
         accumulate_grad_batches=module.options.accumulate,
         gradient_clip_val=module.options.clip_norm,
         gradient_clip_algorithm="norm",

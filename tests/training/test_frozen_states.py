@@ -117,10 +117,10 @@ def test_a_damaged_file_is_made_again(config: Callable[..., Config], tmp_path: P
 def test_a_full_disk_costs_a_warning(
     config: Callable[..., Config], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def full(path: Path) -> None:
-        raise OSError(28, "No space left on device", str(path))
+    def full(stream: object, size: int) -> None:
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(frozen_states, "_reserve", full)
+    monkeypatch.setattr(frozen_states, "reserve", full)
     chosen = config()
     network, prepared, clock = parts(chosen, tmp_path)
     add_frozen_states(network, prepared, chosen, clock)
