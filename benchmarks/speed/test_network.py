@@ -2,6 +2,7 @@
 
 Predict: from token ids to the five best labels. Epoch: batches, loss, gradient, optimiser; ours is stage 2 as
 configured for EURLEX-6K (focal loss, 200 hard negatives), theirs the binary cross-entropy that its trainer uses.
+AttentionXML's is one of each of its two levels: clusters of 8 labels, then the labels of 64 clusters a document.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import pytest
 import scipy.sparse as sp
 import torch
 from libmultilabel.nn.data_utils import UNK, get_dataset_loader
-from libmultilabel.nn.networks import CNNLWAN, BiGRULWAN
+from libmultilabel.nn.networks import CNNLWAN, AttentionXML_0, AttentionXML_1, BiGRULWAN
 from torch import nn
 from torch.nn import functional
 
 from plant_plugin.data.batches import Batches
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.evaluation.ranking import top_labels
+from plant_plugin.host import word_encoder
 from plant_plugin.networks.plant import PLANT
 from plant_plugin.options import Stage2Options
 from plant_plugin.training.module import positives_of
@@ -29,6 +31,7 @@ from plant_plugin.training.stage2 import Stage2
 
 DOCUMENTS, BATCH, LONGEST, LABELS, TYPES, EMBEDDING, WIDTH = 64, 16, 400, 2632, 20_000, 100, 128  # EURLEX-6K's sizes
 BEST = 5
+CLUSTER, BEAM = 8, 64  # of AttentionXML
 
 
 def made_up() -> tuple[TokenArrays, sp.csr_array]:
@@ -84,27 +87,55 @@ def test_predict(measure: Callable[..., Any], way: str) -> None:
     measure(f"predict: {DOCUMENTS} documents, BiGRU H={WIDTH}, T≤{LONGEST}, L={LABELS:,}", way, step)
 
 
-@pytest.mark.parametrize("way", ["LibMultiLabel", "plant_plugin"])
-def test_epoch(measure: Callable[..., Any], way: str) -> None:
-    network: nn.Module
-    batches: Any
-    if way == "plant_plugin":
-        network = PLANT(LABELS, vectors(), encoder="cnn", hidden_size=WIDTH, filter_sizes=[9], num_heads=1)
-        batches, options = ours(True), Stage2Options(hard_negatives=200)
-        settings: Any = SimpleNamespace(
-            epochs=1, patience=1, batch_size=BATCH, learning_rate=0.003, max_skipped_steps=0
-        )
-        stage = Stage2(network, options, settings, batches, None)
+Loss = Callable[[dict[str, torch.Tensor]], torch.Tensor]
 
-        def loss(batch: dict[str, torch.Tensor]) -> torch.Tensor:
-            return stage._loss(network.encode(batch), positives_of(batch, LABELS))
-    else:
-        network = CNNLWAN(vectors(), LABELS, filter_sizes=[9], num_filter_per_size=WIDTH)
-        batches = theirs(True)
 
-        def loss(batch: dict[str, torch.Tensor]) -> torch.Tensor:
-            return functional.binary_cross_entropy_with_logits(network(batch)["logits"], batch["label"].float())
+def of_plant() -> tuple[nn.Module, Any, Loss]:
+    """Stage 2 as configured for EURLEX-6K, but for the prior."""
+    network = PLANT(LABELS, vectors(), encoder="cnn", hidden_size=WIDTH, filter_sizes=[9], num_heads=1)
+    batches, options = ours(True), Stage2Options(hard_negatives=200)
+    settings: Any = SimpleNamespace(epochs=1, patience=1, batch_size=BATCH, learning_rate=0.003, max_skipped_steps=0)
+    stage = Stage2(network, options, settings, batches, None)
+    return network, batches, lambda batch: stage._loss(network.encode(batch), positives_of(batch, LABELS))
 
+
+def of_cnn_lwan() -> tuple[nn.Module, Any, Loss]:
+    network = CNNLWAN(vectors(), LABELS, filter_sizes=[9], num_filter_per_size=WIDTH)
+    return network, theirs(True), lambda batch: cross_entropy(network(batch), batch["label"].float())
+
+
+def of_attention_xml() -> tuple[nn.Module, Any, Loss]:
+    levels: list[nn.Module] = [
+        kind(vectors(), number, rnn_dim=WIDTH, linear_size=[WIDTH])
+        for kind, number in ((AttentionXML_0, -(-LABELS // CLUSTER)), (AttentionXML_1, LABELS))
+    ]
+
+    def loss(batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        labels = batch["label"].float()
+        padded = functional.pad(labels, (0, -LABELS % CLUSTER)).unflatten(1, (-1, CLUSTER)).amax(2)
+        first = levels[0](batch)
+        clusters = (first["logits"].detach() + 1e6 * padded).topk(BEAM).indices  # a document's own, then the best
+        chosen = (clusters[..., None] * CLUSTER + torch.arange(CLUSTER)).flatten(1).clamp(max=LABELS - 1)
+        second = levels[1]({**batch, "labels_selected": chosen})
+        return cross_entropy(first, padded) + cross_entropy(second, labels.gather(1, chosen))
+
+    return nn.ModuleList(levels), theirs(True), loss
+
+
+def cross_entropy(found: dict[str, torch.Tensor], target: torch.Tensor) -> torch.Tensor:
+    return functional.binary_cross_entropy_with_logits(found["logits"], target)
+
+
+@pytest.mark.parametrize(
+    ("way", "made"),
+    [
+        ("LibMultiLabel", of_cnn_lwan),
+        ("LibMultiLabel's AttentionXML (BiLSTM)", of_attention_xml),
+        ("plant_plugin", of_plant),
+    ],
+)
+def test_epoch(measure: Callable[..., Any], way: str, made: Callable[[], tuple[nn.Module, Any, Loss]]) -> None:
+    network, batches, loss = made()
     optimizer = torch.optim.Adam(network.parameters(), lr=0.003)
     network.train()
 
@@ -116,3 +147,20 @@ def test_epoch(measure: Callable[..., Any], way: str) -> None:
 
     step()
     measure(f"epoch: {DOCUMENTS} documents in {BATCH}s, CNN H={WIDTH}, T≤{LONGEST}, L={LABELS:,}", way, step)
+
+
+@pytest.mark.parametrize("way", ["LibMultiLabel", "plant_plugin"])
+@pytest.mark.parametrize("kind", ["bigru", "bilstm"])
+def test_recurrent_encoder(measure: Callable[..., Any], kind: str, way: str) -> None:
+    torch.manual_seed(0)
+    encoder, _ = word_encoder(kind, EMBEDDING, hidden_size=WIDTH)
+    if way == "LibMultiLabel":
+        encoder = encoder.encoder  # the same layer, over a packed sequence
+    embedded = torch.randn(BATCH, LONGEST, EMBEDDING, requires_grad=True)
+    length = torch.arange(LONGEST - BATCH + 1, LONGEST + 1)
+
+    def step() -> None:
+        encoder(embedded, length).sum().backward()
+
+    step()
+    measure(f"{kind} forward+backward: {BATCH} documents, T={LONGEST}, H={WIDTH}", way, step)

@@ -42,14 +42,36 @@ class PriorLookup(NamedTuple):
     """Relevance of the batch's tokens, kept once per distinct token type.
 
     Attributes:
-        table: (L, U) relevance r of each label for each distinct token type of the batch.
-        columns: (B, T) int64, the column of ``table`` that belongs to each position.
-        entries: The same table where it is not zero; None: only the dense one is at hand. Read on CPUs.
+        table: (L, U) relevance r of each label for each distinct token type of the batch; None: it is in ``entries``.
+        columns: (B, T) int64, the column of the table that belongs to each position.
+        entries: The table where it is not zero, in its place; on CPUs.
     """
 
-    table: Tensor
+    table: Tensor | None
     columns: Tensor
     entries: SparseTable | None = None
+
+    def dense(self) -> Tensor:
+        """The table (L, U) written out."""
+        if self.entries is not None:
+            return torch.from_numpy(self.entries.dense())
+        assert self.table is not None
+        return self.table
+
+    def at(self, document: int, labels: Tensor) -> PriorLookup:
+        """The same of chosen labels (M,) for one document."""
+        columns = self.columns[document : document + 1]
+        if self.entries is not None:
+            return PriorLookup(None, columns, self.entries.of_labels(labels.numpy()))
+        return PriorLookup(self.dense()[labels], columns)
+
+    def of_labels(self, labels: Tensor) -> Tensor:
+        """Relevance (B, M, T) of chosen labels (B, M), each document its own, at every position."""
+        if self.entries is not None:
+            return torch.from_numpy(self.entries.at(labels.numpy(), self.columns.numpy()))
+        table = self.dense()
+        picked = [table[chosen][:, columns] for chosen, columns in zip(labels, self.columns, strict=True)]
+        return torch.stack(picked)
 
 
 def label_attention_reference(
@@ -77,7 +99,7 @@ def label_attention_reference(
     """
     scores = torch.einsum("lad,btad->balt", queries, keys)
     if prior is not None and strength is not None:
-        relevance = prior.table[:, prior.columns]  # (L, B, T)
+        relevance = prior.dense()[:, prior.columns]  # (L, B, T)
         scores = scores + torch.einsum("la,lbt->balt", strength, relevance.to(scores.dtype))
     scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
     attention = scores.softmax(dim=-1)
@@ -119,6 +141,8 @@ def label_attention_logits(
     if prior is not None and strength is None:
         raise ValueError("a prior needs its strength")
     on_cpu = queries.device.type == "cpu"
+    if prior is not None and prior.entries is not None and queries.dtype not in NUMPY_TYPES:
+        prior = PriorLookup(prior.dense().to(queries.dtype), prior.columns)
     with torch.autocast(device_type=queries.device.type, enabled=False):
         logits: Tensor = LabelAttention.apply(
             queries.transpose(0, 1).contiguous(),
@@ -131,6 +155,6 @@ def label_attention_logits(
             None if prior is None else prior.columns,
             product_dtype or queries.dtype,
             block_elements or (BLOCK_ELEMENTS if on_cpu else BLOCK_ELEMENTS_GPU) >> _halved,
-            prior.entries if prior is not None and on_cpu and queries.dtype in NUMPY_TYPES else None,
+            None if prior is None else prior.entries,
         )
     return logits

@@ -50,7 +50,7 @@ class Operands(NamedTuple):
     columns: Tensor | None  # (B, T)
     dtype: torch.dtype  # of the products' operands
     block_elements: int
-    entries: SparseTable | None = None  # the table where it is not zero; on CPUs, in place of the dense one
+    entries: SparseTable | None = None  # the table where it is not zero, in place of the dense one; on CPUs
 
 
 class _Chunk(NamedTuple):
@@ -139,10 +139,12 @@ class _Worker:
     def relevance(self, chunk: _Chunk, labels: slice) -> Tensor | BlockEntries | None:
         """The prior of a block: dense (l, C), or its entries; looked up once for all heads."""
         table, entries = self.operands.table, self.operands.entries
-        if table is None or chunk.columns is None:
+        if chunk.columns is None:
             return None
         if entries is not None and chunk.places is not None:
             return entries_of(entries, chunk.places, labels, len(chunk.columns))
+        if table is None:
+            return None
         relevance = self.buffer("relevance", labels.stop - labels.start, len(chunk.columns))
         return torch.index_select(table[labels], 1, chunk.columns, out=relevance)
 

@@ -29,6 +29,22 @@ class SparseTable(NamedTuple):
     values: npt.NDArray[np.floating]
     size: int
 
+    def dense(self) -> npt.NDArray[np.floating]:
+        """The table (L, U) written out."""
+        table = np.zeros((len(self.offsets) - 1, self.size), self.values.dtype)
+        table[np.repeat(np.arange(len(table)), np.diff(self.offsets)), self.types] = self.values
+        return table
+
+    def of_labels(self, labels: npt.NDArray[np.int64]) -> SparseTable:
+        """The rows of chosen labels (M,)."""
+        offsets, types, values = _rows(labels, self.offsets, self.types, self.values)
+        return SparseTable(offsets, types, values, self.size)
+
+    def at(self, labels: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.NDArray[np.floating]:
+        """Relevance (B, M, T) of labels (B, M) at token types (B, T), each document its own."""
+        found: npt.NDArray[np.floating] = _relevance_at(labels, columns, *self)
+        return found
+
 
 class Places(NamedTuple):
     """Where each token type stands among C columns: ``places[offsets[u]:offsets[u + 1]]``."""
@@ -54,6 +70,33 @@ class BlockEntries(NamedTuple):
 def entries_of(table: SparseTable, places: Places, labels: slice, columns: int) -> BlockEntries:
     """The entries of a run of labels at C columns."""
     return BlockEntries(*_entries(labels.start, labels.stop, columns, *table[:3], *places))
+
+
+@njit(nogil=True, cache=True)
+def _rows(labels, offsets, types, values):  # type: ignore[no-untyped-def]
+    chosen = np.zeros(len(labels) + 1, offsets.dtype)
+    for row in range(len(labels)):
+        chosen[row + 1] = chosen[row] + offsets[labels[row] + 1] - offsets[labels[row]]
+    chosen_types, chosen_values = np.empty(chosen[-1], types.dtype), np.empty(chosen[-1], values.dtype)
+    for row in range(len(labels)):
+        first, last = offsets[labels[row]], offsets[labels[row] + 1]
+        chosen_types[chosen[row] : chosen[row + 1]] = types[first:last]
+        chosen_values[chosen[row] : chosen[row + 1]] = values[first:last]
+    return chosen, chosen_types, chosen_values
+
+
+@njit(nogil=True, cache=True)
+def _relevance_at(labels, columns, offsets, types, values, size):  # type: ignore[no-untyped-def]
+    found = np.empty((len(labels), labels.shape[1], columns.shape[1]), values.dtype)
+    table = np.zeros(size, values.dtype)  # one label's row, written out and wiped again
+    for document in range(len(labels)):
+        for row in range(labels.shape[1]):
+            first, last = offsets[labels[document, row]], offsets[labels[document, row] + 1]
+            table[types[first:last]] = values[first:last]
+            for position in range(columns.shape[1]):
+                found[document, row, position] = table[columns[document, position]]
+            table[types[first:last]] = 0
+    return found
 
 
 @njit(nogil=True, cache=True)

@@ -127,7 +127,7 @@ def reference_logits(head: LabelAttentionHead, hidden: Hidden) -> Tensor:
     values = head.value(states).unflatten(-1, (head.num_heads, -1))
     scores = torch.einsum("lad,btad->balt", queries, keys) / math.sqrt(queries.shape[-1])
     if hidden.prior is not None and head.prior_strength is not None:
-        relevance = hidden.prior.table[:, hidden.prior.columns]  # (L, B, T)
+        relevance = hidden.prior.dense()[:, hidden.prior.columns]  # (L, B, T)
         scores = scores + torch.einsum("la,lbt->balt", head.prior_strength, relevance)
     attention = scores.masked_fill(~hidden.mask[:, None, None, :], float("-inf")).softmax(dim=-1)  # (B, A, L, T)
     attended = head.merge(torch.einsum("balt,btad->blad", attention, values).flatten(2))  # (B, L, H)

@@ -51,7 +51,7 @@ class PlantableNetwork(nn.Module, ABC):
 
     Optional: ``selected_logits`` where a few labels cost less than all; ``contributions``, so that `plant explain` can
     tell what each token adds; ``has_prior = True`` to get ``hidden.prior``,
-    whose relevance ``selected_relevance(hidden.prior, labels)`` (B, M, T) the network then adds to its scores, times a
+    whose relevance ``hidden.prior.of_labels(labels)`` (B, M, T) the network then adds to its scores, times a
     strength, before the softmax — in ``logits``, never in ``scores``: the prior alone ranks the tokens by relevance, so
     that stage 1 would have nothing to teach. Where attention is softmax(queries · keys) write the few lines of an
     :class:`~plant_plugin.networks.attention_head.LabelwiseHead` instead and derive from :class:`HeadNetwork`.
@@ -127,6 +127,9 @@ class PlantableNetwork(nn.Module, ABC):
         states = self.backbone(text, length, mask, **known)
         return Hidden(states, mask, self.relevance_of(text) if self.has_prior else None)
 
+    def fold(self) -> None:
+        """Compute once what does not depend on documents, for predicting; forgotten when :meth:`train` is called."""
+
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Logits (B, L) of a batch, under the key ``logits``, as LibMultiLabel's trainer wants them."""
         return {"logits": self.logits(self.encode(batch))}
@@ -165,6 +168,10 @@ class HeadNetwork(PlantableNetwork):
     def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
         return self.head.selected_logits(hidden, labels, product_dtype=self._narrow(hidden))
+
+    def fold(self) -> None:
+        """Compute once what does not depend on documents, for predicting; forgotten when :meth:`train` is called."""
+        self.head.fold()
 
     def _narrow(self, hidden: Hidden) -> torch.dtype | None:
         kind = hidden.states.device.type

@@ -22,36 +22,21 @@ class PlantedRelevance:
         self.shape: tuple[int, int] = matrix.shape
         self._by_token = sparse.csr_matrix(matrix.T, dtype=np.float32)  # (V, L): a batch reads rows of tokens
 
-    def lookup(self, text: Tensor, dtype: torch.dtype = torch.float32) -> PriorLookup:
+    def lookup(self, text: Tensor) -> PriorLookup:
         """Relevance of every label for the batch's distinct token types.
 
         Args:
             text: (B, T) token ids.
-            dtype: Type of the table.
 
         Returns:
-            ``table`` (L, U) on the device of ``text`` and ``columns`` (B, T) into its columns.
+            ``columns`` (B, T) and the float32 table (L, U) that they point into: on a CPU where it is not zero, else
+            dense and on the device of ``text``.
         """
         types, index = torch.unique(text, return_inverse=True)
         rows = self._by_token[types.cpu().numpy()]
-        # Fortran order of (U, L) is C order of (L, U): the layout that blocks of labels slice
-        table = torch.from_numpy(rows.toarray(order="F").T)
-        entries = None
         if text.device.type == "cpu":
             by_label = rows.tocsc()
-            entries = SparseTable(by_label.indptr, by_label.indices, by_label.data, len(types))
-        return PriorLookup(table.to(device=text.device, dtype=dtype), index, entries)
-
-
-def selected_relevance(prior: PriorLookup, labels: Tensor) -> Tensor:
-    """Relevance of chosen labels at every position.
-
-    Args:
-        prior: ``table`` (L, U), ``columns`` (B, T).
-        labels: (B, M) label ids, each document its own.
-
-    Returns:
-        (B, M, T).
-    """
-    picked = [prior.table[chosen][:, columns] for chosen, columns in zip(labels, prior.columns, strict=True)]
-    return torch.stack(picked)
+            return PriorLookup(None, index, SparseTable(by_label.indptr, by_label.indices, by_label.data, len(types)))
+        # Fortran order of (U, L) is C order of (L, U): the layout that blocks of labels slice
+        table = torch.from_numpy(rows.toarray(order="F").T)
+        return PriorLookup(table.to(text.device), index)

@@ -104,6 +104,7 @@ class Predictor:
         self.labels, self.thresholds = model.labels, model.thresholds
         self.max_tokens = int(model.content["max_seq_length"] or WHOLE_DOCUMENT)
         self.network = model.network.to(device).eval()
+        self.network.fold()
 
     @classmethod
     def load(

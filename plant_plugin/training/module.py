@@ -32,6 +32,7 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adamax": torch.optim.Adamax,
     "sgd": torch.optim.SGD,
 }
+FUSED = ("adam", "adamw")  # have a compiled step on CPUs
 STATE_KEY = "plant_plugin"  # our part of Lightning's checkpoint
 
 
@@ -202,7 +203,9 @@ class StageModule(L.LightningModule):
             for name, parameters in self.trained_groups().items()
         ]
         kind = self.config.optimizer
-        extra = {"momentum": self.config.momentum} if kind == "sgd" else {}
+        extra: dict[str, Any] = {"momentum": self.config.momentum} if kind == "sgd" else {}
+        if kind in FUSED and device_of(self.config).type == "cpu":
+            extra["fused"] = True  # one pass over each tensor; on a GPU it would unscale fp16 gradients by itself
         optimizer = OPTIMIZERS[kind]([g for g in groups if g["params"]], weight_decay=self.config.weight_decay, **extra)
         steps = math.ceil(len(self.train_batches) * _share(self.config.limit_train_batches, len(self.train_batches)))
         total = max(1, math.ceil(steps / self.options.accumulate) * self.schedule.epochs)

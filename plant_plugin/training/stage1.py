@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from plant_plugin.losses.lambda_rank import attention_ndcg, distribution_mse_loss, lambda_rank_loss
-from plant_plugin.networks.planted_relevance import selected_relevance
 from plant_plugin.options import Stage1Options
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
@@ -79,7 +78,7 @@ class Stage1(StageModule):
         prior = self.network.relevance_of(batch["text"])
         if prior is None:
             raise RuntimeError("stage 1 needs a planted relevance")
-        return selected_relevance(prior, labels)
+        return prior.of_labels(labels)
 
 
 def choose_labels(

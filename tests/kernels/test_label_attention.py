@@ -61,12 +61,12 @@ def test_gradients_without_a_prior() -> None:
 
 
 def with_entries(prior: PriorLookup) -> PriorLookup:
-    """A prior that is mostly zero, also for a whole label and a whole token type, with and without its entries."""
+    """A prior that is mostly zero, also for a whole label and a whole token type, as its entries."""
     table = prior.table * (torch.rand(prior.table.shape, generator=torch.Generator().manual_seed(1)) < 0.4)
     table[2], table[:, 1] = 0, 0
     rows = sparse.csr_array(table.numpy())
     assert 0 < rows.nnz < table.numel() / 2
-    return PriorLookup(table, prior.columns, SparseTable(rows.indptr, rows.indices, rows.data, table.shape[1]))
+    return PriorLookup(None, prior.columns, SparseTable(rows.indptr, rows.indices, rows.data, table.shape[1]))
 
 
 @pytest.mark.parametrize("block_elements", [1, 40, 10**6])
@@ -78,7 +78,7 @@ def test_entries_give_what_the_dense_table_gives(
     *operands, prior, strength = case()
     prior = with_entries(prior)
     found = []
-    for given in (prior, prior._replace(entries=None)):
+    for given in (prior, PriorLookup(prior.dense(), prior.columns)):
         strength.grad = None
         logits = label_attention_logits(*operands, given, strength, block_elements=block_elements)
         (logits * torch.arange(1.0, 8.0)).sum().backward()
@@ -86,6 +86,29 @@ def test_entries_give_what_the_dense_table_gives(
     torch.testing.assert_close(found[0], found[1])
     torch.testing.assert_close(found[0][0], label_attention_reference(*operands, prior, strength))
     assert strength.grad[2].abs().sum() == 0  # nothing is planted for label 2
+
+
+def test_chosen_labels_see_the_same_relevance_in_entries_and_in_the_table() -> None:
+    *_, prior, _ = case()
+    prior = with_entries(prior)
+    table, labels = PriorLookup(prior.dense(), prior.columns), torch.tensor([[3, 2, 3], [0, 6, 5], [1, 1, 4]])
+    assert (prior.dense() == 0).any()
+    expected = torch.stack([table.table[labels[row]][:, prior.columns[row]] for row in range(3)])
+    for lookup in (prior, table):
+        assert torch.equal(lookup.of_labels(labels), expected)
+        for document in range(3):
+            own = lookup.at(document, labels[document])
+            assert torch.equal(own.dense()[:, own.columns[0]], expected[document])
+
+
+def test_narrow_parameters_read_the_entries_too() -> None:
+    *operands, prior, strength = (
+        part.detach().bfloat16() if torch.is_tensor(part) and part.is_floating_point() else part for part in case()
+    )
+    prior = with_entries(PriorLookup(prior.table.float(), prior.columns))
+    dense = PriorLookup(prior.dense().bfloat16(), prior.columns)
+    found = label_attention_logits(*operands, prior, strength)
+    assert torch.equal(found, label_attention_logits(*operands, dense, strength))
 
 
 def test_entries_of_a_block_by_hand() -> None:

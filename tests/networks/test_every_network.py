@@ -72,6 +72,21 @@ def test_every_network_of_ours_is_tested() -> None:
 @PRIORS
 @EVERY
 class TestEveryNetwork:
+    def test_folding_changes_nothing_and_training_forgets_it(self, build: Build, name: str, planted_prior: str) -> None:
+        network = build(name, planted_prior)
+        with torch.inference_mode():
+            before = network(batch())["logits"]
+            network.fold()
+            assert torch.equal(network(batch())["logits"], before)
+        for parameter in network.head.parameters():
+            parameter.data.mul_(2)
+        network.train()
+        network.eval()
+        logits = network(batch())["logits"]
+        assert not torch.equal(logits, before)
+        logits.sum().backward()
+        assert all(parameter.grad is not None for parameter in network.planted_parameters())
+
     def test_shapes_and_attention(self, build: Build, name: str, planted_prior: str) -> None:
         network = build(name, planted_prior)
         assert isinstance(network, PlantableNetwork)

@@ -70,7 +70,7 @@ def test_the_relevance_of_a_batch_is_that_of_its_tokens(tiny_bert: Path) -> None
     plant.plant_relevance(matrix)
     found = plant.relevance_of(batch()["text"])
     expected = matrix.toarray()[:, batch()["text"].numpy()]
-    np.testing.assert_allclose(found.table[:, found.columns].numpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(found.dense()[:, found.columns].numpy(), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
-from plant_plugin.networks.planted_relevance import selected_relevance
 
 
 class Neighbours(nn.Module):
@@ -37,6 +36,6 @@ class OwnNetwork(PlantableNetwork):
         labels = torch.arange(self.num_labels).expand(len(hidden.states), -1)
         scores = self.scores(hidden, labels)
         if hidden.prior is not None:
-            scores = scores + 4 * selected_relevance(hidden.prior, labels)
+            scores = scores + 4 * hidden.prior.of_labels(labels)
         attention = scores.masked_fill(~hidden.mask[:, None], float("-inf")).softmax(dim=-1)
         return (attention @ hidden.states * self.readout.weight).sum(dim=-1) + self.readout.bias
