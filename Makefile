@@ -3,7 +3,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+# make test EXTRAS=dev,gpu runs the tests of the Triton kernels too, in its interpreter
+EXTRAS ?= dev
+STAMP := $(VENV)/.installed-$(EXTRAS)
 WORKERS ?= 2
 SITE ?= site
 # Empty on Python 3.10, which the pinned versions have left behind: make test CONSTRAINTS=
@@ -18,7 +20,7 @@ help: ## list these targets
 # Installed again only when what is to be installed changed.
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet $(addprefix -c ,$(CONSTRAINTS)) -e '.[dev]'
+	$(BIN)/python -m pip install --quiet $(addprefix -c ,$(CONSTRAINTS)) -e '.[$(EXTRAS)]'
 	@touch $@
 
 demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summaries (about a minute on 2 idle cores)

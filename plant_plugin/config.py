@@ -38,6 +38,7 @@ WITHOUT_INFLUENCE = frozenset(
         "data_name",
         "data_workers",
         "embed_cache_dir",
+        "kernels",
         "logger",
         "max_skipped_steps",
         "predict_out_path",

@@ -33,6 +33,7 @@ NOT_READ_BY_PLANT = {
 READ_BY_PLANT_ONLY = (
     "strategy",
     "precision",
+    "kernels",
     "checkpoint_every",
     "max_skipped_steps",
     "logger",

@@ -146,6 +146,13 @@ _OURS = _group(
     ("strategy", str, "plant", "How a network of this package is trained: see `plant list strategies`."),
     ("precision", str, "auto", "Numbers in training.", {"choices": ("auto", "32", "bf16", "16")}),
     (
+        "kernels",
+        str,
+        "auto",
+        "What computes label attention and ranking loss on a GPU; auto: Triton where torch would need too much memory.",
+        {"choices": ("auto", "torch", "triton")},
+    ),
+    (
         "devices",
         int,
         1,

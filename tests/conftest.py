@@ -17,3 +17,9 @@ def shared() -> Path:
             "needs the folder of reference values: set PLANT_SHARED or put it beside the repository as `shared`"
         )
     return folder
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Without ``-m gpu`` Triton's kernels run in its interpreter: it reads this once, when anything imports it."""
+    if "gpu" not in config.option.markexpr.replace("not gpu", ""):
+        os.environ.setdefault("TRITON_INTERPRET", "1")

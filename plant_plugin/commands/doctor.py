@@ -15,9 +15,15 @@ from pathlib import Path
 import click
 
 DISTRIBUTION = "plant-plugin"
-EXTRAS = {"llm": ("peft", "bitsandbytes", "accelerate"), "xclib": ("xclib",), "search": ("ray", "optuna", "bayes_opt")}
+EXTRAS = {
+    "llm": ("peft", "bitsandbytes", "accelerate"),
+    "gpu": ("triton",),
+    "xclib": ("xclib",),
+    "search": ("ray", "optuna", "bayes_opt"),
+}
 EXTRA_USE = {
     "llm": "language models with LoRA and 4-bit weights",
+    "gpu": "label attention and ranking loss in Triton on a GPU",
     "xclib": "propensity-scored metrics by pyxclib; the same numbers come from this package without it",
     "search": "hyper-parameters on Ray Tune: `plant search`",
 }

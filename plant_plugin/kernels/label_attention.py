@@ -22,6 +22,7 @@ from torch import Tensor
 
 from plant_plugin.kernels.label_attention_blocks import BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU, LabelAttention
 from plant_plugin.kernels.sparse_prior import SparseTable
+from plant_plugin.kernels.triton_choice import takes_triton
 
 NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops know no narrower ones
 
@@ -136,11 +137,18 @@ def label_attention_logits(
     Returns:
         (B, L) logits without the label bias.
 
+    On a GPU :mod:`.triton_choice` says whether torch's operations or Triton compute this.
+
     Source: method §2, facts 1 to 3; the recomputation is that of Dao et al. 2022 (FlashAttention), per label block.
     """
     if prior is not None and strength is None:
         raise ValueError("a prior needs its strength")
     on_cpu = queries.device.type == "cpu"
+    elements = block_elements or (BLOCK_ELEMENTS if on_cpu else BLOCK_ELEMENTS_GPU) >> _halved
+    if queries.dtype != torch.float64 and takes_triton(queries.device, where_auto=False):
+        return _through_triton(
+            queries, keys, values, outputs, mask, prior, strength, product_dtype or queries.dtype, elements
+        )
     if prior is not None and prior.entries is not None and queries.dtype not in NUMPY_TYPES:
         prior = PriorLookup(prior.dense().to(queries.dtype), prior.columns)
     with torch.autocast(device_type=queries.device.type, enabled=False):
@@ -154,7 +162,37 @@ def label_attention_logits(
             None if prior is None else prior.table,
             None if prior is None else prior.columns,
             product_dtype or queries.dtype,
-            block_elements or (BLOCK_ELEMENTS if on_cpu else BLOCK_ELEMENTS_GPU) >> _halved,
+            elements,
             None if prior is None else prior.entries,
+        )
+    return logits
+
+
+def _through_triton(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    outputs: Tensor,
+    mask: Tensor,
+    prior: PriorLookup | None,
+    strength: Tensor | None,
+    product_dtype: torch.dtype,
+    block_elements: int,
+) -> Tensor:
+    """As :func:`label_attention_logits`, on any device that Triton or its interpreter knows."""
+    from plant_plugin.kernels.label_attention_triton import LabelAttentionTriton
+
+    with torch.autocast(device_type=queries.device.type, enabled=False):
+        logits: Tensor = LabelAttentionTriton.apply(
+            queries,
+            keys.to(queries.dtype),
+            values.to(queries.dtype),
+            outputs,
+            None if prior is None else strength,
+            mask,
+            None if prior is None else prior.dense(),
+            None if prior is None else prior.columns,
+            product_dtype,
+            block_elements,
         )
     return logits

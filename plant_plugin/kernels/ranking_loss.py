@@ -17,6 +17,10 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from plant_plugin.kernels.ranking_pairs import ranking_rows
+from plant_plugin.kernels.triton_choice import takes_triton
+
+# Up to here torch may write the pairs out on a GPU: about 3 GiB, a dozen float32 tensors of this size.
+PAIRS_WRITTEN_OUT = 2**26
 
 
 def ranking_loss_reference(
@@ -56,14 +60,17 @@ def ranking_loss(
 ) -> Tensor:
     """LambdaRank-nDCG (method §3) over all pairs, without ever holding the pairs.
 
-    Arguments as in :func:`ranking_loss_reference`, which also computes on devices other than CPUs.
+    Arguments as in :func:`ranking_loss_reference`. On a GPU Triton computes this where it is installed and the pairs
+    are too many to be written out, else the reference; see :mod:`.triton_choice`.
 
     Returns:
         (B, M) loss, ≥ 0, in bits, in the type of ``scores``; the backward pass only scales the stored gradient.
 
     Source: PLANT, Equation 2; Burges 2010 (LambdaMART) for the weight.
     """
-    if scores.device.type != "cpu":
+    top = min(k, scores.shape[-1])
+    number = scores.numel() * top if pairs == "top_vs_all" else scores[..., :top].numel() * top
+    if scores.device.type != "cpu" and not takes_triton(scores.device, where_auto=number > PAIRS_WRITTEN_OUT):
         return ranking_loss_reference(scores, relevance, mask, k, sigma, pairs)
     found: Tensor = _RankingLoss.apply(scores, relevance, mask, k, sigma, pairs)
     return found
@@ -73,17 +80,29 @@ class _RankingLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, relevance: Tensor, mask: Tensor, k: int, sigma: float, pairs: str) -> Tensor:
         kind = torch.float64 if scores.dtype == torch.float64 else torch.float32
-        flat, related = (part.to(kind).flatten(0, 1).contiguous().numpy() for part in (scores, relevance))
-        threads = torch.get_num_threads()
-        losses, gradients = ranking_rows(flat, related, mask.numpy(), k, sigma, pairs == "top_vs_all", threads)
-        ctx.save_for_backward(torch.from_numpy(gradients).view(scores.shape))
-        return torch.from_numpy(losses).view(scores.shape[:-1]).to(scores.dtype)
+        flat, related = (part.detach().to(kind).flatten(0, 1).contiguous() for part in (scores, relevance))
+        losses, gradients = _of_rows(flat, related, mask, k, sigma, pairs == "top_vs_all")
+        ctx.save_for_backward(gradients.view(scores.shape))
+        return losses.view(scores.shape[:-1]).to(scores.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *arriving: Tensor) -> Any:
         (gradients,) = ctx.saved_tensors
         return (arriving[0][..., None] * gradients).to(arriving[0].dtype), None, None, None, None, None
+
+
+def _of_rows(
+    scores: Tensor, relevance: Tensor, mask: Tensor, k: int, sigma: float, every: bool
+) -> tuple[Tensor, Tensor]:
+    """Losses (B·M,) and gradients (B·M, T), by compiled loops on a CPU and by Triton elsewhere."""
+    if scores.device.type == "cpu":
+        flat, related, real = (part.numpy() for part in (scores, relevance, mask))
+        found = ranking_rows(flat, related, real, k, sigma, every, torch.get_num_threads())
+        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
+    from plant_plugin.kernels.ranking_loss_triton import ranking_rows as rows_by_triton
+
+    return rows_by_triton(scores, relevance, mask, k, sigma, every)
 
 
 def discount(rank: Tensor, like: Tensor) -> Tensor:

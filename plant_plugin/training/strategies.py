@@ -17,6 +17,7 @@ from plant_plugin.config_resume import skipped_steps
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.ranking import top_labels
+from plant_plugin.kernels import triton_choice
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.logs import append_log, shorten_log, write_log_config
@@ -61,6 +62,7 @@ def end_to_end(config: Config, run: Run) -> dict[str, Any]:
 
 
 def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
+    triton_choice.choose(config.kernels)
     with contextlib.ExitStack() as stack:
         stack.enter_context(sigterm_stops(config, run))
         stack.enter_context(full_disk_resumes(config, run))
