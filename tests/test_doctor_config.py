@@ -40,9 +40,36 @@ def test_labels_and_documents_are_counted(tmp_path: Path) -> None:
     assert "give --tokens" in text
 
 
+def test_word_level_encoders(tmp_path: Path) -> None:
+    flags = ("--labels", "8929", "--documents", "47723", "--words", "52000")
+    code, text = told("plant_mimic3.yml", *flags, "--cpu")
+    assert code == 0, text
+    assert "47,723 documents of 2,500 words, 8,929 labels, 8 a batch, on a processor" in text
+    assert f"{52000 * 200 + 2 * 3 * 256 * (200 + 256 + 2):,} of the words and encoder" in text
+    for part in ("gradients and Adam", "relevance, at most", "main memory"):
+        assert part in text
+    (tmp_path / "train.txt").write_text("A B\tone two\nB C\ttwo 3\nC\tthree\n")
+    (tmp_path / "vectors.txt").write_text("2 4\none 1 2 3 4\ntwo 1 2 3 4\n")
+    values = {"model_name": "PLANT", "training_file": str(tmp_path / "train.txt"),
+              "network_config": {"encoder": "cnn", "hidden_size": 8, "filter_sizes": [3], "pool_size": 8}}  # fmt: skip
+    (tmp_path / "c.yml").write_text(yaml.safe_dump({**values, "embed_file": str(tmp_path / "vectors.txt")}))
+    code, text = told(str(tmp_path / "c.yml"), "--cpu")
+    assert code == 0, text
+    assert "3 documents of 500 words, 3 labels" in text
+    assert f"{5 * 4 + 8 * (3 * 4 + 1)} of the words and encoder" in text
+    (tmp_path / "words.txt").write_text("one\ntwo\n")
+    more = {"vocab_file": str(tmp_path / "words.txt"), "embed_file": "glove.6B.50d"}
+    (tmp_path / "c.yml").write_text(yaml.safe_dump({**values, **more}))
+    assert f"{4 * 50 + 8 * (3 * 50 + 1):,} of the words and encoder" in told(str(tmp_path / "c.yml"))[1]
+
+
 def test_what_is_not_worked_out() -> None:
-    code, text = told("plant_demo.yml")
-    assert code == 2
-    assert "over a language model only" in text
     flags = ("--labels", "5", "--documents", "9", "--tokens", "10")
-    assert told("plant_eurlex57k.yml", *flags)[0] == 2
+    for config, said in (
+        ("laat_demo.yml", "for PLANT without freeze_encoder only"),
+        ("plant_demo.yml", "give --words"),
+    ):
+        code, text = told(config, *flags)
+        assert code == 2
+        assert said in text
+    assert "give --labels and --documents" in told("plant_demo.yml")[1]

@@ -35,20 +35,21 @@ GIB = 1024**3
 
 
 @click.command(context_settings={"max_content_width": 120})
-@click.option("--config", help="A configuration over a language model: show what training it needs instead.")
-@click.option("--tokens", type=click.IntRange(1), help="Sub-words of the longest documents; else max_seq_length.")
+@click.option("--config", help="A configuration of PLANT: show what training it needs instead.")
+@click.option("--tokens", type=click.IntRange(1), help="(Sub-)words of the longest documents; else max_seq_length.")
 @click.option("--labels", type=click.IntRange(1), help="Labels; counted in the training file unless given.")
 @click.option("--documents", type=click.IntRange(1), help="Training documents; counted unless given.")
+@click.option("--words", type=click.IntRange(1), help="Words of the vocabulary, without a language model; as above.")
 @click.option("--cpu", is_flag=True, help="For a processor instead of a GPU.")
-def doctor(config: str | None, tokens: int | None, labels: int | None, documents: int | None, cpu: bool) -> None:
+def doctor(config: str | None, cpu: bool, **numbers: int | None) -> None:
     """Show versions, extras, devices, memory and disk; say how to mend what is missing.
 
     With --config: parameters, memory, checkpoint and time of a training run, from a formula.
     """
     if config is not None:
-        from plant_plugin.commands.doctor_config import show_needs
+        from plant_plugin.commands.doctor_config import Numbers, show_needs
 
-        show_needs(config, tokens, labels, documents, on_gpu=not cpu)
+        show_needs(config, Numbers(**numbers), on_gpu=not cpu)
         return
     supported = sys.version_info >= (3, 10)
     _row(supported, "python", platform.python_version(), "use Python 3.10 or later")

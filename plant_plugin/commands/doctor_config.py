@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,56 +12,84 @@ import click
 from plant_plugin.errors import ConfigError
 
 if TYPE_CHECKING:
+    from plant_plugin.config import Config
     from plant_plugin.networks.footprint import Footprint
+    from plant_plugin.networks.footprint_words import Words
 
 PEAKS = {"A100": 312e12, "H200": 989e12}  # bf16 operations a second with dense matrices, as their maker states them
 SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not a measurement
 GIB = 1024**3
+RELEVANCE_BYTES = 16  # of an entry: value and place, by label and by word
 STAND_IN = {"training_file": "demo:train", "val_file": "demo:valid", "test_file": "demo:test"}
 
 
-def show_needs(config: str, tokens: int | None, labels: int | None, documents: int | None, *, on_gpu: bool) -> None:
+@dataclass(frozen=True)
+class Numbers:
+    """What was said on the command line instead of being read or counted.
+
+    Attributes:
+        tokens: T, of the longest document of a batch; None: ``max_seq_length``.
+        labels: L; None: counted in the training file.
+        documents: Training documents; None: counted in the training file.
+        words: V of a word-level encoder; None: counted in the training file.
+    """
+
+    tokens: int | None = None
+    labels: int | None = None
+    documents: int | None = None
+    words: int | None = None
+
+
+def show_needs(config: str, numbers: Numbers, *, on_gpu: bool) -> None:
     """Print parameters, memory part by part, checkpoint and time of a configuration.
 
     Args:
         config: A file or the name of a packaged configuration.
-        tokens: T, sub-words of the longest document of a batch; None: ``max_seq_length``.
-        labels: L; None: counted in the training file.
-        documents: Training documents; None: counted in the training file.
+        numbers: What needs not be read or counted.
         on_gpu: Whether it is to run on a GPU.
 
     Raises:
-        ConfigError: It is not PLANT over a language model, or a number is neither given nor to be counted.
+        ConfigError: It is not PLANT, or a number is neither given nor to be counted.
     """
     from plant_plugin.config import load_config
     from plant_plugin.networks.footprint import footprint, plan_of
+    from plant_plugin.networks.footprint_words import words_footprint
 
-    stand_in = {} if labels is None or documents is None else STAND_IN  # nothing is counted: no file has to be there
+    counts = (numbers.documents, numbers.labels)
+    stand_in = {} if None in counts else STAND_IN  # nothing is counted: no file has to be there
     settings = load_config(config, stand_in)
-    if settings.model_name != "PLANT" or not settings.network_config.get("lm_weight"):
+    network = settings.network_config
+    over_language_model = bool(network.get("lm_weight"))
+    if settings.model_name != "PLANT" or network.get("freeze_encoder"):
         raise ConfigError(
-            "memory is worked out for PLANT over a language model only",
+            "memory is worked out for PLANT without freeze_encoder only",
             where=f"model_name: {settings.model_name}",
             fix="leave out --config to see what is installed; try others with --limit_train_batches 2",
         )
-    tokens = tokens or settings.max_seq_length
+    tokens = numbers.tokens or settings.max_seq_length
     if tokens is None:
         raise ConfigError("documents are read whole, however long", where="max_seq_length", fix="give --tokens NUMBER")
+    documents, labels = counts
     if labels is None or documents is None:
         counted = _counted(settings.training_file)
         documents, labels = documents or counted[0], labels or counted[1]
     values = {name: getattr(settings, name) for name in ("network_config", "precision", "strategy", "batch_size")}
     plan = plan_of(values, {"stage1": settings.stage1, "stage2": settings.stage2}, tokens, labels, on_gpu=on_gpu)
-    found = footprint(_shape(settings.network_config), plan)
-    click.echo(
-        f"{settings.config_path}: {documents:,} documents of {tokens:,} sub-words, {labels:,} labels, ", nl=False
-    )
+    if over_language_model:
+        found = footprint(_shape(network), plan)
+    else:
+        found = words_footprint(_words(settings, numbers.words), plan)
+    unit = "sub-words" if over_language_model else "words"
+    click.echo(f"{settings.config_path}: {documents:,} documents of {tokens:,} {unit}, {labels:,} labels, ", nl=False)
     click.echo(f"{plan.batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}")
-    _show(found, documents * tokens, on_gpu=on_gpu)
+    _show(found, "language model" if over_language_model else "words and encoder", documents * tokens, on_gpu=on_gpu)
+    if plan.prior or plan.ranked:
+        table = labels * settings.relevance.top * RELEVANCE_BYTES / GIB
+        click.echo(f"  main memory     {table:.2f} GiB at most for the relevance of words, besides the documents")
 
 
-def _show(found: Footprint, positions: int, *, on_gpu: bool) -> None:
-    click.echo(f"  parameters      {found.parameters:,} of the language model; {found.trained:,} train, with the head")
+def _show(found: Footprint, of_what: str, positions: int, *, on_gpu: bool) -> None:
+    click.echo(f"  parameters      {found.parameters:,} of the {of_what}; {found.trained:,} train, with the head")
     for part, size in found.bytes.items():
         click.echo(f"    {part:<30} {size / GIB:8.2f} GiB")
     click.echo(f"  memory          {found.total / GIB:.2f} GiB at the peak, besides the libraries' own")
@@ -85,13 +115,43 @@ def _shape(network: dict[str, Any]) -> Any:
     return AutoConfig.for_model(**preset.shape)
 
 
+def _words(settings: Config, vocabulary: int | None) -> Words:
+    """The word-level encoder; its vocabulary is counted by the rules of a run unless given."""
+    from plant_plugin.networks.footprint_words import Words
+
+    if vocabulary is None:
+        from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+        from plant_plugin.data.word_tokens import WordTokens
+
+        if settings.vocab_file:
+            vocabulary = WordTokens.from_file(settings.vocab_file).size
+        else:
+            _check_counted(settings.training_file, "--words")
+            texts = read_libmultilabel_text(settings.training_file).texts
+            vocabulary = WordTokens.build(texts, settings.min_vocab_freq).size
+    width = settings.network_config.get("embed_dim") or Words.embed_dim
+    if settings.embed_file:
+        width = _width_of_vectors(settings.embed_file)
+    return Words.of(settings.network_config, vocabulary, width)
+
+
+def _width_of_vectors(embed_file: str) -> int:
+    """Of GloVe vectors by their name, else of the second line of a file; the first may be a header."""
+    if not Path(embed_file).is_file():
+        return int(embed_file.rpartition(".")[2].removesuffix("d"))
+    with open(embed_file, encoding="utf-8") as stream:
+        return len([*itertools.islice(stream, 2)][-1].split()) - 1
+
+
 def _counted(training_file: str) -> tuple[int, int]:
     """Documents and labels of a training file."""
     from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
 
-    if training_file.startswith("demo:"):
-        raise ConfigError(
-            "the built-in data are not counted", where="training_file", fix="give --labels and --documents"
-        )
+    _check_counted(training_file, "--labels and --documents")
     found = read_libmultilabel_text(training_file, keep_texts=False).labels
     return len(found), len({label for labels in found for label in labels})
+
+
+def _check_counted(training_file: str, flags: str) -> None:
+    if training_file.startswith("demo:"):
+        raise ConfigError("the built-in data are not counted", where="training_file", fix=f"give {flags}")

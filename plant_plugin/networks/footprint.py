@@ -1,5 +1,7 @@
 """What training PLANT over a language model needs: parameters, memory and arithmetic, from shapes alone.
 
+Word-level encoders: :mod:`plant_plugin.networks.footprint_words`.
+
 Shape key: **B** documents · **T** token positions · **L** labels · **H** hidden width · **A** heads · **M** chosen
 labels of a document.
 
@@ -26,6 +28,7 @@ FLOAT = 4
 STORED = {"nf4": 0.5 + 1 / 64 + 4 / (64 * 256), "int8": 1.0}  # bytes of a weight; nf4: 8-bit scales of 64, and theirs
 TRAINING = 3 * FLOAT  # gradient and two moments of Adam, for every parameter that trains
 SELECTED_COPIES = 4  # queries and outputs (B, M, H) of the chosen labels, and their gradients
+SELECTED_PRIORS = 2  # relevance (B, M, T) of the chosen labels, document by document and then as one
 SCORE_COPIES = 4  # scores (B, M, T) of stage 1, relevance, gradient and room to work
 
 
@@ -103,15 +106,14 @@ def footprint(config: Any, plan: Plan) -> Footprint:
 
     with torch.device("meta"):
         model = AutoModel.from_config(config)
-        width = int(config.get_text_config().hidden_size)
-        head = LabelAttentionHead(width, plan.labels, plan.num_heads, plan.pool_size, 4.0 if plan.prior else None)
+    width = int(config.get_text_config().hidden_size)
     frozen = plan.frozen or plan.lora is not None or plan.quantization != "none"
     linear = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
     in_linear = sum(weight.numel() for weight in model.parameters() if id(weight) in linear)
     everything = sum(weight.numel() for weight in model.parameters())
     projections = _projections(model)
     adapters = 0 if plan.lora is None else sum(plan.lora.r * (p.in_features + p.out_features) for p in projections)
-    of_head = sum(weight.numel() for weight in head.parameters())
+    of_head = count_head(width, plan)
     trained = of_head + adapters + (0 if frozen else everything)
     if plan.quantization in STORED:
         weights = int(in_linear * STORED[plan.quantization] + (everything - in_linear) * plan.stored)
@@ -122,7 +124,7 @@ def footprint(config: Any, plan: Plan) -> Footprint:
         "adapters and head": (adapters + of_head) * FLOAT,
         "gradients and Adam": trained * TRAINING,
         **_activations(model, config, plan, frozen),
-        "label attention": _label_attention(width, plan),
+        **label_attention(width, plan, len(model.get_input_embeddings().weight)),
     }
     # 2 operations a weight forward, 2 for the states' gradient, 2 for the weights' where they train, 2 to compute anew
     passes = 2 + (not frozen) + plan.gradient_checkpointing
@@ -175,8 +177,11 @@ def layer_bytes(layer: nn.Module, config: Any, plan: Plan, frozen: bool) -> int:
     inner, gated = _feed_forward(layer, width)
     root_mean_square = getattr(text, "rms_norm_eps", None) is not None
     kept = 2 * width * FLOAT  # what the two norms read, in float32
-    if not frozen:  # what their weights, and the linear layers behind them, read
-        kept += 2 * width * (narrow + (FLOAT if root_mean_square else 0))
+    reads_inputs = not frozen or plan.quantization == "int8"  # bitsandbytes keeps them for weights that do not train
+    if reads_inputs:  # what the linear layers behind the norms read
+        kept += 2 * width * narrow
+    if not frozen and root_mean_square:  # what the norms' weights read
+        kept += 2 * width * FLOAT
     reads = max(module.in_features for module in attention if module.out_features == width)  # the output projection
     fused = [module for module in attention if module.out_features > 2 * reads or module.out_features > 2 * width]
     heads = sum(m.out_features for m in attention) - width  # queries, keys and values together
@@ -188,19 +193,35 @@ def layer_bytes(layer: nn.Module, config: Any, plan: Plan, frozen: bool) -> int:
         read = attention if plan.lora.dropout else distinct
         mask = plan.noise if plan.lora.dropout else 0
         kept += sum(module.in_features * (narrow + mask) for module in read) + len(attention) * plan.lora.r * narrow
-    kept += inner * narrow * ((3 if gated else 1) + (not frozen))
+    kept += inner * narrow * ((3 if gated else 1) + reads_inputs)
     if getattr(text, "hidden_dropout_prob", 0.0):
         kept += 2 * width * plan.noise
     return kept
 
 
-def _label_attention(width: int, plan: Plan) -> int:
-    """Of the hungrier stage, bytes: queries, keys, values and outputs, and what chosen labels bring."""
-    positions = plan.batch_size * plan.tokens
+def count_head(width: int, plan: Plan) -> int:
+    """Parameters of the head over states of a width."""
+    with torch.device("meta"):
+        head = LabelAttentionHead(width, plan.labels, plan.num_heads, plan.pool_size, 4.0 if plan.prior else None)
+    return sum(weight.numel() for weight in head.parameters())
+
+
+def label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:
+    """Bytes of the hungrier stage: queries, keys, values and outputs, what chosen labels bring, and their relevance.
+
+    Relevance is looked up as a table of all labels for the distinct tokens of a batch, which are taken to be as many as
+    they can be: real texts repeat their words, so this part is an upper bound.
+    """
+    positions, chosen = plan.batch_size * plan.tokens, min(plan.chosen, plan.labels)
     common = FLOAT * (3 * positions * width + 2 * plan.labels * width)
     stage1 = plan.batch_size * plan.ranked * (SCORE_COPIES * plan.tokens + 2 * width) * FLOAT
-    stage2 = plan.batch_size * min(plan.chosen, plan.labels) * SELECTED_COPIES * width * FLOAT
-    return common + max(stage1, stage2)
+    stage2 = plan.batch_size * chosen * SELECTED_COPIES * width * FLOAT
+    parts = {"label attention": common + max(stage1, stage2)}
+    if plan.prior or plan.ranked:
+        few = plan.prior and chosen < plan.labels
+        selected = SELECTED_PRIORS * plan.batch_size * chosen * plan.tokens if few else 0
+        parts["relevance, at most"] = FLOAT * (plan.labels * min(vocabulary, positions) + selected)
+    return parts
 
 
 def plan_of(values: Mapping[str, Any], blocks: Mapping[str, Any], tokens: int, labels: int, *, on_gpu: bool) -> Plan:

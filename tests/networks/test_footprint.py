@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 import torch
+from scipy import sparse
 from torch import nn
 
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.footprint import STORED, Plan, footprint, plan_of
+from plant_plugin.networks.footprint_words import STEP, Words, graph_bytes, words_footprint
 from plant_plugin.networks.plant import PLANT
+from plant_plugin.networks.planted_relevance import PlantedRelevance, selected_relevance
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.options import LoraOptions, Stage1Options, Stage2Options
 
@@ -45,7 +48,7 @@ def kept_bytes(backbone: nn.Module) -> int:
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
         memory = tensor.untyped_storage()
-        if memory.data_ptr() not in own:
+        if memory.data_ptr() not in own and tensor.dtype != torch.uint8:  # the workspace of oneDNN's LSTM
             found[memory.data_ptr()] = memory.nbytes()
         return tensor
 
@@ -54,7 +57,21 @@ def kept_bytes(backbone: nn.Module) -> int:
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         states = backbone.train()(text, mask.sum(dim=1), mask)
     assert states.requires_grad
+    for node in nodes_of(states):  # bitsandbytes hides the inputs of its 8-bit layers from the hooks
+        keep(getattr(node, "A", torch.empty(0)))
     return sum(found.values())
+
+
+def nodes_of(tensor: torch.Tensor) -> set[Any]:
+    """All nodes of the graph that made a tensor."""
+    found: set[Any] = set()
+    ahead = [tensor.grad_fn]
+    while ahead:
+        node = ahead.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            ahead.extend(following for following, _ in node.next_functions)
+    return found
 
 
 def plan(**options: Any) -> Plan:
@@ -64,8 +81,10 @@ def plan(**options: Any) -> Plan:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"lora": {}}, {"lora": {"dropout": 0.0, "r": 8}}, {"quantization": "nf4", "lora": {}}]
-)
+    "options",
+    [{}, {"lora": {}}, {"lora": {"dropout": 0.0, "r": 8}}, {"quantization": "nf4", "lora": {}},
+     {"quantization": "int8", "lora": {}}],
+)  # fmt: skip
 @pytest.mark.parametrize("family", ["mistral", "phi3", "bert"])
 def test_activations_are_what_autograd_keeps(folders: dict[str, str], family: str, options: dict[str, Any]) -> None:
     backbone = HuggingFaceBackbone(folders[family], **options)
@@ -108,6 +127,43 @@ def test_a_7b_run_of_the_paper() -> None:
     assert found.trained == adapters + head
     assert found.checkpoint < 2e9
     assert 3.5e9 < found.bytes["weights of the language model"] < 4.5e9
+
+
+WORDS = [
+    {"encoder": "cnn", "filter_sizes": (3, 5)},
+    {"encoder": "cnn", "embed_dropout": 0.0, "post_encoder_dropout": 0.0},
+    {"encoder": "bigru"},
+    {"encoder": "bigru", "num_layers": 2, "encoder_dropout": 0.2},
+    {"encoder": "bilstm"},
+    {"encoder": "bilstm", "num_layers": 2, "hidden_size": 128},
+]
+
+
+@pytest.mark.parametrize("options", WORDS)
+def test_word_encoders_keep_what_autograd_keeps(options: dict[str, Any]) -> None:
+    network_config = {"hidden_size": WIDTH, "pool_size": 8, "num_heads": 2, **options}
+    network = PLANT(30, torch.zeros(50, 20), **network_config)
+    words = Words.of(network_config, 50, 20)
+    found = words_footprint(words, plan())
+    assert found.trained == sum(weight.numel() for weight in network.parameters())
+    assert found.parameters == sum(weight.numel() for weight in network.backbone.parameters())
+    assert found.checkpoint == sum(4 * tensor.numel() for tensor in trained_state(network).values())
+    expected = found.bytes["activations"] - graph_bytes(words, plan())
+    if words.encoder == "bilstm":  # no hook can tell how much of its workspace is in use: see benchmarks/speed
+        expected -= int(BATCH * TOKENS * 4 * STEP["bilstm"] * words.hidden_size * words.num_layers)
+    assert expected == pytest.approx(kept_bytes(network.backbone), rel=0.1)
+
+
+def test_the_prior_is_a_table_of_the_distinct_tokens_and_the_chosen_labels() -> None:
+    words = Words("cnn", 1000, 20, WIDTH)
+    few = words_footprint(words, plan(prior=True, chosen=5)).bytes["relevance, at most"]
+    assert few == 4 * (30 * BATCH * TOKENS + 2 * BATCH * 5 * TOKENS)
+    assert words_footprint(words, plan(ranked=3)).bytes["relevance, at most"] == 4 * 30 * BATCH * TOKENS
+    assert "relevance, at most" not in words_footprint(words, plan()).bytes
+    table = PlantedRelevance(sparse.random_array((30, 1000), density=0.5, format="csr", dtype="float32"))
+    text = torch.arange(3, 3 + BATCH * TOKENS).reshape(BATCH, TOKENS)
+    prior = table.lookup(text)
+    assert 4 * prior.table.numel() + 8 * selected_relevance(prior, torch.zeros(BATCH, 5).long()).numel() == few
 
 
 def test_the_plan_of_a_configuration() -> None:

@@ -1,16 +1,18 @@
-"""Language models as backbones: what trains, how large a checkpoint is, memory and speed, and the formula beside them.
+"""Backbones: what trains, how large a checkpoint is, memory and speed, and the formula of `plant doctor` beside them.
 
-    OMP_NUM_THREADS=1 python benchmarks/speed/language_models.py
+    OMP_NUM_THREADS=1 python benchmarks/speed/backbones.py
 
-Small random models (width 256, 6 layers, 1,000 sub-words) on the processor, each in a process of its own: two training
-steps of PLANT (2 documents of 512 sub-words, 200 labels) with AdamW. Writes ``benchmarks/speed/language_models.json``
-and ``benchmarks/tables/language_models.md``. Times are for comparing rows of one run, not machines.
+Small random models on the processor, each in a process of its own: two training steps of PLANT with AdamW. Language
+models: width 256, 6 layers, 1,000 sub-words, 2 documents of 512 sub-words, 200 labels. Word-level encoders: width 256,
+8 documents of 512 words out of 5,000, 1,000 labels. Writes ``benchmarks/speed/backbones.json`` and
+``benchmarks/tables/backbones.md``. Times are for comparing rows of one run, not machines.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import json
 import multiprocessing
 import os
@@ -18,13 +20,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 HERE = Path(__file__).resolve().parent
-RESULTS, TABLE = HERE / "language_models.json", HERE.parent / "tables" / "language_models.md"
-BATCH, TOKENS, LABELS, CHOSEN, WORDS, STEPS = 2, 512, 200, 50, 1000, 2
+RESULTS, TABLE = HERE / "backbones.json", HERE.parent / "tables" / "backbones.md"
+TOKENS, STEPS = 512, 2
 FAMILIES = ("mistral", "llama", "phi3", "bert")
 WAYS: dict[str, dict[str, Any]] = {
     "all of it, float32": {},
@@ -33,6 +35,26 @@ WAYS: dict[str, dict[str, Any]] = {
     "LoRA, nf4, checkpointing": {"quantization": "nf4", "lora": {}, "gradient_checkpointing": True},
 }
 HEAD = {"num_heads": 8, "pool_size": 128}
+WORD_LEVEL: dict[str, dict[str, Any]] = {
+    "cnn": {"filter_sizes": [3, 5]},
+    "bigru": {},
+    "bigru, 2 layers": {"num_layers": 2},
+    "bilstm": {},
+    "bilstm, 2 layers": {"num_layers": 2},
+}
+PRIORS = {"all of it, float32": {}, "with a planted prior": {"planted_prior": "additive"}}
+
+
+class Size(NamedTuple):
+    """Documents of a batch, labels, chosen labels and the vocabulary."""
+
+    batch: int
+    labels: int
+    chosen: int
+    words: int
+
+
+OVER_LANGUAGE_MODELS, OVER_WORDS = Size(2, 200, 50, 1000), Size(8, 1000, 100, 5000)
 
 
 def write_model(family: str, folder: str) -> None:
@@ -44,8 +66,8 @@ def write_model(family: str, folder: str) -> None:
     own |= {"num_key_value_heads": 8} if family == "phi3" else {}
     torch.manual_seed(0)
     config = AutoConfig.for_model(
-        family, vocab_size=WORDS, hidden_size=256, intermediate_size=688, num_hidden_layers=6, num_attention_heads=8,
-        max_position_embeddings=TOKENS, bos_token_id=1, eos_token_id=2, pad_token_id=0, **own,
+        family, vocab_size=OVER_LANGUAGE_MODELS.words, hidden_size=256, intermediate_size=688, num_hidden_layers=6,
+        num_attention_heads=8, max_position_embeddings=TOKENS, bos_token_id=1, eos_token_id=2, pad_token_id=0, **own,
     )  # fmt: skip
     AutoModel.from_config(config).save_pretrained(folder)
 
@@ -58,20 +80,30 @@ def resident(field: str) -> int:
     raise SystemExit("this program reads /proc/self/status: run it on Linux")
 
 
-def train(folder: str, options: dict[str, Any], documents: int, tokens: int) -> tuple[Any, float]:
-    """Two training steps: the network, and the seconds of the second step."""
+def train(options: dict[str, Any], size: Size, tokens: int) -> tuple[Any, float]:
+    """Two training steps, selected as in stage 2: the network, and the seconds of the second step."""
     import torch
+    from scipy import sparse
 
     from plant_plugin.networks.plant import PLANT
 
-    network = PLANT(LABELS, lm_weight=folder, **HEAD, **options).train()
+    vectors = None if "lm_weight" in options else torch.randn(size.words, 100)
+    network = PLANT(size.labels, vectors, **HEAD, **options).train()
+    if network.has_prior:
+        shape = (size.labels, size.words)
+        network.plant_relevance(sparse.random_array(shape, density=0.05, format="csr", dtype="float32", rng=0))
     optimizer = torch.optim.AdamW([weight for weight in network.parameters() if weight.requires_grad], lr=1e-5)
-    text = torch.randint(3, WORDS, (documents, tokens))
-    batch = {"text": text, "length": torch.full((documents,), tokens), "mask": torch.ones_like(text, dtype=torch.bool)}
-    labels, seconds = torch.randint(LABELS, (documents, CHOSEN)), 0.0
+    text = torch.randint(3, size.words, (size.batch, tokens))
+    length = torch.full((size.batch,), tokens)
+    batch = {"text": text, "length": length, "mask": torch.ones_like(text, dtype=torch.bool)}
+    labels, seconds = torch.randint(size.labels, (size.batch, size.chosen)), 0.0
     for _ in range(STEPS):
         start = time.perf_counter()
-        network.selected_logits(network.encode(batch), labels).square().mean().backward()
+        hidden = network.encode(batch)
+        with torch.no_grad():
+            network.logits(hidden)
+        network.selected_logits(hidden, labels).square().mean().backward()
+        del hidden
         optimizer.step()
         optimizer.zero_grad()
         seconds = time.perf_counter() - start
@@ -83,26 +115,35 @@ def measure(family: str, way: str) -> dict[str, Any]:
     from safetensors.torch import save_file
 
     from plant_plugin.networks.footprint import Plan, footprint
+    from plant_plugin.networks.footprint_words import Words, words_footprint
     from plant_plugin.networks.trained_state import trained_state
     from plant_plugin.options import LoraOptions
 
-    options, folder = WAYS[way], tempfile.mkdtemp()
-    write_model(family, folder)
-    train(folder, options, 1, 8)  # what the libraries load on first use is not the network's
+    folder, size = tempfile.mkdtemp(), OVER_WORDS
+    if family in FAMILIES:
+        write_model(family, folder)
+        options, size = {"lm_weight": folder, **WAYS[way]}, OVER_LANGUAGE_MODELS
+    else:
+        options = {"encoder": family.partition(",")[0], **WORD_LEVEL[family], **PRIORS[way]}
+    train(options, size._replace(batch=1), 8)  # what the libraries load on first use is not the network's
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # the highest mark starts anew
-    before = resident("VmRSS")
-    network, seconds = train(folder, options, BATCH, TOKENS)
-    peak = resident("VmHWM") - before
+    before, mapped = resident("VmRSS"), resident("RssFile")
+    network, seconds = train(options, size, TOKENS)
+    # Weights that do not train are mapped from their file; the system takes such pages back where memory is short.
+    peak = resident("VmHWM") - before - max(0, resident("RssFile") - mapped)
     state = {name: tensor.detach().contiguous() for name, tensor in trained_state(network).items()}
     save_file(state, Path(folder) / "model.safetensors")
     plan = Plan(
-        BATCH, TOKENS, LABELS, chosen=CHOSEN, quantization=options.get("quantization", "none"),
+        size.batch, TOKENS, size.labels, chosen=size.chosen, quantization=options.get("quantization", "none"),
         lora=LoraOptions() if "lora" in options else None, narrow=4, stored=4, noise=4,
-        gradient_checkpointing=options.get("gradient_checkpointing", False), **HEAD,
+        gradient_checkpointing=options.get("gradient_checkpointing", False), prior="planted_prior" in options, **HEAD,
     )  # fmt: skip
-    expected = footprint(network.backbone.config, plan)
+    if family in FAMILIES:
+        expected = footprint(network.backbone.config, plan)
+    else:
+        expected = words_footprint(Words.of(options, size.words, 100), plan)
     return {
         "backbone": family,
         "way": way,
@@ -110,7 +151,7 @@ def measure(family: str, way: str) -> dict[str, Any]:
         "checkpoint_bytes": (Path(folder) / "model.safetensors").stat().st_size,
         "peak_bytes": peak,
         "formula_bytes": expected.total,
-        "tokens_per_second": BATCH * TOKENS / seconds,
+        "tokens_per_second": size.batch * TOKENS / seconds,
     }
 
 
@@ -139,17 +180,17 @@ def main() -> None:
 
     torch.set_num_threads(1)
     found = []
-    for family in FAMILIES:
-        for way in WAYS:
-            with multiprocessing.get_context("fork").Pool(1) as pool:
-                found.append(pool.apply(measure, (family, way)))
-            print(json.dumps(found[-1]), file=sys.stderr, flush=True)
+    rows = [*itertools.product(FAMILIES, WAYS), *itertools.product(WORD_LEVEL, PRIORS)]
+    for row in rows:
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            found.append(pool.apply(measure, row))
+        print(json.dumps(found[-1]), file=sys.stderr, flush=True)
     record = {"torch": torch.__version__, "threads": 1, "load": os.getloadavg()[0], "measurements": found}
     RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     head = (
-        "# Language models as backbones\n\nWritten by `python benchmarks/speed/language_models.py`: small random "
-        "models on one processor core, two\ntraining steps. Times were taken under other load: compare rows, not "
-        "machines.\n\n"
+        "# Backbones\n\nWritten by `python benchmarks/speed/backbones.py`: small random models on one processor core, "
+        "two training\nsteps. Peak memory is without pages of weights that are mapped from their file. Times were "
+        "taken under other\nload: compare rows, not machines.\n\n"
     )
     TABLE.write_text(head + table(found) + "\n", encoding="utf-8")
     print(table(found))
