@@ -106,6 +106,7 @@ def _check_planted_scores(planted: PlantedScoresOptions, problems: Problems) -> 
     _above_zero("planted_scores.penalty", planted.penalty, problems)
     _least("planted_scores.adjustment", planted.adjustment, 0, problems)
     _least("planted_scores.weight", planted.weight, 0, problems)
+    _least("planted_scores.name_weight", planted.name_weight, 0, problems)
 
 
 def _least(key: str, value: float | None, least: float, problems: Problems) -> None:

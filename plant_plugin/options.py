@@ -94,6 +94,8 @@ class PlantedScoresOptions:
     group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB
     adjustment: float | None = None  # τ, for rare labels; null: the best val_metric of the linear scores on validation
     weight: float | None = None  # γ; null: the best val_metric on validation documents
+    names: str | None = None  # of labels: icd9, icd10 or a file; null: label_names.tsv beside the training file, if any
+    name_weight: float | None = None  # ν of the names' words; null: the best with γ; 0: names are not read
 
 
 @dataclass(frozen=True)

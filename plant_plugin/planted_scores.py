@@ -2,7 +2,8 @@
 
 What a linear model knows of words and pairs of words costs seconds, a network learns it slowly and forgets the rare
 labels. So the logits of a document become ``network + γ · linear``, with one γ for all labels, chosen on validation
-documents (``benchmarks/FINDINGS.md``).
+documents (``benchmarks/FINDINGS.md``). Where labels have names, their words join the linear model: a label with few
+documents, or none, is known by its name.
 
 Shapes: N training documents, L labels, V terms (words and runs of words), G documents of a group.
 """
@@ -49,6 +50,7 @@ class PlantedScores:
         rarity: (L,) float32: how much rarer a label is than others, see :func:`label_rarity`.
         adjustment: τ, 0 or more: what a unit of rarity adds to the linear score.
         weight: γ, 0 or more: logits per unit of the linear score.
+        name_weight: ν, 0 or more, with which names are in ``weights``, see :meth:`add_names`.
 
     Source:
         Menon et al. 2021, "Long-tail learning via logit adjustment", eq. (9): post-hoc, with one τ.
@@ -61,9 +63,11 @@ class PlantedScores:
         rarity: Floats,
         adjustment: float = 0.0,
         weight: float = 0.0,
+        name_weight: float = 0.0,
     ) -> None:
         self.vectorizer, self.weights, self.rarity = vectorizer, weights, rarity
-        self.adjustment, self.weight = adjustment, weight
+        self.adjustment, self.weight, self.name_weight = adjustment, weight, name_weight
+        self.names: sp.csr_array | None = None  # (L, V), between plant_names and add_names
         self._by_term = sp.csr_array(weights.T)
 
     @classmethod
@@ -112,6 +116,31 @@ class PlantedScores:
         scores: Floats = (sp.csr_array(self.vectorizer.transform(texts)) @ self._by_term).toarray()
         return scores + np.float32(self.adjustment) * self.rarity
 
+    def plant_names(self, names: Sequence[str], counts: npt.NDArray[np.integer]) -> None:
+        """Make what the labels' names could add to the weights: tf-idf of the name, divided by √(1 + n).
+
+        Args:
+            names: Of every label; empty where it has none.
+            counts: n, training documents of each label, (L,): the more a label has, the less its name tells.
+        """
+        rows = sp.csr_array(self.vectorizer.transform(names))
+        self.names = sp.csr_array(sp.diags_array((1 / np.sqrt(1 + counts)).astype(np.float32)) @ rows)
+
+    def name_scores(self, texts: Sequence[str]) -> Floats:
+        """What names add to the linear scores (B, L) at ν = 1; 0 where none were planted."""
+        if self.names is None:
+            return np.zeros((len(texts), self.weights.shape[0]), dtype=np.float32)
+        scores: Floats = (sp.csr_array(self.vectorizer.transform(texts)) @ self.names.T).toarray()
+        return scores
+
+    def add_names(self, weight: float) -> None:
+        """Add the names to the weights, ν times; from then on they are part of the linear model."""
+        if self.names is not None and weight:
+            self.weights = sp.csr_array(self.weights + np.float32(weight) * self.names)
+            self._by_term = sp.csr_array(self.weights.T)
+            self.name_weight = weight
+        self.names = None
+
     def terms(self, text: str, label: int) -> tuple[list[tuple[str, float]], float]:
         """What each term of a text adds to a label's linear score, the largest first, and what no term adds.
 
@@ -140,7 +169,7 @@ class PlantedScores:
         with atomic_write(folder / ARRAYS) as temporary, open(temporary, "wb") as stream:
             np.savez(
                 stream, labels=np.array(labels), weight=np.float64(self.weight),
-                adjustment=np.float64(self.adjustment), rarity=self.rarity,
+                adjustment=np.float64(self.adjustment), name_weight=np.float64(self.name_weight), rarity=self.rarity,
                 longest=np.int64(self.vectorizer.ngram_range[1]),
                 frequency=self.vectorizer.idf_.astype(np.float32), shape=np.array(self.weights.shape),
                 data=self.weights.data, indices=self.weights.indices, offsets=self.weights.indptr,
@@ -160,6 +189,7 @@ class PlantedScores:
                 parts = (content["data"], content["indices"], content["offsets"])
                 weights = sp.csr_array(parts, shape=(int(content["shape"][0]), int(content["shape"][1])))
                 frequency, rarity, adjustment = content["frequency"], content["rarity"], float(content["adjustment"])
+                name_weight = float(content["name_weight"]) if "name_weight" in content else 0.0
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             what = f"the planted scores cannot be read ({type(error).__name__})"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="train anew") from error
@@ -168,7 +198,7 @@ class PlantedScores:
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
         vectorizer = _vectorizer(PlantedScoresOptions(ngrams=longest), {term: row for row, term in enumerate(terms)})
         vectorizer.idf_ = frequency
-        return cls(vectorizer, weights, rarity, adjustment, weight)
+        return cls(vectorizer, weights, rarity, adjustment, weight, name_weight)
 
 
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
@@ -263,7 +293,7 @@ def _prune(weights: sp.csr_array, top: int) -> sp.csr_array:
     return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
-def read_weights(folder: Path) -> tuple[float, float]:
-    """Adjustment τ and weight γ of planted scores that were saved in a model's folder."""
+def read_weights(folder: Path) -> dict[str, float]:
+    """What was chosen for planted scores that were saved in a model's folder, by the name of its option."""
     with np.load(folder / ARRAYS, allow_pickle=False) as content:
-        return float(content["adjustment"]), float(content["weight"])
+        return {name: float(content[name]) for name in ("adjustment", "weight", "name_weight") if name in content}

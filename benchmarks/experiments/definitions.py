@@ -113,6 +113,9 @@ def plan(
         for value in next(iter(grid.values()), [None]):
             for name in wanted:
                 flags = {**definition.get("flags", {}), **known[name], **dict.fromkeys(grid, value), **(changes or {})}
+                flags = {
+                    key: one.replace("DATASET", dataset) if isinstance(one, str) else one for key, one in flags.items()
+                }
                 config_name = f"{flags.pop('config', 'plant')}_{dataset}.yml"
                 if not _is_packaged(config_name):
                     missing.append(name)

@@ -121,7 +121,7 @@ def _text(documents: Any, wanted: str | None) -> str:
 
 def _predictor(source: str, device: str | None, names: tuple[str, ...]) -> Predictor:
     """A model folder, or NAME=folder."""
-    from plant_plugin.prediction.label_names import label_names
+    from plant_plugin.data.label_names import label_names
     from plant_plugin.prediction.predictor import Predictor
 
     name, equals, path = source.partition("=")

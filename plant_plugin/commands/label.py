@@ -24,7 +24,7 @@ def label(model: Path, label: str, top: int, as_json: bool, device: str | None, 
     import json
     from dataclasses import asdict
 
-    from plant_plugin.prediction.label_names import label_names
+    from plant_plugin.data.label_names import label_names
     from plant_plugin.prediction.label_profile import label_profile
     from plant_plugin.prediction.predictor import Predictor
 

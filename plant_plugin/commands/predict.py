@@ -73,9 +73,9 @@ def predict(
     of CSV with a header; --input text takes the whole file as one document. Documents come out in the order they came
     in, in bounded memory, however many there are.
     """
+    from plant_plugin.data.label_names import label_names
     from plant_plugin.prediction.documents import Documents, Fields
     from plant_plugin.prediction.formats import FORMATS
-    from plant_plugin.prediction.label_names import label_names
     from plant_plugin.prediction.predictor import Predictor
 
     known = label_names(names, model)

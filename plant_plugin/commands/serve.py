@@ -48,7 +48,7 @@ def serve(
     except ImportError as error:
         what = f"serving needs {error.name}"
         raise MissingExtraError(what, fix="pip install 'plant-plugin[serve]'") from error
-    from plant_plugin.prediction.label_names import label_names
+    from plant_plugin.data.label_names import label_names
     from plant_plugin.prediction.predictor import Predictor
     from plant_plugin.serving.limits import Limits
 

@@ -80,7 +80,7 @@ class Predictor:
         model: The trained model.
         folder: Where it was read from.
         device: Where the network runs.
-        names: What labels stand for; see :func:`plant_plugin.prediction.label_names.label_names`.
+        names: What labels stand for; see :func:`plant_plugin.data.label_names.label_names`.
         batch_size: B.
 
     Attributes:

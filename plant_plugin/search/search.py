@@ -126,9 +126,8 @@ def retrained(plan: SearchPlan, best: Trial, folder: Path) -> dict[str, Any]:
         # Nothing is left to choose them on: those chosen on the trial's validation documents hold.
         from plant_plugin.planted_scores import read_weights
 
-        adjustment, weight = read_weights(folder)
-        _set(values, "planted_scores", "adjustment", adjustment)
-        _set(values, "planted_scores", "weight", weight)
+        for name, value in read_weights(folder).items():
+            _set(values, "planted_scores", name, value)
     return values
 
 

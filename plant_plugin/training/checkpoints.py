@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from plant_plugin.data.documents import LABEL_NAMES
+from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_folder, atomic_write
@@ -92,8 +93,7 @@ def save_model(
     if prepared.planted_scores is not None:
         prepared.planted_scores.save(folder, prepared.hashes["labels"])
     prepared.tokens.save(folder)
-    names = Path(config.training_file or "").parent / LABEL_NAMES
-    if names.is_file() and Path(config.training_file or "").is_file():
+    if (names := names_beside(config.training_file)) is not None:
         with atomic_write(folder / LABEL_NAMES) as temporary:
             shutil.copyfile(names, temporary)
     _write_text(folder / LABELS, "".join(f"{name}\n" for name in prepared.corpus.label_names))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plant_plugin.data.label_names import label_names, names_beside
 from plant_plugin.errors import ConfigError
 from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.training.prepare import Prepared
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
 # Tried adjustments, in units of the linear score (0 absent, 1 present) for a label e times rarer.
 ADJUSTMENTS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05)
+# Tried weights ν of the labels' names, in units of the linear score; with 4 a name that is the whole document counts 4.
+NAME_WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 ROWS = 256  # validation documents scored at once by the linear model alone
 
 ScoreBatches = Callable[[], Iterable[tuple[npt.NDArray[np.float32], Any, npt.NDArray[np.int64]]]]
@@ -44,13 +47,34 @@ def fit_planted_scores(prepared: Prepared, config: Config) -> None:
         )
     texts = prepared.texts("train", range(len(prepared.arrays["train"])))
     prepared.planted_scores = PlantedScores.fit(texts, prepared.labels["train"], options)
+    counts, source = prepared.train_counts, _names(config)
+    if source is not None and counts is not None:
+        known = label_names([source])
+        prepared.planted_scores.plant_names([known(label) or "" for label in prepared.corpus.label_names], counts)
+
+
+def _names(config: Config) -> str | None:
+    """Where the labels' names come from; None: there are none, or they are not wanted."""
+    options = config.planted_scores
+    if options.name_weight == 0:
+        return None
+    beside = names_beside(config.training_file)
+    return options.names or (str(beside) if beside is not None else None)
+
+
+def weighed_on_validation(config: Config) -> bool:
+    """Whether :func:`plant_weight` starts a pass over the network's logits."""
+    options = config.planted_scores
+    if options.model == "none":
+        return False
+    return options.weight is None or (options.name_weight is None and _names(config) is not None)
 
 
 def plant_weight(prepared: Prepared, config: Config, run: Run, validation: ScoreBatches) -> None:
-    """Give the scores their adjustment τ and their weight γ: the configured ones, or the best on validation documents.
+    """Give the scores their adjustment τ, their weight γ and the weight ν of names: as configured, or the best.
 
-    τ is chosen first, on the linear scores alone, then γ on the sums. Best is the highest ``val_metric`` (nDCG@5 where
-    that is the loss); of equals, the lowest value.
+    τ is chosen first, on the linear scores alone, then γ and ν together on the sums. Best is the highest ``val_metric``
+    (nDCG@5 where that is the loss) on validation documents; of equals, the lowest values.
 
     Args:
         prepared: Its planted scores have no weight yet.
@@ -58,26 +82,31 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
         run: Says what was chosen.
         validation: Starts a pass over the network's own logits (B, L), truth and document numbers.
     """
-    planted = prepared.planted_scores
+    planted, options = prepared.planted_scores, config.planted_scores
     if planted is None:
         raise ValueError("no planted scores were fitted")
     metric = config.val_metric if config.val_metric != "Loss" else f"nDCG@{min(5, prepared.num_labels)}"
     planted.adjustment = _adjustment(prepared, planted, config, metric)
-    if config.planted_scores.weight is not None:
-        planted.weight = config.planted_scores.weight
-        return
-    evaluators = [prepared.evaluator(config, [metric]) for _ in SHARES]
-    unit = 0.0
-    for logits, truth, documents in validation():
-        scores = planted.scores(prepared.texts("val", documents))
-        unit = unit or _spread(logits) / _spread(scores)  # of the first batch: the same for all
-        for share, evaluator in zip(SHARES, evaluators, strict=True):
-            evaluator.update(logits + np.float32(share * unit) * scores, truth)
-    found = [evaluator.compute()[metric] for evaluator in evaluators]
-    best = int(np.argmax(found))
-    planted.weight = SHARES[best] * unit
-    chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}"
-    run.log(f"planted scores: {chosen}; {metric} {found[0]:.4f} without, {found[best]:.4f} with them")
+    shares, unit = (SHARES, 0.0) if options.weight is None else ((1.0,), options.weight)
+    names = (options.name_weight or 0.0,) if planted.names is None or options.name_weight is not None else NAME_WEIGHTS
+    tried = [(share, name) for share in shares for name in names]
+    best, found = 0, [0.0]
+    if len(tried) > 1 and "val" in prepared.labels:
+        evaluators = [prepared.evaluator(config, [metric]) for _ in tried]
+        for logits, truth, documents in validation():
+            texts = prepared.texts("val", documents)
+            scores, named = planted.scores(texts), planted.name_scores(texts)
+            unit = unit or _spread(logits) / _spread(scores)  # of the first batch: the same for all
+            for (share, name), evaluator in zip(tried, evaluators, strict=True):
+                evaluator.update(logits + np.float32(share * unit) * (scores + np.float32(name) * named), truth)
+        found = [evaluator.compute()[metric] for evaluator in evaluators]
+        best = int(np.argmax(found))
+    share, name = tried[best]
+    planted.weight = share * unit
+    planted.add_names(name)
+    chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
+    told = f"; {metric} {found[0]:.4f} with the lowest, {found[best]:.4f} with these" if len(found) > 1 else ""
+    run.log(f"planted scores: {chosen}{told}")
 
 
 def _adjustment(prepared: Prepared, planted: PlantedScores, config: Config, metric: str) -> float:

@@ -27,7 +27,7 @@ from plant_plugin.training.checkpoints import load_weights, save_model
 from plant_plugin.training.frozen_states import add_frozen_states
 from plant_plugin.training.interruption import full_disk_resumes, sigterm_stops
 from plant_plugin.training.module import device_of, move
-from plant_plugin.training.planted_weight import fit_planted_scores, plant_weight
+from plant_plugin.training.planted_weight import fit_planted_scores, plant_weight, weighed_on_validation
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
 from plant_plugin.training.processes import at_first, count, first_alone, from_first, is_first, rank
 from plant_plugin.training.resume import finish, has_ended, read_result, same_data
@@ -122,8 +122,7 @@ def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork
 
 def _assist(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
     """Score this process's part in every pass over documents that the first process makes its results of."""
-    weighed = config.planted_scores.model != "none" and config.planted_scores.weight is None
-    passes = [] if config.eval else ["val"] * (weighed + 1)
+    passes = [] if config.eval else ["val"] * (weighed_on_validation(config) + 1)
     if run.tests:
         passes.append("test")
     for split in passes:

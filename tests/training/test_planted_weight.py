@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,9 +12,11 @@ import pytest
 import scipy.sparse as sp
 
 from plant_plugin.config import Config
+from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.planted_scores import ARRAYS
+from plant_plugin.options import PlantedScoresOptions
+from plant_plugin.planted_scores import ARRAYS, PlantedScores
 from plant_plugin.run import run
 from plant_plugin.training import planted_weight
 
@@ -49,8 +52,15 @@ def test_without_validation_documents_the_weight_has_to_be_given(made: Made) -> 
 class Fixed:
     """Stands for fitted scores."""
 
-    def __init__(self, scores: np.ndarray, rarity: np.ndarray) -> None:
+    def __init__(self, scores: np.ndarray, rarity: np.ndarray, names: np.ndarray | None = None) -> None:
         self.known, self.rarity, self.weight, self.adjustment = scores, rarity, 0.0, 0.0
+        self.names, self.name_weight = names, 0.0
+
+    def name_scores(self, rows: list[int]) -> np.ndarray:
+        return np.zeros_like(self.known[rows]) if self.names is None else self.names[rows]
+
+    def add_names(self, weight: float) -> None:
+        self.name_weight = weight
 
     def scores(self, rows: list[int]) -> np.ndarray:
         return self.known[rows] + np.float32(self.adjustment) * self.rarity
@@ -85,7 +95,7 @@ def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> 
         texts=lambda split, rows: list(rows),
         evaluator=lambda config, metrics: Evaluator(30, metrics=metrics),
     )
-    config = SimpleNamespace(planted_scores=SimpleNamespace(weight=None, adjustment=None), val_metric=metric)
+    config = SimpleNamespace(planted_scores=PlantedScoresOptions(model="ridge"), val_metric=metric)
     rows = np.arange(200)
     planted_weight.plant_weight(prepared, config, SimpleNamespace(log=said.append), lambda: [(logits, truth, rows)])
 
@@ -99,6 +109,60 @@ def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> 
     )
     assert 0 < planted.weight < max(tried)
     assert "nDCG@5" in said[0]
+
+
+@pytest.mark.parametrize("weight", [None, 2.5])
+def test_the_names_weight_is_the_best_together_with_that_of_all(weight: float | None) -> None:
+    random = np.random.default_rng(5)
+    truth = sp.csr_array((random.random((300, 20)) < 0.1).astype(np.float32))
+    logits, linear, names = (
+        (scale * (truth.toarray() + noise * random.normal(size=truth.shape))).astype(np.float32)
+        for scale, noise in ((3, 0.7), (1, 0.7), (0.2, 0.5))
+    )
+    planted = Fixed(linear, np.zeros(20, dtype=np.float32), names)
+    prepared = SimpleNamespace(
+        planted_scores=planted,
+        num_labels=20,
+        labels={"val": truth},
+        texts=lambda split, rows: list(rows),
+        evaluator=lambda config, metrics: Evaluator(20, metrics=metrics),
+    )
+    options = PlantedScoresOptions(model="ridge", weight=weight, adjustment=0.0)
+    config, rows, said = SimpleNamespace(planted_scores=options, val_metric="P@1"), np.arange(300), []
+    planted_weight.plant_weight(prepared, config, SimpleNamespace(log=said.append), lambda: [(logits, truth, rows)])
+    unit = logits.std() / linear.std()
+    weights = [weight] if weight else [share * unit for share in planted_weight.SHARES]
+    tried = [(one, name) for one in weights for name in planted_weight.NAME_WEIGHTS]
+    expected = best(
+        "P@1", truth, tried, lambda pair: logits + np.float32(pair[0]) * (linear + np.float32(pair[1]) * names)
+    )
+    assert (planted.weight, planted.name_weight) == pytest.approx(expected, rel=1e-4)
+    assert planted.weight > 0
+    assert planted.name_weight > 0
+
+
+def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(made: Made) -> None:
+    short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
+    config = made(**short, planted_scores__weight=1.0, planted_scores__adjustment=0.0)
+    run(config)
+    without = PlantedScores.load(Path(config.checkpoint_dir), labels_hash(config))
+    assert without.name_weight == 0
+    word, label = without._names[0], (Path(config.checkpoint_dir) / "labels.txt").read_text().splitlines()[0]
+    names = Path(config.training_file or "").parent / LABEL_NAMES
+    names.write_text(f"{label}\tthe {word}\n", encoding="utf-8")
+    more = {"planted_scores__name_weight": 3.0, "result_dir": str(names.parent / "named")}
+    config = made(**short, planted_scores__weight=1.0, planted_scores__adjustment=0.0, **more)
+    run(config)
+    named = PlantedScores.load(Path(config.checkpoint_dir), labels_hash(config))
+    gained = named.scores([word]) - without.scores([word])
+    assert named.name_weight == 3
+    assert gained[0, 0] > 0.1
+    np.testing.assert_allclose(gained[0, 1:], 0, atol=1e-6)
+
+
+def labels_hash(config: Config) -> str:
+    """The hash of a run's label set."""
+    return json.loads((Path(config.checkpoint_dir) / "config.json").read_text())["hashes"]["labels"]
 
 
 def test_a_configured_adjustment_is_taken(made: Made) -> None:

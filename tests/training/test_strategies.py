@@ -14,9 +14,9 @@ import torch
 from safetensors.torch import load_file
 
 from plant_plugin.config import Config
+from plant_plugin.data.label_names import label_names
 from plant_plugin.errors import CheckpointError, ConfigError, DataError, Interrupted
 from plant_plugin.evaluation.per_document import load_per_document
-from plant_plugin.prediction.label_names import label_names
 from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.run import Run, run
 from plant_plugin.training import stage2

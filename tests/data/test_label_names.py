@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from plant_plugin.data.label_names import label_names
 from plant_plugin.errors import DataError, MissingExtraError
-from plant_plugin.prediction.label_names import label_names
 
 
 def test_a_file_and_the_models_own(tmp_path: Path) -> None:

@@ -34,6 +34,14 @@ def label_names(sources: Sequence[str], folder: Path | None = None) -> Names:
     return lambda label: next((name for names in asked if (name := names(label))), None)
 
 
+def names_beside(training_file: str | None) -> Path | None:
+    """The ``label_names.tsv`` beside a training file, where there is one."""
+    if not training_file or not Path(training_file).is_file():  # e.g. demo:train
+        return None
+    names = Path(training_file).parent / LABEL_NAMES
+    return names if names.is_file() else None
+
+
 def names_of_file(path: Path) -> Names:
     """Names of ``label TAB name`` lines; empty lines are passed over.
 
