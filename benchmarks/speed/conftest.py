@@ -44,17 +44,38 @@ def peak_memory_mb(step: Callable[[], Any]) -> float | None:
     return None
 
 
+def peak_gpu_memory_mb(step: Callable[[], Any]) -> float:
+    """How far one call lifts the memory that tensors hold on the GPU, in MiB."""
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    step()
+    return (torch.cuda.max_memory_allocated() - before) / 2**20
+
+
 @pytest.fixture
 def measure(benchmark: Any) -> Callable[..., Any]:
     """``measure(case, way, step)``: peak memory in a first call, then the timed rounds.
 
-    Keyword arguments: ``rounds`` (3), and for growth ``along`` (a letter of the shape key) with ``size``.
+    Keyword arguments: ``rounds`` (3), ``on_gpu`` for the memory there and times up to where the GPU has ended, and for
+    growth ``along`` (a letter of the shape key) with ``size``.
     """
 
     def run(
-        case: str, way: str, step: Callable[[], Any], *, rounds: int = 3, along: str = "", size: int | None = None
+        case: str,
+        way: str,
+        step: Callable[[], Any],
+        *,
+        rounds: int = 3,
+        on_gpu: bool = False,
+        along: str = "",
+        size: int | None = None,
     ) -> Any:
-        benchmark.extra_info.update(case=case, way=way, along=along, size=size, peak_mb=peak_memory_mb(step))
-        return benchmark.pedantic(step, rounds=rounds)
+        def ended() -> None:
+            step()
+            torch.cuda.synchronize()
+
+        measured, peak = (ended, peak_gpu_memory_mb) if on_gpu else (step, peak_memory_mb)
+        benchmark.extra_info.update(case=case, way=way, along=along, size=size, peak_mb=peak(measured))
+        return benchmark.pedantic(measured, rounds=rounds)
 
     return run

@@ -1,0 +1,108 @@
+"""The issue's sizes for one H200: skipped without a GPU, and never run so far.
+
+`kernels: triton` is what is compared; `torch` is the same head with torch's operations, block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from libmultilabel.nn.networks.modules import LabelwiseLinearOutput, LabelwiseMultiHeadAttention
+
+from plant_plugin.kernels import triton_choice
+from plant_plugin.kernels.ranking_loss import ranking_loss
+from plant_plugin.losses.focal import focal_loss, hard_negatives, reduce_selected
+from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.networks.plantable import Hidden
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+]
+NARROW = torch.bfloat16
+
+
+@pytest.fixture(autouse=True)
+def _auto_afterwards() -> Iterator[None]:
+    yield
+    triton_choice.choose("auto")
+
+
+def on(case: str) -> str:
+    return f"{case}, {torch.cuda.get_device_name()}"
+
+
+@pytest.mark.parametrize("way", ["LibMultiLabel", "two products", "torch", "plant_plugin"])
+def test_label_attention(measure: Callable[..., Any], way: str) -> None:
+    documents, heads, positions, width, labels = 8, 8, 1024, 1024, 30_938
+    torch.manual_seed(0)
+    with torch.device("cuda"):
+        states = torch.randn(documents, positions, width, requires_grad=True)
+        attention = LabelwiseMultiHeadAttention(width, labels, heads)
+        output = LabelwiseLinearOutput(width, labels)
+        head = LabelAttentionHead(width, labels, num_heads=heads, pool_size=128)
+        hidden = Hidden(states, torch.ones(documents, positions, dtype=torch.bool))
+        rows = torch.randn(heads, labels, width // heads, dtype=NARROW)
+        columns = torch.randn(heads, width // heads, documents * positions, dtype=NARROW)
+    triton_choice.choose("triton" if way == "plant_plugin" else "torch")
+
+    def step() -> None:
+        for parameter in (states, *attention.parameters(), *output.parameters(), *head.parameters()):
+            parameter.grad = None
+        if way == "two products":  # what no way can do without; forward only
+            for _ in range(2):
+                torch.bmm(rows, columns)
+            return
+        with torch.autocast("cuda", NARROW):
+            logits = output(attention(states)[0]) if way == "LibMultiLabel" else head(hidden, NARROW)
+        logits.float().sum().backward()
+
+    name = f"label attention, forward and backward: B={documents} A={heads} T={positions} H={width} L={labels:,} bf16"
+    measure(on(name), way, step, on_gpu=True)
+
+
+@pytest.mark.parametrize("way", ["all labels", "plant_plugin"])
+@pytest.mark.parametrize("kernels", ["torch", "triton"])
+def test_stage2_step(measure: Callable[..., Any], kernels: str, way: str) -> None:
+    documents, positions, width, labels, count = 8, 1024, 1024, 30_938, 1000
+    torch.manual_seed(0)
+    with torch.device("cuda"):
+        head = LabelAttentionHead(width, labels, num_heads=8)
+        states = torch.randn(documents, positions, width, requires_grad=True)
+        hidden = Hidden(states, torch.ones(documents, positions, dtype=torch.bool))
+        positives = torch.zeros(documents, labels, dtype=torch.bool)
+        positives.scatter_(1, torch.randint(labels, (documents, 15)), True)
+    triton_choice.choose(kernels)
+
+    def step() -> None:
+        states.grad = None
+        head.zero_grad()
+        with torch.set_grad_enabled(way == "all labels"):
+            scores = head(hidden, NARROW)
+        chosen, real = hard_negatives(scores.detach(), positives, count)
+        gathered = way == "all labels"
+        logits = scores.gather(1, chosen) if gathered else head.selected_logits(hidden, chosen, NARROW)
+        losses = focal_loss(logits, positives.gather(1, chosen).float())
+        reduce_selected(losses, real, labels, "selected").backward()
+
+    name = f"stage 2, head and loss: B={documents} A=8 T={positions} H={width} L={labels:,} m={count:,} bf16, {kernels}"
+    measure(on(name), way, step, on_gpu=True)
+
+
+def test_ranking_loss(measure: Callable[..., Any]) -> None:
+    documents, labels, positions, k = 8, 8930, 2048, 2000
+    torch.manual_seed(0)
+    scores = (2 * torch.randn(documents, labels, positions, device="cuda")).requires_grad_()
+    relevance = torch.rand(documents, labels, positions, device="cuda")
+    mask = torch.ones(documents, positions, dtype=torch.bool, device="cuda")
+    triton_choice.choose("triton")
+
+    def step() -> None:
+        scores.grad = None
+        ranking_loss(scores, relevance, mask, k).sum().backward()
+
+    name = f"ranking loss, value and gradient: within K={k}, {documents} × {labels:,} labels, T={positions}"
+    measure(on(name), "plant_plugin", step, on_gpu=True)
