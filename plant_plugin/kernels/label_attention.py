@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from plant_plugin.kernels.label_attention_blocks import BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU, LabelAttention
+from plant_plugin.kernels.label_attention_blocks import BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU, LabelAttention, Operands
 from plant_plugin.kernels.sparse_prior import SparseTable
 from plant_plugin.kernels.triton_choice import takes_triton
 
@@ -143,29 +143,52 @@ def label_attention_logits(
     """
     if prior is not None and strength is None:
         raise ValueError("a prior needs its strength")
-    on_cpu = queries.device.type == "cpu"
-    elements = block_elements or (BLOCK_ELEMENTS if on_cpu else BLOCK_ELEMENTS_GPU) >> _halved
+    elements = block_elements or _fitting_elements(queries.device)
     if queries.dtype != torch.float64 and takes_triton(queries.device, where_auto=False):
         return _through_triton(
             queries, keys, values, outputs, mask, prior, strength, product_dtype or queries.dtype, elements
         )
+    with torch.autocast(device_type=queries.device.type, enabled=False):
+        operands = as_operands(
+            queries, keys, values, outputs, mask, prior, strength,
+            product_dtype=product_dtype, block_elements=elements,
+        )  # fmt: skip
+        logits: Tensor = LabelAttention.apply(*operands)
+    return logits
+
+
+def as_operands(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    outputs: Tensor,
+    mask: Tensor,
+    prior: PriorLookup | None = None,
+    strength: Tensor | None = None,
+    *,
+    product_dtype: torch.dtype | None = None,
+    block_elements: int | None = None,
+) -> Operands:
+    """The arguments of :func:`label_attention_logits` as the blocks read them."""
     if prior is not None and prior.entries is not None and queries.dtype not in NUMPY_TYPES:
         prior = PriorLookup(prior.dense().to(queries.dtype), prior.columns)
-    with torch.autocast(device_type=queries.device.type, enabled=False):
-        logits: Tensor = LabelAttention.apply(
-            queries.transpose(0, 1).contiguous(),
-            keys.to(queries.dtype),
-            values.to(queries.dtype),
-            outputs.transpose(0, 1).contiguous(),
-            None if prior is None or strength is None else strength.t().contiguous(),
-            mask,
-            None if prior is None else prior.table,
-            None if prior is None else prior.columns,
-            product_dtype or queries.dtype,
-            elements,
-            None if prior is None else prior.entries,
-        )
-    return logits
+    return Operands(
+        queries.transpose(0, 1).contiguous(),
+        keys.to(queries.dtype),
+        values.to(queries.dtype),
+        outputs.transpose(0, 1).contiguous(),
+        None if prior is None or strength is None else strength.t().contiguous(),
+        mask,
+        None if prior is None else prior.table,
+        None if prior is None else prior.columns,
+        product_dtype or queries.dtype,
+        block_elements or _fitting_elements(queries.device),
+        None if prior is None else prior.entries,
+    )
+
+
+def _fitting_elements(device: torch.device) -> int:
+    return (BLOCK_ELEMENTS if device.type == "cpu" else BLOCK_ELEMENTS_GPU) >> _halved
 
 
 def _through_triton(

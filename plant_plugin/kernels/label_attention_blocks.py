@@ -10,7 +10,6 @@ each thread has labels of its own, and its products and passes run on one core: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -26,6 +25,9 @@ from plant_plugin.kernels.sparse_prior import (
     add_strength_gradient,
     entries_of,
 )
+from plant_plugin.kernels.threads import Threads
+
+Found = TypeVar("Found")
 
 # Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants
 # large products.
@@ -168,9 +170,6 @@ class _Worker:
                 yield _Block(labels, head, queries, outputs, scores, contributions, relevance)
 
 
-Found = TypeVar("Found")
-
-
 class _Workers:
     """The labels, shared among threads where there is enough to do; use as a context."""
 
@@ -181,29 +180,18 @@ class _Workers:
             count = max(1, min(torch.get_num_threads(), labels, elements // ELEMENTS_OF_A_THREAD))
         ends = [labels * part // count for part in range(count + 1)]
         self._workers = [_Worker(operands, slice(*ends[part : part + 2])) for part in range(count)]
-        self._threads = torch.get_num_threads()
-        self._inference = torch.is_inference_mode_enabled()
-        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+        self._threads = Threads(count)
 
     def __enter__(self) -> _Workers:
+        self._threads.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-            torch.set_num_threads(self._threads)  # each thread has its own number, threads to come get the last one set
+        self._threads.__exit__()
 
     def all_do(self, task: Callable[[_Worker, _Chunk], Found], chunk: _Chunk) -> list[Found]:
         """Let every worker do a task; what they found, in the order of the labels."""
-        if self._pool is None:
-            return [task(worker, chunk) for worker in self._workers]
-
-        def alone(worker: _Worker) -> Found:
-            torch.set_num_threads(1)  # of this thread
-            with torch.inference_mode(self._inference), torch.no_grad():
-                return task(worker, chunk)
-
-        return list(self._pool.map(alone, self._workers))
+        return self._threads.map(lambda worker: task(worker, chunk), self._workers)
 
 
 class LabelAttention(torch.autograd.Function):
@@ -213,18 +201,7 @@ class LabelAttention(torch.autograd.Function):
     def forward(ctx: Any, *arguments: Any) -> Tensor:
         """Softmax over positions of each document, then the weighted sum of the contributions."""
         operands = Operands(*arguments)
-        attended = operands.queries.new_empty(*operands.queries.shape[:2], len(operands.mask))  # (A, L, B)
-        normaliser = torch.empty_like(attended)
-
-        def task(worker: _Worker, chunk: _Chunk) -> None:
-            for block in worker.blocks(chunk):
-                at = (block.head, block.labels, chunk.documents)
-                scores, contributions = chunk.by_document(block.scores), chunk.by_document(block.contributions)
-                attend(scores, contributions, chunk.bias, attended[at], normaliser[at])
-
-        with _Workers(operands) as workers:
-            for chunk in _chunks(operands):
-                workers.all_do(task, chunk)
+        attended, normaliser = attended_values(operands)
         ctx.save_for_backward(*operands[:8], attended, normaliser)
         ctx.rest = operands[8:]
         return attended.sum(dim=0).t().contiguous()
@@ -236,14 +213,31 @@ class LabelAttention(torch.autograd.Function):
         *tensors, attended, normaliser = ctx.saved_tensors
         operands = Operands(*tensors, *ctx.rest)
         with torch.autocast(device_type=operands.mask.device.type, enabled=False):
-            found = _backward(operands, attended, normaliser, arriving[0].t().to(operands.queries.dtype))
+            found = gradients_of(operands, attended, normaliser, arriving[0].t().to(operands.queries.dtype))
         return (*found, None, None, None, None, None, None)
 
 
-def _backward(
+def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:
+    """What each label reads from each document by each head, (A, L, B), and the logarithm of its softmax's sum."""
+    attended = operands.queries.new_empty(*operands.queries.shape[:2], len(operands.mask))
+    normaliser = torch.empty_like(attended)
+
+    def task(worker: _Worker, chunk: _Chunk) -> None:
+        for block in worker.blocks(chunk):
+            at = (block.head, block.labels, chunk.documents)
+            scores, contributions = chunk.by_document(block.scores), chunk.by_document(block.contributions)
+            attend(scores, contributions, chunk.bias, attended[at], normaliser[at])
+
+    with _Workers(operands) as workers:
+        for chunk in _chunks(operands):
+            workers.all_do(task, chunk)
+    return attended, normaliser
+
+
+def gradients_of(
     operands: Operands, attended: Tensor, normaliser: Tensor, arriving: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
-    """As :meth:`LabelAttention.backward`; ``arriving`` is (L, B)."""
+    """Of queries, keys, values, outputs and strength, each in its operand's shape; ``arriving`` is (L, B)."""
     to_queries, to_outputs = torch.zeros_like(operands.queries), torch.zeros_like(operands.outputs)
     to_keys, to_values = torch.zeros_like(operands.keys), torch.zeros_like(operands.values)
     to_strength = None if operands.strength is None else torch.zeros_like(operands.strength)

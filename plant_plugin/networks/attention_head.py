@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from plant_plugin.kernels.chosen_labels import chosen_label_logits
 from plant_plugin.kernels.label_attention import label_attention_logits
 from plant_plugin.networks.plantable import Hidden
 
@@ -159,17 +160,11 @@ class LinearReadoutHead(AttentionHead):
         outputs, bias = self.outputs(labels)
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.values(hidden.states))
         strength = None if self.prior_strength is None else self.prior_strength[labels]
-        found = []
-        # unbind, not indexing: the backward pass then stacks gradients instead of adding up one batch per document
-        operands = (part.unbind() for part in (queries, keys, values, self._wide(outputs), hidden.mask))
-        for document, (query, key, value, output, mask) in enumerate(zip(*operands, strict=True)):
-            planted = None if hidden.prior is None else hidden.prior.at(document, labels[document])
-            beta = None if strength is None else strength[document]
-            logits = label_attention_logits(
-                query, key[None], value[None], output, mask[None], planted, beta, product_dtype=product_dtype
-            )
-            found.append(logits)
-        return torch.cat(found) + self._wide(bias)
+        logits = chosen_label_logits(
+            queries, keys, values, self._wide(outputs), hidden.mask, labels, hidden.prior, strength,
+            product_dtype=product_dtype,
+        )  # fmt: skip
+        return logits + self._wide(bias)
 
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Attention times what the label reads from the value there, summed over heads; and the label's bias.

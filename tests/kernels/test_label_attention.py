@@ -11,6 +11,7 @@ from scipy import sparse
 
 from plant_plugin.kernels import label_attention_blocks
 from plant_plugin.kernels.attention_rows import attend, turn_into_gradients
+from plant_plugin.kernels.chosen_labels import chosen_label_logits
 from plant_plugin.kernels.label_attention import PriorLookup, label_attention_logits, label_attention_reference
 from plant_plugin.kernels.sparse_prior import Places, SparseTable, entries_of
 
@@ -99,6 +100,29 @@ def test_chosen_labels_see_the_same_relevance_in_entries_and_in_the_table() -> N
         for document in range(3):
             own = lookup.at(document, labels[document])
             assert torch.equal(own.dense()[:, own.columns[0]], expected[document])
+
+
+@pytest.mark.parametrize("sparse_prior", [False, True])
+@pytest.mark.parametrize("planted", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_chosen_labels_have_the_numbers_and_gradients_of_all(
+    threads: int, planted: bool, sparse_prior: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(torch, "set_num_threads", lambda number: None)
+    queries, keys, values, outputs, mask, prior, strength = case()
+    prior = (with_entries(prior) if sparse_prior else prior) if planted else None
+    labels, free = torch.tensor([[3, 2, 3], [0, 6, 5], [1, 1, 4]]), (queries, keys, values, outputs, strength)
+    beta = strength if planted else None
+    pull, found = torch.tensor([[1.0, -2, 3], [0.5, 1, 2], [3, -1, 1]], dtype=torch.float64), []
+    for way in (
+        label_attention_reference(queries, keys, values, outputs, mask, prior, beta).gather(1, labels),
+        chosen_label_logits(
+            queries[labels], keys, values, outputs[labels], mask, labels, prior, None if beta is None else beta[labels]
+        ),
+    ):
+        found.append((way, torch.autograd.grad(way, free[: 4 + planted], pull)))
+    torch.testing.assert_close(found[1], found[0])
 
 
 def test_narrow_parameters_read_the_entries_too() -> None:
