@@ -36,8 +36,11 @@ def check_language_model(given: dict[str, Any], problems: Problems) -> None:
         value = given.get(name)
         if value is not None and value not in choices:
             problems.add(f"network_config.{name}", f"has no choice {value!r}", suggestion(str(value), choices))
-    for name, least in (("lm_window", 1), ("lm_overlap", 0)):
+    for name, least in (("lm_window", 1), ("lm_overlap", 0), ("gradient_tokens", 1)):
         _check_number(given, name, f"network_config.{name}", int, least, problems)
+    if given.get("gradient_tokens") is not None and (given.get("encoder") == "cnn" or given.get("freeze_encoder")):
+        fix = "leave it out: a cnn keeps little of each token, and what is frozen has no gradient"
+        problems.add("network_config.gradient_tokens", "is for bigru, bilstm and language models that train", fix)
     if given.get("lm_from_scratch") and given.get("quantization", "none") != "none":
         fix = "leave out one of the two; to try a shape, save the drawn model to a folder first"
         problems.add("network_config.lm_from_scratch", "drawn weights are not quantised", fix)

@@ -120,6 +120,12 @@ def test_term_frequency_is_normalised_by_its_maximum() -> None:
         ({"network_config": {**LM, "quantization": "nf5"}}, "network_config.quantization", "mean nf4"),
         ({"network_config": {**LM, "lm_attention": "fast"}}, "network_config.lm_attention", "no choice 'fast'"),
         ({"network_config": {**LM, "lm_window": 0}}, "network_config.lm_window", "at least 1"),
+        ({"network_config": {**LM, "gradient_tokens": 0}}, "network_config.gradient_tokens", "at least 1"),
+        (
+            {"network_config": {"encoder": "cnn", "gradient_tokens": 9}},
+            "network_config.gradient_tokens",
+            "is for bigru",
+        ),
         ({"network_config": {**LM, "lm_overlap": "few"}}, "network_config.lm_overlap", "has to be"),
         ({"network_config": {**LM, "lora": 16}}, "network_config.lora", "has to be a mapping"),
         ({"network_config": {**LM, "lora": {"rank": 8}}}, "network_config.lora.rank", "there is no such key"),

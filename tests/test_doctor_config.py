@@ -46,8 +46,9 @@ def test_word_level_encoders(tmp_path: Path) -> None:
     assert code == 0, text
     assert "47,723 documents of 2,500 words, 8,929 labels, 8 a batch, on a processor" in text
     assert f"{52000 * 200 + 2 * 3 * 256 * (200 + 256 + 2):,} of the words and encoder" in text
-    for part in ("gradients and Adam", "relevance, at most", "main memory"):
+    for part in ("gradients and Adam", "label attention", "main memory"):
         assert part in text
+    assert "relevance, at most" in told("plant_mimic3.yml", *flags)[1]
     (tmp_path / "train.txt").write_text("A B\tone two\nB C\ttwo 3\nC\tthree\n")
     (tmp_path / "vectors.txt").write_text("2 4\none 1 2 3 4\ntwo 1 2 3 4\n")
     values = {"model_name": "PLANT", "training_file": str(tmp_path / "train.txt"),

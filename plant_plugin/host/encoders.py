@@ -79,28 +79,72 @@ class SameLengthRNN(nn.Module):
 
     def _unpacked(self, states: Tensor, length: Tensor) -> Tensor:
         rnn = self.encoder.rnn
-        positions = torch.arange(states.shape[1]).expand(states.shape[:2])
-        real = positions < length[:, None]  # (B, T)
-        turned = torch.where(real, length[:, None] - 1 - positions, positions)[..., None]
+        real = torch.arange(states.shape[1]) < length[:, None]  # (B, T)
         for layer in range(rnn.num_layers):
-            forward = _one_direction(rnn, f"l{layer}", states)
-            backward = _one_direction(rnn, f"l{layer}_reverse", states.gather(1, turned.expand_as(states)))
-            states = torch.cat([forward, backward.gather(1, turned.expand_as(backward))], dim=2)
+            forward = one_direction(rnn, f"l{layer}", states)
+            backward = one_direction(rnn, f"l{layer}_reverse", turned(states, length))
+            states = torch.cat([forward, turned(backward, length)], dim=2)
             if layer < rnn.num_layers - 1:
                 states = nn.functional.dropout(states, rnn.dropout, self.training)
         encoded: Tensor = self.encoder.post_encoder_dropout(states * real[..., None])
         return encoded
 
 
-def _one_direction(rnn: nn.GRU | nn.LSTM, suffix: str, states: Tensor) -> Tensor:
-    """Outputs (B, T, units) of one direction of one layer."""
-    weights = [getattr(rnn, f"{name}_{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-    start = states.new_zeros(1, len(states), rnn.hidden_size)
+def one_direction(
+    rnn: nn.GRU | nn.LSTM, suffix: str, states: Tensor, start: tuple[Tensor, ...] | None = None
+) -> Tensor:
+    """Outputs (B, T, units) of one direction of one layer, from what :func:`state_at_zero` gives or a later state."""
+    start = start or state_at_zero(rnn, states)
     # one layer with biases, no dropout in it, one direction, documents first
     options = (True, 1, 0.0, rnn.training, False, True)
     if isinstance(rnn, nn.LSTM):
-        return torch.lstm(states, (start, start), weights, *options)[0]
-    return torch.gru(states, start, weights, *options)[0]
+        return torch.lstm(states, start, _weights(rnn, suffix), *options)[0]
+    return torch.gru(states, start[0], _weights(rnn, suffix), *options)[0]
+
+
+def state_at_zero(rnn: nn.GRU | nn.LSTM, states: Tensor) -> tuple[Tensor, ...]:
+    """What one direction starts from, for ``states`` (B, …): hidden and, of an LSTM, cell state, each (1, B, units)."""
+    return (states.new_zeros(1, len(states), rnn.hidden_size),) * (2 if isinstance(rnn, nn.LSTM) else 1)
+
+
+@torch.no_grad()
+def carry_on(
+    rnn: nn.GRU | nn.LSTM, suffix: str, states: Tensor, length: Tensor, start: tuple[Tensor, ...]
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """One direction of one layer over ``length`` (B,) positions of ``states`` (B, T, …), which may be none.
+
+    Returns:
+        Outputs (B, T, units), zero behind the length, and each document's state behind its last position.
+    """
+    outputs, after = states.new_zeros(*states.shape[:2], rnn.hidden_size), tuple(part.clone() for part in start)
+    rows = length.nonzero().flatten()
+    if not len(rows):
+        return outputs, after
+    packed = nn.utils.rnn.pack_padded_sequence(states[rows], length[rows].cpu(), True, enforce_sorted=False)
+    assert packed.sorted_indices is not None
+    ordered = rows[packed.sorted_indices]
+    begin, weights = [part[:, ordered] for part in start], _weights(rnn, suffix)
+    options = (True, 1, 0.0, rnn.training, False)  # as above; packed
+    if isinstance(rnn, nn.LSTM):
+        found, *ends = torch.lstm(packed.data, packed.batch_sizes, begin, weights, *options)
+    else:
+        found, *ends = torch.gru(packed.data, packed.batch_sizes, begin[0], weights, *options)
+    for part, end in zip(after, ends, strict=True):
+        part[:, ordered] = end
+    whole = nn.utils.rnn.PackedSequence(found, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
+    outputs[rows] = nn.utils.rnn.pad_packed_sequence(whole, True, total_length=states.shape[1])[0]
+    return outputs, after
+
+
+def turned(states: Tensor, length: Tensor) -> Tensor:
+    """``states`` (B, T, …) with the first ``length`` (B,) positions of each document turned round."""
+    positions = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
+    places = torch.where(positions < length[:, None], length[:, None] - 1 - positions, positions)
+    return states.gather(1, places[..., None].expand_as(states))
+
+
+def _weights(rnn: nn.GRU | nn.LSTM, suffix: str) -> list[Tensor]:
+    return [getattr(rnn, f"{name}_{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
 
 
 def word_encoder(

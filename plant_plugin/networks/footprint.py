@@ -28,7 +28,6 @@ FLOAT = 4
 STORED = {"nf4": 0.5 + 1 / 64 + 4 / (64 * 256), "int8": 1.0}  # bytes of a weight; nf4: 8-bit scales of 64, and theirs
 TRAINING = 3 * FLOAT  # gradient and two moments of Adam, for every parameter that trains
 SELECTED_COPIES = 4  # queries and outputs (B, M, H) of the chosen labels, and their gradients
-SELECTED_PRIORS = 2  # relevance (B, M, T) of the chosen labels, document by document and then as one
 SCORE_COPIES = 4  # scores (B, M, T) of stage 1, relevance, gradient and room to work
 
 
@@ -52,6 +51,9 @@ class Plan:
         stored: Bytes of a weight that neither trains nor is quantised.
         noise: Bytes of a dropout's mask: 1 on a GPU, 4 on a CPU.
         prior: Whether a prior is planted.
+        dense_relevance: Whether the relevance of a batch is a dense table, as on a GPU.
+        gradient_tokens: Last tokens of a document through which the encoder is trained; None: all.
+        lm_window: Sub-words of a window over long documents; None: what the model can take.
     """
 
     batch_size: int
@@ -69,6 +71,15 @@ class Plan:
     stored: int = 2
     noise: int = 1
     prior: bool = False
+    dense_relevance: bool = False
+    gradient_tokens: int | None = None
+    lm_window: int | None = None
+
+    def trained_tokens(self, window: int = 0) -> int:
+        """Tokens of the longest document that have a gradient in the encoder, in whole windows of a language model."""
+        if self.gradient_tokens is None or self.tokens <= window:
+            return self.tokens
+        return min(self.tokens, self.gradient_tokens + window)
 
 
 @dataclass(frozen=True)
@@ -135,7 +146,9 @@ def footprint(config: Any, plan: Plan) -> Footprint:
 def _activations(model: nn.Module, config: Any, plan: Plan, frozen: bool) -> dict[str, int]:
     layers = int(config.get_text_config().num_hidden_layers)
     blocks = next(m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == layers)
-    positions, width = plan.batch_size * plan.tokens, int(config.get_text_config().hidden_size)
+    text = config.get_text_config()
+    window = plan.lm_window or getattr(text, "max_position_embeddings", None) or plan.tokens
+    positions, width = plan.batch_size * plan.trained_tokens(window), int(text.hidden_size)
     of_layer = layer_bytes(blocks[0], config, plan, frozen)
     inner, gated = _feed_forward(blocks[0], width)
     room = positions * ((3 if gated else 2) * inner + 2 * width) * plan.narrow  # the widest gradients of one layer
@@ -209,18 +222,18 @@ def count_head(width: int, plan: Plan) -> int:
 def label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:
     """Bytes of the hungrier stage: queries, keys, values and outputs, what chosen labels bring, and their relevance.
 
-    Relevance is looked up as a table of all labels for the distinct tokens of a batch, which are taken to be as many as
-    they can be: real texts repeat their words, so this part is an upper bound.
+    On a GPU relevance is looked up as a table of all labels for the distinct tokens of a batch, with its rows for the
+    chosen labels of each document. These tokens are taken to be as many as they can be: real texts repeat their words,
+    so this part is an upper bound. On a processor only what is not zero is looked up; that is left out.
     """
     positions, chosen = plan.batch_size * plan.tokens, min(plan.chosen, plan.labels)
     common = FLOAT * (3 * positions * width + 2 * plan.labels * width)
     stage1 = plan.batch_size * plan.ranked * (SCORE_COPIES * plan.tokens + 2 * width) * FLOAT
     stage2 = plan.batch_size * chosen * SELECTED_COPIES * width * FLOAT
     parts = {"label attention": common + max(stage1, stage2)}
-    if plan.prior or plan.ranked:
-        few = plan.prior and chosen < plan.labels
-        selected = SELECTED_PRIORS * plan.batch_size * chosen * plan.tokens if few else 0
-        parts["relevance, at most"] = FLOAT * (plan.labels * min(vocabulary, positions) + selected)
+    if plan.dense_relevance and (plan.prior or plan.ranked):
+        rows = plan.labels + plan.batch_size * chosen * (plan.prior and chosen < plan.labels)
+        parts["relevance, at most"] = FLOAT * rows * min(vocabulary, positions)
     return parts
 
 
@@ -253,5 +266,6 @@ def plan_of(values: Mapping[str, Any], blocks: Mapping[str, Any], tokens: int, l
         stored=2 if on_gpu else FLOAT,
         noise=1 if on_gpu else FLOAT,
         prior=network.get("planted_prior", "none") != "none",
+        dense_relevance=on_gpu,
         **taken,
     )

@@ -70,7 +70,7 @@ def words_footprint(words: Words, plan: Plan) -> Footprint:
     in_encoder, of_head = encoder_parameters(words), count_head(words.hidden_size, plan)
     of_words = words.vocabulary * words.embed_dim
     trained = of_words + in_encoder + of_head
-    positions = plan.batch_size * plan.tokens
+    positions = plan.batch_size * plan.trained_tokens()
     widest = max(words.inputs)
     parts = {
         "weights": trained * FLOAT,
@@ -105,4 +105,4 @@ def kept_bytes_of_token(words: Words, plan: Plan) -> float:
 
 def graph_bytes(words: Words, plan: Plan) -> int:
     """Bytes of the graph itself where each step over the longest document is a few nodes of its own."""
-    return 2 * words.num_layers * plan.tokens * GRU_NODES if words.encoder == "bigru" else 0
+    return 2 * words.num_layers * plan.trained_tokens() * GRU_NODES if words.encoder == "bigru" else 0

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.backbone import HuggingFaceBackbone, WordBackbone
+from plant_plugin.networks.backbone import HuggingFaceBackbone, StatefulWords, WordBackbone
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.plantable import HeadNetwork, start_strength
@@ -45,6 +45,9 @@ class PLANT(HeadNetwork):
         lora: ``{r: 16, alpha: 32, dropout: 0.05}`` or parts of it: train adapters in the place of the model.
         gradient_checkpointing: Compute each layer again in the backward pass: less memory, a third more time.
         trust_remote_code: Run Python code that comes with the model.
+        gradient_tokens: Train the encoder through this many last tokens of each document (of a language model: through
+            the windows that hold them); what stands before is encoded without a gradient, with the state carried on
+            where the encoder is recurrent. The attention reads all states. None: train through all.
         num_heads: A, must divide H (the paper: 8).
         pool_size: P, at most H (the paper: 128).
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
@@ -79,6 +82,7 @@ class PLANT(HeadNetwork):
         lora: Mapping[str, Any] | None = None,
         gradient_checkpointing: bool = False,
         trust_remote_code: bool = False,
+        gradient_tokens: int | None = None,
         num_heads: int = 8,
         pool_size: int = 128,
         planted_prior: str = "none",
@@ -88,6 +92,10 @@ class PLANT(HeadNetwork):
             raise _unfit("give `lm_weight`, and no `lora`: the language model is not trained", "freeze_encoder")
         if (encoder is None) == (lm_weight is None) and not freeze_encoder:
             raise _unfit("give exactly one of `encoder` and `lm_weight`", "encoder")
+        if gradient_tokens is not None and (freeze_encoder or encoder == "cnn" or gradient_tokens < 1):
+            raise _unfit(
+                "is a number from 1 on, for `bigru`, `bilstm` or a language model that trains", "gradient_tokens"
+            )
         words: dict[str, Any] = {
             "hidden_size": hidden_size,
             "num_layers": num_layers,
@@ -114,12 +122,17 @@ class PLANT(HeadNetwork):
                 lora=lora,
                 frozen=lm_frozen,
                 gradient_checkpointing=gradient_checkpointing,
+                gradient_tokens=gradient_tokens,
                 **language_model,
             )
         else:
             if embed_vecs is None:
                 raise _unfit("a word-level encoder needs word vectors", "encoder")
-            backbone = WordBackbone(str(encoder), embed_vecs, embed_dropout=embed_dropout, **words)
+            words["embed_dropout"] = embed_dropout
+            if gradient_tokens is None:
+                backbone = WordBackbone(str(encoder), embed_vecs, **words)
+            else:
+                backbone = StatefulWords(str(encoder), embed_vecs, gradient_tokens, **words)
         strength = start_strength(planted_prior, prior_strength)
         try:
             head = LabelAttentionHead(backbone.hidden_size, num_classes, num_heads, pool_size, strength)

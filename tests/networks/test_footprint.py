@@ -13,7 +13,7 @@ from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.footprint import STORED, Plan, footprint, plan_of
 from plant_plugin.networks.footprint_words import STEP, Words, graph_bytes, words_footprint
 from plant_plugin.networks.plant import PLANT
-from plant_plugin.networks.planted_relevance import PlantedRelevance, selected_relevance
+from plant_plugin.networks.planted_relevance import PlantedRelevance
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.options import LoraOptions, Stage1Options, Stage2Options
 
@@ -154,16 +154,35 @@ def test_word_encoders_keep_what_autograd_keeps(options: dict[str, Any]) -> None
     assert expected == pytest.approx(kept_bytes(network.backbone), rel=0.1)
 
 
-def test_the_prior_is_a_table_of_the_distinct_tokens_and_the_chosen_labels() -> None:
+def test_the_relevance_of_a_batch_is_a_table_of_its_distinct_tokens() -> None:
     words = Words("cnn", 1000, 20, WIDTH)
-    few = words_footprint(words, plan(prior=True, chosen=5)).bytes["relevance, at most"]
-    assert few == 4 * (30 * BATCH * TOKENS + 2 * BATCH * 5 * TOKENS)
-    assert words_footprint(words, plan(ranked=3)).bytes["relevance, at most"] == 4 * 30 * BATCH * TOKENS
-    assert "relevance, at most" not in words_footprint(words, plan()).bytes
+    expected = {
+        (): None,
+        ("prior",): 4 * (30 + BATCH * 5) * BATCH * TOKENS,
+        ("ranked",): 4 * 30 * BATCH * TOKENS,
+    }
+    for keys, size in expected.items():
+        made = plan(chosen=5, dense_relevance=True, **dict.fromkeys(keys, True))
+        assert words_footprint(words, made).bytes.get("relevance, at most") == size
+    assert "relevance, at most" not in words_footprint(words, plan(prior=True)).bytes
     table = PlantedRelevance(sparse.random_array((30, 1000), density=0.5, format="csr", dtype="float32"))
-    text = torch.arange(3, 3 + BATCH * TOKENS).reshape(BATCH, TOKENS)
-    prior = table.lookup(text)
-    assert 4 * prior.table.numel() + 8 * selected_relevance(prior, torch.zeros(BATCH, 5).long()).numel() == few
+    prior = table.lookup(torch.arange(3, 3 + BATCH * TOKENS).reshape(BATCH, TOKENS))
+    assert 4 * prior.dense().numel() == expected["ranked",]
+
+
+def test_gradient_tokens_bound_what_the_encoder_keeps(folders: dict[str, str]) -> None:
+    words = Words("bigru", 50, 20, WIDTH)
+    whole, few, all_of_them = (words_footprint(words, plan(gradient_tokens=n)).bytes for n in (None, 16, TOKENS))
+    assert few["activations"] * TOKENS == pytest.approx(whole["activations"] * 16)
+    assert few["label attention"] == whole["label attention"]
+    assert all_of_them == whole
+    config = HuggingFaceBackbone(folders["bert"]).config
+    whole, few, short = (
+        footprint(config, plan(gradient_tokens=n, lm_window=window)).bytes
+        for n, window in ((None, 16), (16, 16), (16, TOKENS))
+    )
+    assert few["activations"] * 2 == whole["activations"]  # the last 16 of 64 are in two windows of 16 at most
+    assert short == whole
 
 
 def test_the_plan_of_a_configuration() -> None:
@@ -173,9 +192,9 @@ def test_the_plan_of_a_configuration() -> None:
     found = plan_of(values, blocks, 100, 30, on_gpu=True)
     assert (found.batch_size, found.tokens, found.labels, found.ranked, found.chosen) == (8, 100, 30, 30, 30)
     assert (found.lora, found.quantization, found.num_heads) == (LoraOptions(r=4), "nf4", 2)
-    assert (found.narrow, found.stored, found.noise, found.prior) == (2, 2, 1, True)
+    assert (found.narrow, found.stored, found.noise, found.prior, found.dense_relevance) == (2, 2, 1, True, True)
     alone = plan_of({**values, "strategy": "end_to_end"}, blocks, 100, 30, on_gpu=False)
-    assert (alone.ranked, alone.narrow, alone.stored) == (0, 4, 4)
+    assert (alone.ranked, alone.narrow, alone.stored, alone.dense_relevance) == (0, 4, 4, False)
 
 
 def test_arithmetic_by_hand() -> None:

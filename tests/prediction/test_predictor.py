@@ -23,7 +23,14 @@ from plant_plugin.prediction.predictor import probability
 
 PRIOR = {"planted_prior": "additive"}
 NETWORKS: dict[str, dict[str, Any]] = {
-    "PLANT": {"encoder": "bigru", "hidden_size": 16, "num_heads": 2, "pool_size": 8, "embed_dim": 16},
+    "PLANT": {
+        "encoder": "bigru",
+        "hidden_size": 16,
+        "num_heads": 2,
+        "pool_size": 8,
+        "embed_dim": 16,
+        "gradient_tokens": 8,
+    },
     "LAAT": {"hidden_size": 16, "projection_size": 8, "embed_dim": 16, **PRIOR},
     "MultiResCNN": {"filter_sizes": [1, 3], "num_filter_per_size": 8, "embed_dim": 16, **PRIOR},
     "PlantedCAML": {"filter_sizes": [3], "num_filter_per_size": 16, "embed_dim": 16, **PRIOR},

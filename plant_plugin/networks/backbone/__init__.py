@@ -6,6 +6,7 @@ Shape key: **B** documents · **T** token positions · **H** hidden width.
 from __future__ import annotations
 
 from plant_plugin.networks.backbone.hugging_face import HuggingFaceBackbone
+from plant_plugin.networks.backbone.stateful import StatefulWords
 from plant_plugin.networks.backbone.words import EmbeddedWords, WordBackbone, real_positions
 
-__all__ = ["EmbeddedWords", "HuggingFaceBackbone", "WordBackbone", "real_positions"]
+__all__ = ["EmbeddedWords", "HuggingFaceBackbone", "StatefulWords", "WordBackbone", "real_positions"]

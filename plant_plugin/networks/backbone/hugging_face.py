@@ -41,6 +41,8 @@ class HuggingFaceBackbone(nn.Module):
         attention: ``sdpa``, ``flash_attention_2`` or ``eager``; None: what transformers picks (sdpa where it can).
         trust_remote_code: Run Python code that comes with the model.
         dequantize: Spread quantised weights out again, to merge adapters into what they were trained on.
+        gradient_tokens: Of a document longer than a window, train through the windows that hold its last sub-words, as
+            many as this; the others have states without a gradient. None: train through all.
 
     Raises:
         ConfigError: ``lm_weight`` is no model, a window is more than it can take, or options exclude each other.
@@ -61,6 +63,7 @@ class HuggingFaceBackbone(nn.Module):
         attention: str | None = None,
         trust_remote_code: bool = False,
         dequantize: bool = False,
+        gradient_tokens: int | None = None,
     ) -> None:
         super().__init__()
         self.frozen = frozen or lora is not None or quantization != "none"
@@ -87,7 +90,7 @@ class HuggingFaceBackbone(nn.Module):
             _checkpoint_layers(self.model)
         if lora is not None:
             self.model = add_adapters(self.model, LoraOptions(**lora))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout, self.gradient_tokens = nn.Dropout(dropout), gradient_tokens
 
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
         """States (B, T, H) of ``text`` (B, T), at least float32; padding is on the right and masked by ``mask``."""
@@ -98,8 +101,18 @@ class HuggingFaceBackbone(nn.Module):
         if self.window is None or text.shape[1] <= self.window:
             return self._states(text, mask)
         windows = cut_into_windows(mask, self.window, self.overlap, causal=self.causal)
-        states = self._states(windows.of(text), windows.of(mask))  # (W, window, H)
-        return states[windows.row, windows.column]
+        cut, real = windows.of(text), windows.of(mask)
+        trained = torch.ones_like(windows.document, dtype=torch.bool)  # (W,)
+        if self.gradient_tokens is not None and self.training and torch.is_grad_enabled():
+            trained = windows.of_last(mask, self.gradient_tokens)
+        if bool(trained.all()):
+            return self._states(cut, real)[windows.row, windows.column]  # from (W, window, H)
+        others = (~trained).nonzero().flatten()
+        with torch.no_grad():  # no more of them at once than are trained, so that memory stays flat
+            parts = [self._states(cut[some], real[some]) for some in others.split(int(trained.sum()))]
+        states = torch.cat([*parts, self._states(cut[trained], real[trained])])
+        place = torch.cat([others, trained.nonzero().flatten()]).argsort()  # where each window's states now are
+        return states[place[windows.row], windows.column]
 
     def _states(self, text: Tensor, mask: Tensor) -> Tensor:
         states: Tensor = self.model(input_ids=text, attention_mask=mask.long()).last_hidden_state

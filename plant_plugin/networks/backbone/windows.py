@@ -33,6 +33,15 @@ class Windows(NamedTuple):
         cut = values[self.document[:, None], self.position]
         return cut & self.inside if values.dtype == torch.bool else cut
 
+    def of_last(self, mask: Tensor, count: int) -> Tensor:
+        """Which windows (W,) give a state to one of the last ``count`` tokens of a document; each has one at least."""
+        length = mask.sum(dim=1, keepdim=True).clamp(min=1)
+        place = torch.arange(mask.shape[1], device=mask.device)
+        last = (place < length) & (place >= length - count)
+        found = torch.zeros(len(self.document), dtype=torch.bool, device=mask.device)
+        found[self.row[last]] = True
+        return found
+
 
 def cut_into_windows(mask: Tensor, window: int, overlap: int, *, causal: bool = False) -> Windows:
     """Windows over each document, as many as its own length needs, so that neighbours in the batch change nothing.
