@@ -97,7 +97,10 @@ def _show(found: Footprint, of_what: str, positions: int, *, on_gpu: bool) -> No
     click.echo(f"  arithmetic      {found.flops * positions:.3g} operations an epoch at most")
     if on_gpu:
         hours = {name: found.flops * positions / (peak * SHARE) / 3600 for name, peak in PEAKS.items()}
-        told = ", ".join(f"{value:.1f} h on one {name}" for name, value in hours.items())
+        told = ", ".join(
+            f"{value:.1f} h on one {name}" if value >= 1 else f"{60 * value:.1f} min on one {name}"
+            for name, value in hours.items()
+        )
         click.echo(f"  an epoch        {told}, if {SHARE:.0%} of its bf16 peak are reached (assumed, not measured)")
 
 
