@@ -1,6 +1,6 @@
 """Backbones: what trains, how large a checkpoint is, memory and speed, and the formula of `plant doctor` beside them.
 
-    OMP_NUM_THREADS=1 python benchmarks/speed/backbones.py
+    OMP_NUM_THREADS=1 python benchmarks/speed/backbones.py    # --table: only the formula, beside what was measured
 
 Small random models on the processor, each in a process of its own: two training steps of PLANT with AdamW. Language
 models: width 256, 6 layers, 1,000 sub-words, 2 documents of 512 sub-words, 200 labels. Word-level encoders: width 256,
@@ -57,19 +57,42 @@ class Size(NamedTuple):
 OVER_LANGUAGE_MODELS, OVER_WORDS = Size(2, 200, 50, 1000), Size(8, 1000, 100, 5000)
 
 
-def write_model(family: str, folder: str) -> None:
-    """A random model from its configuration."""
-    import torch
-    from transformers import AutoConfig, AutoModel
+def shape(family: str) -> Any:
+    """The configuration of a small language model."""
+    from transformers import AutoConfig
 
     own: dict[str, Any] = {"attention_probs_dropout_prob": 0.0} if family == "bert" else {"num_key_value_heads": 4}
     own |= {"num_key_value_heads": 8} if family == "phi3" else {}
-    torch.manual_seed(0)
-    config = AutoConfig.for_model(
+    return AutoConfig.for_model(
         family, vocab_size=OVER_LANGUAGE_MODELS.words, hidden_size=256, intermediate_size=688, num_hidden_layers=6,
         num_attention_heads=8, max_position_embeddings=TOKENS, bos_token_id=1, eos_token_id=2, pad_token_id=0, **own,
     )  # fmt: skip
-    AutoModel.from_config(config).save_pretrained(folder)
+
+
+def case(family: str, way: str) -> tuple[dict[str, Any], Size]:
+    """``network_config`` without ``lm_weight``, and the sizes."""
+    if family in FAMILIES:
+        return WAYS[way], OVER_LANGUAGE_MODELS
+    return {"encoder": family.partition(",")[0], **WORD_LEVEL[family], **PRIORS[way]}, OVER_WORDS
+
+
+def expected(family: str, way: str) -> dict[str, int]:
+    """What the formula says."""
+    from plant_plugin.networks.footprint import Plan, footprint
+    from plant_plugin.networks.footprint_words import Words, words_footprint
+    from plant_plugin.options import LoraOptions
+
+    options, size = case(family, way)
+    plan = Plan(
+        size.batch, TOKENS, size.labels, chosen=size.chosen, quantization=options.get("quantization", "none"),
+        lora=LoraOptions() if "lora" in options else None, narrow=4, stored=4, noise=4,
+        gradient_checkpointing=options.get("gradient_checkpointing", False), prior="planted_prior" in options, **HEAD,
+    )  # fmt: skip
+    if family in FAMILIES:
+        found = footprint(shape(family), plan)
+    else:
+        found = words_footprint(Words.of(options, size.words, 100), plan)
+    return {"trained": found.trained, "formula_bytes": found.total}
 
 
 def resident(field: str) -> int:
@@ -112,19 +135,17 @@ def train(options: dict[str, Any], size: Size, tokens: int) -> tuple[Any, float]
 
 def measure(family: str, way: str) -> dict[str, Any]:
     """One row of the table."""
+    import torch
     from safetensors.torch import save_file
+    from transformers import AutoModel
 
-    from plant_plugin.networks.footprint import Plan, footprint
-    from plant_plugin.networks.footprint_words import Words, words_footprint
     from plant_plugin.networks.trained_state import trained_state
-    from plant_plugin.options import LoraOptions
 
-    folder, size = tempfile.mkdtemp(), OVER_WORDS
+    folder, (options, size) = tempfile.mkdtemp(), case(family, way)
     if family in FAMILIES:
-        write_model(family, folder)
-        options, size = {"lm_weight": folder, **WAYS[way]}, OVER_LANGUAGE_MODELS
-    else:
-        options = {"encoder": family.partition(",")[0], **WORD_LEVEL[family], **PRIORS[way]}
+        torch.manual_seed(0)
+        AutoModel.from_config(shape(family)).save_pretrained(folder)
+        options = {"lm_weight": folder, **options}
     train(options, size._replace(batch=1), 8)  # what the libraries load on first use is not the network's
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
@@ -135,23 +156,13 @@ def measure(family: str, way: str) -> dict[str, Any]:
     peak = resident("VmHWM") - before - max(0, resident("RssFile") - mapped)
     state = {name: tensor.detach().contiguous() for name, tensor in trained_state(network).items()}
     save_file(state, Path(folder) / "model.safetensors")
-    plan = Plan(
-        size.batch, TOKENS, size.labels, chosen=size.chosen, quantization=options.get("quantization", "none"),
-        lora=LoraOptions() if "lora" in options else None, narrow=4, stored=4, noise=4,
-        gradient_checkpointing=options.get("gradient_checkpointing", False), prior="planted_prior" in options, **HEAD,
-    )  # fmt: skip
-    if family in FAMILIES:
-        expected = footprint(network.backbone.config, plan)
-    else:
-        expected = words_footprint(Words.of(options, size.words, 100), plan)
     return {
         "backbone": family,
         "way": way,
-        "trained": expected.trained,
         "checkpoint_bytes": (Path(folder) / "model.safetensors").stat().st_size,
         "peak_bytes": peak,
-        "formula_bytes": expected.total,
         "tokens_per_second": size.batch * TOKENS / seconds,
+        **expected(family, way),
     }
 
 
@@ -168,10 +179,8 @@ def table(found: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Measure every row in a fresh process, then write both files."""
-    if "MALLOC_MMAP_THRESHOLD_" not in os.environ:  # so that freed memory is given back and the peak is what is in use
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"})
+def measured() -> dict[str, Any]:
+    """Every row, from a process of its own."""
     import bitsandbytes  # noqa: F401 loaded once, so that no row pays for it
     import peft  # noqa: F401
     import torch
@@ -180,20 +189,33 @@ def main() -> None:
 
     torch.set_num_threads(1)
     found = []
-    rows = [*itertools.product(FAMILIES, WAYS), *itertools.product(WORD_LEVEL, PRIORS)]
-    for row in rows:
+    for row in [*itertools.product(FAMILIES, WAYS), *itertools.product(WORD_LEVEL, PRIORS)]:
         with multiprocessing.get_context("fork").Pool(1) as pool:
             found.append(pool.apply(measure, row))
         print(json.dumps(found[-1]), file=sys.stderr, flush=True)
-    record = {"torch": torch.__version__, "threads": 1, "load": os.getloadavg()[0], "measurements": found}
+    return {"torch": torch.__version__, "threads": 1, "load": os.getloadavg()[0], "measurements": found}
+
+
+def main() -> None:
+    """Measure, then write both files; with ``--table`` work out the formula again, beside what was measured."""
+    if sys.argv[1:] == ["--table"]:
+        record = json.loads(RESULTS.read_text(encoding="utf-8"))
+        rows = record["measurements"]
+        record["measurements"] = [{**row, **expected(row["backbone"], row["way"])} for row in rows]
+    elif (
+        "MALLOC_MMAP_THRESHOLD_" not in os.environ
+    ):  # so that freed memory is given back and the peak is what is in use
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"})
+    else:
+        record = measured()
     RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     head = (
         "# Backbones\n\nWritten by `python benchmarks/speed/backbones.py`: small random models on one processor core, "
         "two training\nsteps. Peak memory is without pages of weights that are mapped from their file. Times were "
         "taken under other\nload: compare rows, not machines.\n\n"
     )
-    TABLE.write_text(head + table(found) + "\n", encoding="utf-8")
-    print(table(found))
+    TABLE.write_text(head + table(record["measurements"]) + "\n", encoding="utf-8")
+    print(table(record["measurements"]))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from plant_plugin.options import LoraOptions
 FLOAT = 4
 STORED = {"nf4": 0.5 + 1 / 64 + 4 / (64 * 256), "int8": 1.0}  # bytes of a weight; nf4: 8-bit scales of 64, and theirs
 TRAINING = 3 * FLOAT  # gradient and two moments of Adam, for every parameter that trains
+STATE_COPIES = 5  # states, keys, values, and the gradients of the last two (B, T, H)
 SELECTED_COPIES = 4  # queries and outputs (B, M, H) of the chosen labels, and their gradients
 SCORE_COPIES = 4  # scores (B, M, T) of stage 1, relevance, gradient and room to work
 
@@ -227,7 +228,7 @@ def label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:
     so this part is an upper bound. On a processor only what is not zero is looked up; that is left out.
     """
     positions, chosen = plan.batch_size * plan.tokens, min(plan.chosen, plan.labels)
-    common = FLOAT * (3 * positions * width + 2 * plan.labels * width)
+    common = FLOAT * (STATE_COPIES * positions * width + 2 * plan.labels * width)
     stage1 = plan.batch_size * plan.ranked * (SCORE_COPIES * plan.tokens + 2 * width) * FLOAT
     stage2 = plan.batch_size * chosen * SELECTED_COPIES * width * FLOAT
     parts = {"label attention": common + max(stage1, stage2)}

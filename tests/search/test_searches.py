@@ -106,7 +106,10 @@ def test_two_trials_and_one_that_fails(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_other_algorithms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algorithm: str) -> None:
     """With ASHA, and with the test of the trial's own model at the end."""
     monkeypatch.chdir(tmp_path)
-    path = ours(tmp_path, search_alg=algorithm, strategy="end_to_end", learning_rate=["uniform", 0.001, 0.01])
+    network = {"encoder": "cnn", "filter_sizes": [3], "embed_dim": 16, "hidden_size": 16, "pool_size": 8}
+    network["planted_prior"] = "additive"  # learns this task within an epoch
+    rates = ["uniform", 0.001, 0.01]
+    path = ours(tmp_path, search_alg=algorithm, strategy="end_to_end", network_config=network, learning_rate=rates)
     path = path.rename(tmp_path / f"{algorithm}.yml")
     scheduler = "{max_t: 3, grace_period: 3, reduction_factor: 2}"
     result, folder = run(path, num_samples="2", no_retrain=True, scheduler=scheduler)
@@ -114,7 +117,7 @@ def test_the_other_algorithms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, a
     rates = [trial["learning_rate"] for trial in table["trials"]]
     assert len(set(rates)) == 2
     assert all(0.001 <= rate <= 0.01 for rate in rates)
-    assert result["metrics"]["nDCG@5"] > 0.3
+    assert result["metrics"]["nDCG@5"] > 0.9
     assert len([path for path in folder.glob("trials/*/model.safetensors")]) == 1
 
 
