@@ -47,7 +47,8 @@ def chosen_label_logits(
     Returns:
         (B, M) logits without the label bias.
     """
-    priors = [None if prior is None else prior.at(document, labels[document]) for document in range(len(labels))]
+    # one after the other: on a GPU each is a dense table
+    priors = (None if prior is None else prior.at(document, labels[document]) for document in range(len(labels)))
     if queries.device.type == "cpu":
         with torch.autocast(device_type="cpu", enabled=False):
             logits: Tensor = _ChosenLabels.apply(
@@ -57,7 +58,7 @@ def chosen_label_logits(
                 outputs,
                 strength,
                 mask,
-                priors,
+                list(priors),
                 product_dtype,
             )
         return logits
