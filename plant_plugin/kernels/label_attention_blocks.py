@@ -9,6 +9,7 @@ each thread has labels of its own, and its products and passes run on one core: 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,6 +25,7 @@ from plant_plugin.kernels.sparse_prior import (
     add_prior,
     add_strength_gradient,
     entries_of,
+    room_for,
 )
 from plant_plugin.kernels.threads import Threads
 
@@ -35,6 +37,8 @@ BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU = 2**19, 2**26
 # Columns worked on at once on a CPU: one long document or a few short ones. Measured with 8 heads of width 32: 119
 # GFLOP/s a core in the product that gives the queries' gradient, 32 with 2048 columns of all heads at once.
 CHUNK_COLUMNS = 512
+# Numbers of the keys of chunks between which threads wait for each other; they hold as many gradients each.
+CHUNKS_ELEMENTS = 2**22
 # Scores (l, C) that a thread should have before another one pays.
 ELEMENTS_OF_A_THREAD = 2**20
 
@@ -71,27 +75,23 @@ class _Chunk(NamedTuple):
         return block.view(len(block), -1, self.positions)
 
 
-def _chunks(operands: Operands) -> Iterator[_Chunk]:
-    batch, positions = operands.mask.shape
+def _chunk(operands: Operands, part: slice) -> _Chunk:
     on_cpu = operands.mask.device.type == "cpu"
-    count = max(1, CHUNK_COLUMNS // max(1, positions)) if on_cpu else batch
-    for start in range(0, batch, count):
-        part = slice(start, min(start + count, batch))
-        mask, bias = operands.mask[part], None
-        if on_cpu:  # elsewhere to look at the mask would make the device wait
-            used = mask.any(dim=0).nonzero()
-            mask = mask[:, : int(used[-1]) + 1 if len(used) else 1]
-        if not on_cpu or not bool(mask.all()):
-            bias = torch.zeros_like(mask, dtype=operands.queries.dtype).masked_fill_(~mask, float("-inf"))
-        keys, values = (
-            states[part, : mask.shape[1]].permute(2, 3, 0, 1).flatten(2).to(operands.dtype).contiguous()
-            for states in (operands.keys, operands.values)
-        )
-        columns = None if operands.columns is None else operands.columns[part, : mask.shape[1]].flatten()
-        places = None
-        if columns is not None and operands.entries is not None:
-            places = Places.of(columns.numpy(), operands.entries.size)
-        yield _Chunk(part, mask.shape[1], keys, values, bias, columns, places)
+    mask, bias = operands.mask[part], None
+    if on_cpu:  # elsewhere to look at the mask would make the device wait
+        used = mask.any(dim=0).nonzero()
+        mask = mask[:, : int(used[-1]) + 1 if len(used) else 1]
+    if not on_cpu or not bool(mask.all()):
+        bias = torch.zeros_like(mask, dtype=operands.queries.dtype).masked_fill_(~mask, float("-inf"))
+    keys, values = (
+        states[part, : mask.shape[1]].permute(2, 3, 0, 1).flatten(2).to(operands.dtype).contiguous()
+        for states in (operands.keys, operands.values)
+    )
+    columns = None if operands.columns is None else operands.columns[part, : mask.shape[1]].flatten()
+    places = None
+    if columns is not None and operands.entries is not None:
+        places = Places.of(columns.numpy(), operands.entries.size)
+    return _Chunk(part, mask.shape[1], keys, values, bias, columns, places)
 
 
 class _Block(NamedTuple):
@@ -116,6 +116,7 @@ class _Worker:
             part[:, labels].to(operands.dtype) for part in (operands.queries, operands.outputs)
         )
         self._buffers: dict[str, Tensor] = {}
+        self._room: BlockEntries | None = None
 
     def buffer(self, name: str, labels: int, columns: int, dtype: torch.dtype | None = None) -> Tensor:
         """Contiguous memory (l, C)."""
@@ -144,7 +145,10 @@ class _Worker:
         if chunk.columns is None:
             return None
         if entries is not None and chunk.places is not None:
-            return entries_of(entries, chunk.places, labels, len(chunk.columns))
+            size = labels.stop - labels.start, len(chunk.columns)
+            if self._room is None or len(self._room.rows) < size[0] * size[1]:
+                self._room = room_for(entries, *size)
+            return entries_of(entries, chunk.places, labels, self._room)
         if table is None:
             return None
         relevance = self.buffer("relevance", labels.stop - labels.start, len(chunk.columns))
@@ -179,6 +183,7 @@ class _Workers:
             elements = operands.mask.numel() * labels * operands.queries.shape[0]
             count = max(1, min(torch.get_num_threads(), labels, elements // ELEMENTS_OF_A_THREAD))
         ends = [labels * part // count for part in range(count + 1)]
+        self._operands = operands
         self._workers = [_Worker(operands, slice(*ends[part : part + 2])) for part in range(count)]
         self._threads = Threads(count)
 
@@ -189,9 +194,19 @@ class _Workers:
     def __exit__(self, *_: object) -> None:
         self._threads.__exit__()
 
-    def all_do(self, task: Callable[[_Worker, _Chunk], Found], chunk: _Chunk) -> list[Found]:
-        """Let every worker do a task; what they found, in the order of the labels."""
-        return self._threads.map(lambda worker: task(worker, chunk), self._workers)
+    def chunks(self) -> Iterator[list[_Chunk]]:
+        """All documents, chunk by chunk, in lists between which the threads meet."""
+        mask, keys = self._operands.mask, self._operands.keys
+        batch, positions = mask.shape
+        count = max(1, CHUNK_COLUMNS // max(1, positions)) if mask.device.type == "cpu" else max(1, batch)
+        parts = [slice(start, min(start + count, batch)) for start in range(0, batch, count)]
+        at_once = max(1, CHUNKS_ELEMENTS // max(1, count * keys[0].numel())) if batch else 1
+        for first in range(0, len(parts), at_once):
+            yield self._threads.map(functools.partial(_chunk, self._operands), parts[first : first + at_once])
+
+    def all_do(self, task: Callable[[_Worker, _Chunk], Found], chunks: list[_Chunk]) -> list[list[Found]]:
+        """Let every worker do a task for chunks; what they found, first by the order of the labels."""
+        return self._threads.map(lambda worker: [task(worker, chunk) for chunk in chunks], self._workers)
 
 
 class LabelAttention(torch.autograd.Function):
@@ -229,8 +244,8 @@ def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:
             attend(scores, contributions, chunk.bias, attended[at], normaliser[at])
 
     with _Workers(operands) as workers:
-        for chunk in _chunks(operands):
-            workers.all_do(task, chunk)
+        for chunks in workers.chunks():
+            workers.all_do(task, chunks)
     return attended, normaliser
 
 
@@ -265,11 +280,12 @@ def gradients_of(
         return chunk_keys, chunk_values
 
     with _Workers(operands) as workers:
-        for chunk in _chunks(operands):
-            parts = zip(*workers.all_do(task, chunk), strict=True)
-            for total, found in zip((to_keys, to_values), parts, strict=True):
-                shaped = sum(found[1:], found[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
-                total[chunk.documents, : chunk.positions] = shaped
+        for chunks in workers.chunks():
+            of_chunks = zip(*workers.all_do(task, chunks), strict=True)  # each with what every worker found
+            for chunk, parts in zip(chunks, of_chunks, strict=True):
+                for total, found in zip((to_keys, to_values), zip(*parts, strict=True), strict=True):
+                    shaped = sum(found[1:], found[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
+                    total[chunk.documents, : chunk.positions] = shaped
     return to_queries, to_keys, to_values, to_outputs, to_strength
 
 

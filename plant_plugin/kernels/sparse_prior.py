@@ -22,12 +22,14 @@ class SparseTable(NamedTuple):
         types: Token types, as columns of the table.
         values: Relevance, floating point.
         size: U.
+        by_type: The same the other way round, where it is at hand: offsets (U + 1,), labels in ascending order, values.
     """
 
     offsets: npt.NDArray[np.integer]
     types: npt.NDArray[np.integer]
     values: npt.NDArray[np.floating]
     size: int
+    by_type: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer], npt.NDArray[np.floating]] | None = None
 
     def dense(self) -> npt.NDArray[np.floating]:
         """The table (L, U) written out."""
@@ -42,7 +44,7 @@ class SparseTable(NamedTuple):
 
     def at(self, labels: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.NDArray[np.floating]:
         """Relevance (B, M, T) of labels (B, M) at token types (B, T), each document its own."""
-        found: npt.NDArray[np.floating] = _relevance_at(labels, columns, *self)
+        found: npt.NDArray[np.floating] = _relevance_at(labels, columns, *self[:4])
         return found
 
 
@@ -67,9 +69,19 @@ class BlockEntries(NamedTuple):
     values: npt.NDArray[np.floating]
 
 
-def entries_of(table: SparseTable, places: Places, labels: slice, columns: int) -> BlockEntries:
-    """The entries of a run of labels at C columns."""
-    return BlockEntries(*_entries(labels.start, labels.stop, columns, *table[:3], *places))
+def room_for(table: SparseTable, labels: int, columns: int) -> BlockEntries:
+    """Memory for the entries of a block of that size; taken from the system only as far as it is written."""
+    size = labels * columns
+    return BlockEntries(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, table.values.dtype))
+
+
+def entries_of(table: SparseTable, places: Places, labels: slice, room: BlockEntries) -> BlockEntries:
+    """The entries of a run of labels, written into ``room`` (:func:`room_for`)."""
+    if table.by_type is not None:  # the types that a document holds are fewer than those of a label
+        number = _entries_by_type(labels.start, labels.stop, *table.by_type, *places, *room)
+    else:
+        number = _entries(labels.start, labels.stop, *table[:3], *places, *room)
+    return BlockEntries(*(part[:number] for part in room))
 
 
 @njit(nogil=True, cache=True)
@@ -100,9 +112,7 @@ def _relevance_at(labels, columns, offsets, types, values, size):  # type: ignor
 
 
 @njit(nogil=True, cache=True)
-def _entries(start, stop, columns, offsets, types, values, place_offsets, places):  # type: ignore[no-untyped-def]
-    room = (stop - start) * columns  # taken from the system only as far as it is written
-    rows, where, found = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, values.dtype)
+def _entries(start, stop, offsets, types, values, place_offsets, places, rows, where, found):  # type: ignore[no-untyped-def]
     number = 0
     for label in range(start, stop):
         for entry in range(offsets[label], offsets[label + 1]):
@@ -110,7 +120,24 @@ def _entries(start, stop, columns, offsets, types, values, place_offsets, places
             for place in range(first, last):
                 rows[number], where[number], found[number] = label - start, places[place], values[entry]
                 number += 1
-    return rows[:number], where[:number], found[:number]
+    return number
+
+
+@njit(nogil=True, cache=True)
+def _entries_by_type(start, stop, offsets, labels, values, place_offsets, places, rows, where, found):  # type: ignore[no-untyped-def]
+    number = 0
+    for kind in range(len(offsets) - 1):
+        first, last = place_offsets[kind], place_offsets[kind + 1]
+        if first == last:
+            continue
+        begin, end = offsets[kind], offsets[kind + 1]
+        begin += np.searchsorted(labels[begin:end], start)
+        while begin < end and labels[begin] < stop:
+            for place in range(first, last):
+                rows[number], where[number], found[number] = labels[begin] - start, places[place], values[begin]
+                number += 1
+            begin += 1
+    return number
 
 
 @njit(nogil=True, cache=True)

@@ -21,6 +21,7 @@ class PlantedRelevance:
     def __init__(self, matrix: sparse.csr_array) -> None:
         self.shape: tuple[int, int] = matrix.shape
         self._by_token = sparse.csr_matrix(matrix.T, dtype=np.float32)  # (V, L): a batch reads rows of tokens
+        self._by_token.sort_indices()
 
     def lookup(self, text: Tensor) -> PriorLookup:
         """Relevance of every label for the batch's distinct token types.
@@ -36,7 +37,9 @@ class PlantedRelevance:
         rows = self._by_token[types.cpu().numpy()]
         if text.device.type == "cpu":
             by_label = rows.tocsc()
-            return PriorLookup(None, index, SparseTable(by_label.indptr, by_label.indices, by_label.data, len(types)))
+            by_type = (rows.indptr, rows.indices, rows.data)
+            parts = (by_label.indptr, by_label.indices, by_label.data)
+            return PriorLookup(None, index, SparseTable(*parts, len(types), by_type))
         # Fortran order of (U, L) is C order of (L, U): the layout that blocks of labels slice
         table = torch.from_numpy(rows.toarray(order="F").T)
         return PriorLookup(table.to(text.device), index)

@@ -13,7 +13,7 @@ from plant_plugin.kernels import label_attention_blocks
 from plant_plugin.kernels.attention_rows import attend, turn_into_gradients
 from plant_plugin.kernels.chosen_labels import chosen_label_logits
 from plant_plugin.kernels.label_attention import PriorLookup, label_attention_logits, label_attention_reference
-from plant_plugin.kernels.sparse_prior import Places, SparseTable, entries_of
+from plant_plugin.kernels.sparse_prior import Places, SparseTable, entries_of, room_for
 
 
 def case(batch: int = 3, positions: int = 6, heads: int = 2, width: int = 3, labels: int = 7, types: int = 5) -> tuple:
@@ -61,23 +61,29 @@ def test_gradients_without_a_prior() -> None:
     )
 
 
-def with_entries(prior: PriorLookup) -> PriorLookup:
+def with_entries(prior: PriorLookup, both_ways: bool = True) -> PriorLookup:
     """A prior that is mostly zero, also for a whole label and a whole token type, as its entries."""
     table = prior.table * (torch.rand(prior.table.shape, generator=torch.Generator().manual_seed(1)) < 0.4)
     table[2], table[:, 1] = 0, 0
     rows = sparse.csr_array(table.numpy())
     assert 0 < rows.nnz < table.numel() / 2
-    return PriorLookup(None, prior.columns, SparseTable(rows.indptr, rows.indices, rows.data, table.shape[1]))
+    by_type = sparse.csr_array(rows.T)
+    parts = (rows.indptr, rows.indices, rows.data, table.shape[1])
+    return PriorLookup(
+        None, prior.columns, SparseTable(*parts, (by_type.indptr, by_type.indices, by_type.data) if both_ways else None)
+    )
 
 
 @pytest.mark.parametrize("block_elements", [1, 40, 10**6])
 @pytest.mark.parametrize("chunk_columns", [1, 12, 10**6])
+@pytest.mark.parametrize("both_ways", [False, True])
 def test_entries_give_what_the_dense_table_gives(
-    block_elements: int, chunk_columns: int, monkeypatch: pytest.MonkeyPatch
+    both_ways: bool, block_elements: int, chunk_columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(label_attention_blocks, "CHUNK_COLUMNS", chunk_columns)
+    monkeypatch.setattr(label_attention_blocks, "CHUNKS_ELEMENTS", 40)  # more than one list of chunks
     *operands, prior, strength = case()
-    prior = with_entries(prior)
+    prior = with_entries(prior, both_ways)
     found = []
     for given in (prior, PriorLookup(prior.dense(), prior.columns)):
         strength.grad = None
@@ -137,8 +143,10 @@ def test_narrow_parameters_read_the_entries_too() -> None:
 
 def test_entries_of_a_block_by_hand() -> None:
     table = SparseTable(np.array([0, 1, 1, 3]), np.array([0, 0, 2]), np.array([0.5, 0.25, 1.0]), 3)
-    found = entries_of(table, Places.of(np.array([2, 0, 1, 0]), 3), slice(1, 3), 4)
-    assert list(zip(*(part.tolist() for part in found), strict=True)) == [(1, 1, 0.25), (1, 3, 0.25), (1, 0, 1.0)]
+    by_type = (np.array([0, 2, 2, 3]), np.array([0, 2, 2]), np.array([0.5, 0.25, 1.0]))
+    for known in (table, table._replace(by_type=by_type)):
+        found = entries_of(known, Places.of(np.array([2, 0, 1, 0]), 3), slice(1, 3), room_for(table, 2, 4))
+        assert list(zip(*(part.tolist() for part in found), strict=True)) == [(1, 1, 0.25), (1, 3, 0.25), (1, 0, 1.0)]
 
 
 def test_padding_changes_nothing() -> None:
