@@ -81,7 +81,7 @@ def entries_of(table: SparseTable, places: Places, labels: slice, room: BlockEnt
         number = _entries_by_type(labels.start, labels.stop, *table.by_type, *places, *room)
     else:
         number = _entries(labels.start, labels.stop, *table[:3], *places, *room)
-    return BlockEntries(*(part[:number] for part in room))
+    return BlockEntries(room.rows[:number], room.columns[:number], room.values[:number])
 
 
 @njit(nogil=True, cache=True)
