@@ -94,6 +94,14 @@ def titled(systems: list[System], text: str) -> str:
     return f"{systems[0].told('dataset')}: {text}"
 
 
+def drawn(systems: list[System], definition: Mapping[str, Any]) -> list[System]:
+    """The systems that pictures show, in the order of the definition; all where it names none."""
+    if "drawn" not in definition:
+        return systems
+    by_name = {system.name: system for system in systems}
+    return [by_name[name] for name in definition["drawn"] if name in by_name]
+
+
 def grid_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure:
     """A panel for each column, a line for each variant, over the values of the grid."""
     panels: dict[str, dict[str, Line]] = {}
@@ -118,7 +126,7 @@ def rare_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure
     """The distribution of F1 over the labels with one to five training documents, all seeds together."""
     groups = {
         system.name: [100 * float(value) for values in rare_f1(system, *FEW) for value in values]
-        for system in systems
+        for system in drawn(systems, definition)
         if system.documents and system.documents[0].train_counts is not None
     }
     if not any(groups.values()):
@@ -158,7 +166,8 @@ def curves(systems: list[System], definition: Mapping[str, Any]) -> Figure:
 
 PICTURES: dict[str, Callable[[list[System], Mapping[str, Any]], Any]] = {
     "frequency": lambda systems, definition: frequency_picture(
-        systems[:MOST_LINES], title=titled(systems, definition.get("heading", "F1 by frequency of the label"))
+        drawn(systems, definition)[:MOST_LINES],
+        title=titled(systems, definition.get("heading", "F1 by frequency of the label")),
     ),
     "rare_labels": rare_picture,
     "consistency": consistency_picture,

@@ -15,7 +15,7 @@ from plant_plugin.errors import ConfigError
 
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
 KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants", "grid", "on_demand", "keep_models",
-        "measure", "pictures", "heading", "axis", "logarithmic"}  # fmt: skip
+        "measure", "pictures", "heading", "axis", "drawn", "logarithmic"}  # fmt: skip
 BOTH_STAGES = "both_stages"
 SHARE = "training_share"  # no key of a configuration: files with a part of the training documents
 
