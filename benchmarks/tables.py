@@ -32,7 +32,18 @@ BINS = ("0", "1-5", "6-10", "11-50", "51-100", "101-500", ">500")
 IN_README = ("P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1-present@macro")
 MARKS = ("<!-- written by benchmarks/tables.py -->\n", "<!-- end -->\n")
 BASELINE = "linear"
-ORDER = ("plant", "plant_bigru", "plant_scores", "plant_names", "end_to_end_names", "end_to_end", "laat", "bigru_lwan", "caml", "linear")
+ORDER = (
+    "plant",
+    "plant_bigru",
+    "plant_scores",
+    "plant_names",
+    "end_to_end_names",
+    "end_to_end",
+    "laat",
+    "bigru_lwan",
+    "caml",
+    "linear",
+)
 EXPERIMENTS = yaml.safe_load((HERE / "experiments" / "experiments.yml").read_text(encoding="utf-8"))
 
 
