@@ -14,6 +14,7 @@ from plant_plugin.config_resume import AUTO
 from plant_plugin.config_schema import BLOCKS, OPTIONS
 from plant_plugin.config_values import conform
 from plant_plugin.errors import ConfigError, PlantError
+from plant_plugin.options import NAME_SOURCES
 from plant_plugin.registry import REQUIRED, Entry, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
@@ -48,6 +49,11 @@ def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) ->
     _check_named("strategies", "strategy", values["strategy"], problems)
     _check_metrics(values, network, problems)
     _check_files(values, problems)
+    names = blocks["planted_scores"].names
+    if names is not None and names not in NAME_SOURCES and not Path(names).is_file():
+        problems.add(
+            "planted_scores.names", "no such file", f"{PATH_FIX}; or say {' or '.join(NAME_SOURCES)}", value=names
+        )
     _check_task(values, problems)
     check_numbers(values, problems)
     check_blocks(blocks, problems)

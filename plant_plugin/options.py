@@ -29,6 +29,9 @@ def choice(default: str, *allowed: str) -> Any:
     return field(default=default, metadata={"choices": (default, *allowed)})
 
 
+NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
+
+
 @dataclass(frozen=True)
 class RelevanceOptions:
     """How relevant each token type is for each label, from the training split only (method §1)."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.options import NAME_SOURCES
 
 Names = Callable[[str], str | None]
 
@@ -82,4 +83,4 @@ def _icd10() -> Names:
     return name
 
 
-SOURCES: dict[str, Callable[[], Names]] = {"icd9": _icd9, "icd10": _icd10}
+SOURCES: dict[str, Callable[[], Names]] = dict(zip(NAME_SOURCES, (_icd9, _icd10), strict=True))

@@ -73,7 +73,8 @@ class SameLengthRNN(nn.Module):
     def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
         """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
         if embedded.device.type == "cpu" and torch.is_grad_enabled():
-            return self._unpacked(embedded, length.clamp(min=1))
+            with torch.autocast("cpu", enabled=False):  # an LSTM would be narrow here, not when packed
+                return self._unpacked(embedded, length.clamp(min=1))
         encoded = self.encoder(embedded, length)  # (B, longest document, H)
         return nn.functional.pad(encoded, (0, 0, 0, embedded.shape[1] - encoded.shape[1]))  # (B, T, H)
 

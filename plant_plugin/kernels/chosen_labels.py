@@ -47,6 +47,8 @@ def chosen_label_logits(
     Returns:
         (B, M) logits without the label bias.
     """
+    if prior is not None and strength is None:
+        raise ValueError("a prior needs its strength")
     # one after the other: on a GPU each is a dense table
     priors = (None if prior is None else prior.at(document, labels[document]) for document in range(len(labels)))
     if queries.device.type == "cpu":

@@ -143,15 +143,15 @@ def label_attention_logits(
     """
     if prior is not None and strength is None:
         raise ValueError("a prior needs its strength")
-    elements = block_elements or _fitting_elements(queries.device)
     if queries.dtype != torch.float64 and takes_triton(queries.device, where_auto=False):
+        elements = block_elements or _fitting_elements(queries.device)
         return _through_triton(
             queries, keys, values, outputs, mask, prior, strength, product_dtype or queries.dtype, elements
         )
     with torch.autocast(device_type=queries.device.type, enabled=False):
         operands = as_operands(
             queries, keys, values, outputs, mask, prior, strength,
-            product_dtype=product_dtype, block_elements=elements,
+            product_dtype=product_dtype, block_elements=block_elements,
         )  # fmt: skip
         logits: Tensor = LabelAttention.apply(*operands)
     return logits

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plant_plugin.data.label_names import label_names, names_beside
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.training.prepare import Prepared
 
@@ -32,11 +32,13 @@ ROWS = 256  # validation documents scored at once by the linear model alone
 ScoreBatches = Callable[[], Iterable[tuple[npt.NDArray[np.float32], Any, npt.NDArray[np.int64]]]]
 
 
-def fit_planted_scores(prepared: Prepared, config: Config) -> None:
+def fit_planted_scores(prepared: Prepared, config: Config, run: Run) -> None:
     """Fit the linear model on the training split; it has no weight yet.
 
     Raises:
-        ConfigError: The weight is to be chosen on validation documents and there are none.
+        ConfigError: The weight is to be chosen on validation documents and there are none, or there are no names that
+            ``name_weight`` could weigh.
+        DataError: The configured names are of none of the labels.
     """
     options = config.planted_scores
     if options.weight is None and "val" not in prepared.arrays:
@@ -46,11 +48,28 @@ def fit_planted_scores(prepared: Prepared, config: Config) -> None:
             fix="give val_file or val_size, or a weight",
         )
     texts = prepared.texts("train", range(len(prepared.arrays["train"])))
+    names, counts = _known_names(prepared, config, run), prepared.train_counts
     prepared.planted_scores = PlantedScores.fit(texts, prepared.labels["train"], options)
-    counts, source = prepared.train_counts, _names(config)
-    if source is not None and counts is not None:
-        known = label_names([source])
-        prepared.planted_scores.plant_names([known(label) or "" for label in prepared.corpus.label_names], counts)
+    if names is not None and counts is not None:
+        prepared.planted_scores.plant_names(names, counts)
+
+
+def _known_names(prepared: Prepared, config: Config, run: Run) -> list[str] | None:
+    """The name of every label, empty where it has none; None where no names are read."""
+    source, options = _names(config), config.planted_scores
+    if source is None:
+        if options.name_weight:
+            fix = "give planted_scores.names, or put label_names.tsv beside the training file"
+            raise ConfigError("labels have no names to weigh", where="planted_scores.name_weight", fix=fix)
+        return None
+    known, labels = label_names([source]), prepared.corpus.label_names
+    names = [known(label) or "" for label in labels]
+    found = sum(map(bool, names))
+    if options.names and not found:
+        fix = "each line has to be: label TAB name, the label as in the training file"
+        raise DataError(f"none of the {len(labels)} labels has a name there", where=source, fix=fix)
+    run.log(f"planted scores: {found} of {len(labels)} labels have a name in {source}")
+    return names
 
 
 def _names(config: Config) -> str | None:

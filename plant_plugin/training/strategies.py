@@ -112,7 +112,7 @@ def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork
         same_data(config, run, prepared)
         if config.planted_scores.model != "none":
             with run.phase("planted_scores"):
-                fit_planted_scores(prepared, config)
+                fit_planted_scores(prepared, config, run)
     network = build_network(prepared, config, run, planted=planted)
     if config.checkpoint_path:
         load_weights(_model_folder(config), network, prepared)

@@ -124,6 +124,16 @@ def test_a_gradient_on_a_cpu_does_without_packing_and_changes_no_number(kind: st
         torch.testing.assert_close(encoder(states, length), outputs[0])
 
 
+@pytest.mark.parametrize("kind", ["bigru", "bilstm"])
+def test_states_stay_wide_under_autocast(kind: str) -> None:
+    torch.manual_seed(0)
+    encoder, _ = word_encoder(kind, 5, hidden_size=6)
+    states, length = torch.randn(2, 4, 5), torch.tensor([4, 2])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        narrow = encoder(states, length)
+    assert torch.equal(narrow, encoder(states, length))
+
+
 def test_layers_drop_between_them_while_they_train() -> None:
     torch.manual_seed(0)
     encoder, _ = word_encoder("bilstm", 5, hidden_size=6, num_layers=2, encoder_dropout=0.5)

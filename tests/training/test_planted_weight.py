@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from plant_plugin.config import Config
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.planted_scores import ARRAYS, PlantedScores
@@ -77,6 +77,22 @@ def best(metric: str, truth: sp.csr_array, tried: list[float], made_of: Callable
     return max(tried, key=quality)
 
 
+def weigh(
+    planted: Fixed, options: PlantedScoresOptions, metric: str, logits: np.ndarray, truth: sp.csr_array, said: list[str]
+) -> None:
+    """Choose the weights on validation documents with these logits."""
+    documents, labels = truth.shape
+    prepared = SimpleNamespace(
+        planted_scores=planted,
+        num_labels=labels,
+        labels={"val": truth},
+        texts=lambda split, rows: list(rows),
+        evaluator=lambda config, metrics: Evaluator(labels, metrics=metrics),
+    )
+    config, run = SimpleNamespace(planted_scores=options, val_metric=metric), SimpleNamespace(log=said.append)
+    planted_weight.plant_weight(prepared, config, run, lambda: [(logits, truth, np.arange(documents))])
+
+
 @pytest.mark.parametrize("metric", ["nDCG@5", "Loss"])
 def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> None:
     random = np.random.default_rng(3)
@@ -88,16 +104,7 @@ def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> 
     )  # unfair to rare
     said: list[str] = []
     planted = Fixed(linear, rarity)
-    prepared = SimpleNamespace(
-        planted_scores=planted,
-        num_labels=30,
-        labels={"val": truth},
-        texts=lambda split, rows: list(rows),
-        evaluator=lambda config, metrics: Evaluator(30, metrics=metrics),
-    )
-    config = SimpleNamespace(planted_scores=PlantedScoresOptions(model="ridge"), val_metric=metric)
-    rows = np.arange(200)
-    planted_weight.plant_weight(prepared, config, SimpleNamespace(log=said.append), lambda: [(logits, truth, rows)])
+    weigh(planted, PlantedScoresOptions(model="ridge"), metric, logits, truth, said)
 
     adjustment = best("nDCG@5", truth, list(planted_weight.ADJUSTMENTS), lambda value: linear + value * rarity)
     assert planted.adjustment == adjustment
@@ -120,16 +127,8 @@ def test_the_names_weight_is_the_best_together_with_that_of_all(weight: float | 
         for scale, noise in ((3, 0.7), (1, 0.7), (0.2, 0.5))
     )
     planted = Fixed(linear, np.zeros(20, dtype=np.float32), names)
-    prepared = SimpleNamespace(
-        planted_scores=planted,
-        num_labels=20,
-        labels={"val": truth},
-        texts=lambda split, rows: list(rows),
-        evaluator=lambda config, metrics: Evaluator(20, metrics=metrics),
-    )
     options = PlantedScoresOptions(model="ridge", weight=weight, adjustment=0.0)
-    config, rows, said = SimpleNamespace(planted_scores=options, val_metric="P@1"), np.arange(300), []
-    planted_weight.plant_weight(prepared, config, SimpleNamespace(log=said.append), lambda: [(logits, truth, rows)])
+    weigh(planted, options, "P@1", logits, truth, [])
     unit = logits.std() / linear.std()
     weights = [weight] if weight else [share * unit for share in planted_weight.SHARES]
     tried = [(one, name) for one in weights for name in planted_weight.NAME_WEIGHTS]
@@ -158,6 +157,17 @@ def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(ma
     assert named.name_weight == 3
     assert gained[0, 0] > 0.1
     np.testing.assert_allclose(gained[0, 1:], 0, atol=1e-6)
+
+
+def test_names_that_are_nowhere(made: Made, tmp_path: Path) -> None:
+    short = {"strategy": "end_to_end", "planted_scores__model": "ridge"}
+    with pytest.raises(ConfigError, match=r"planted_scores\.names: .*no such file"):
+        made(**short, planted_scores__names="nowhere.tsv")
+    with pytest.raises(ConfigError, match=r"planted_scores\.name_weight: labels have no names"):
+        run(made(**short, planted_scores__name_weight=3.0))
+    (tmp_path / "others.tsv").write_text("no label\tof these\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"none of the .* labels has a name"):
+        run(made(**short, planted_scores__names=str(tmp_path / "others.tsv")))
 
 
 def labels_hash(config: Config) -> str:
