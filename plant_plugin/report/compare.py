@@ -11,7 +11,7 @@ from plant_plugin.evaluation.names import Metric, parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.resampling import DocumentSums, computable
 from plant_plugin.evaluation.significance import Comparison, compare_documents
-from plant_plugin.report.systems import System, check_same_split, obstacle
+from plant_plugin.report.systems import System, check_same_split, counted_on, obstacle
 
 METRICS = ("P@1", "P@5", "P@15", "R@5", "RP@5", "nDCG@5", "PSP@5", "MAP", "Micro-F1@micro", "Macro-F1@macro",
            "Macro-F1-present@macro", "Macro-F1-caml@macro", "AUC-macro", "AUC-micro")  # fmt: skip
@@ -141,17 +141,19 @@ def _tests(
         notes.append(f"{system.name}: no tests, because {lacking} came without per-document values")
         return {}
     alike = system.told("hashes", "labels") == against.told("hashes", "labels")
-    both = (*system.documents, *against.documents)
-    on_own_labels = [m for m in metrics if m.needs_training_counts or m.family == "AUC-micro"]
+    ours, theirs = system.documents, against.documents
+    if not alike:
+        ours, theirs = _on_common_ground(ours, theirs)
+    both = (*ours, *theirs)
+    counted_alike = len({counted_on(documents) for documents in both}) == 1
+    on_own_labels = [m for m in metrics if m.family == "AUC-micro" or (m.needs_training_counts and not counted_alike)]
     comparable = [m for m in metrics if obstacles[m.name] is None or (not alike and m not in on_own_labels)]
     testable = [metric for metric in comparable if all(computable(metric, documents) for documents in both)]
     if untested := [metric.name for metric in comparable if metric not in testable and system.values(metric.name)]:
         notes.append(f"{system.name}: no tests of {', '.join(untested)}: not kept document by document")
     if not testable:
         return {}
-    ours, theirs = system.documents, against.documents
     if not alike:
-        ours, theirs = _on_common_ground(ours, theirs)
         notes.append(
             f"{system.name}: tests and gains are over the {len(ours[0].labels):,} labels that it or {against.name} "
             "knows, a label that a system does not know being never found by it; the columns are over each one's own"

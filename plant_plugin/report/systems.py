@@ -178,12 +178,17 @@ def obstacle(metric: Metric, system: System, baseline: System) -> str | None:
     return None
 
 
+def counted_on(documents: PerDocument) -> tuple[bytes | None, int | None, tuple[float, float]]:
+    """What frequency bins and propensities come from: equal where these may be compared."""
+    counts = None if documents.train_counts is None else documents.train_counts.tobytes()
+    return counts, documents.num_train, documents.propensity
+
+
 def _training(system: System) -> Any:
     """What tells the training counts apart: themselves where they are kept, else the split's hash."""
     if not system.documents or system.documents[0].train_counts is None:
         return system.told("hashes", "train")
-    documents = system.documents[0]
-    return documents.train_counts.tobytes(), documents.num_train, documents.propensity  # type: ignore[union-attr]
+    return counted_on(system.documents[0])
 
 
 def _same_truth(system: System, baseline: System) -> bool:
