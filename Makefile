@@ -28,7 +28,7 @@ demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summarie
 	$(BIN)/libmultilabel --config plant_demo.yml
 
 test: $(STAMP) ## the unit tests (about 2 minutes on 2 cores)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(STAMP) ## lint, format, types, and whether tables and results agree
 	$(BIN)/ruff check .

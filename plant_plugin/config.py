@@ -47,6 +47,7 @@ WITHOUT_INFLUENCE = frozenset(
         "save_k_predictions",
         "save_positive_predictions",
         "silent",
+        "without_packing",
     }
 )
 

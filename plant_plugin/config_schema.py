@@ -153,6 +153,13 @@ _OURS = _group(
         {"choices": ("auto", "torch", "triton")},
     ),
     (
+        "without_packing",
+        bool,
+        False,
+        "LibMultiLabel's recurrent networks train on a CPU over padded batches: the same numbers up to rounding, sooner.",
+        _FLAG,
+    ),
+    (
         "devices",
         int,
         1,

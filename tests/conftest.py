@@ -20,6 +20,9 @@ def shared() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Without ``-m gpu`` Triton's kernels run in its interpreter: it reads this once, when anything imports it."""
+    """Environment variables that a library reads once, when anything imports it."""
+    # Each worker has a core of its own, and a process that is forked while torch holds threads hangs.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Without `-m gpu` Triton's kernels run in its interpreter.
     if "gpu" not in config.option.markexpr.replace("not gpu", ""):
         os.environ.setdefault("TRITON_INTERPRET", "1")

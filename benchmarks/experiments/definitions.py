@@ -31,7 +31,7 @@ class Planned:
         config_name: The packaged configuration.
         flags: Over it, by dotted key.
         seed: The seed.
-        share: Of the training documents, or None for all and the files as they are.
+        share: Of the training documents; 1 or None for all and the files as they are.
     """
 
     experiment: str
@@ -46,6 +46,11 @@ class Planned:
     def name(self) -> str:
         """The folder of its results."""
         return self.variant if self.value is None else f"{self.variant}_{self.value:g}"
+
+    @property
+    def on_a_part(self) -> bool:
+        """Whether it trains on files of its own with a part of the training documents."""
+        return self.share is not None and self.share < 1
 
     @cached_property
     def config(self) -> Config:

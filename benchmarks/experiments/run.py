@@ -95,9 +95,11 @@ def train(planned: Planned, folder: Path) -> tuple[Path, int | None]:
     """Make the run, or go on with it; its folder and how many training documents a part had."""
     word_vectors(planned)
     words, documents = flags_of(planned), None
-    if planned.share is not None:
+    if planned.on_a_part:
         files, documents = part_of_training(planned, folder.parent / f"{folder.name}-data")
         words += files
+    elif planned.share is not None:
+        documents = len(load_corpus(planned.config).train)
     if (done := finished(folder)) is None:
         begun = next(folder.glob("*/run.json"), None)
         words += ["--resume", str(begun.parent)] if begun else ["--result_dir", str(folder)]
@@ -131,13 +133,15 @@ def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> No
 
 def copied(planned: Planned, target: Path, folder: Path) -> bool:
     """Whether a result of the same configuration and seed lies in another folder and was copied from there."""
-    if planned.share is not None or planned.experiment == "main":
+    if planned.on_a_part or planned.experiment == "main":
         return False
     wanted = planned.config.hash()
     for path in sorted(folder.parent.glob(f"{folder.name.partition('-')[0]}*/*/seed{planned.seed}.json")):
         result = json.loads(path.read_text(encoding="utf-8"))
         if result["hashes"].get("config") == wanted and "epochs" in result and path.with_suffix(".npz").is_file():
-            told = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
+            told: dict[str, Any] = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
+            if planned.share is not None:
+                told["training_documents"] = len(load_corpus(planned.config).train)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path.with_suffix(".npz"), target.with_suffix(".npz"))
             save_result(target, {**result, "experiment": told})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from libmultilabel.nn import data_utils
-from libmultilabel.nn.networks.modules import CNNEncoder, GRUEncoder, LSTMEncoder
+from libmultilabel.nn.networks.modules import CNNEncoder, GRUEncoder, LSTMEncoder, RNNEncoder
 from torch import Tensor, nn
 
 from plant_plugin.errors import ConfigError, PlantError
@@ -72,23 +73,51 @@ class SameLengthRNN(nn.Module):
 
     def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
         """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
-        if embedded.device.type == "cpu" and torch.is_grad_enabled():
-            with torch.autocast("cpu", enabled=False):  # an LSTM would be narrow here, not when packed
-                return self._unpacked(embedded, length.clamp(min=1))
+        if is_quicker_unpacked(embedded):
+            return unpacked(self.encoder, embedded, length)
         encoded = self.encoder(embedded, length)  # (B, longest document, H)
         return nn.functional.pad(encoded, (0, 0, 0, embedded.shape[1] - encoded.shape[1]))  # (B, T, H)
 
-    def _unpacked(self, states: Tensor, length: Tensor) -> Tensor:
-        rnn = self.encoder.rnn
-        real = torch.arange(states.shape[1]) < length[:, None]  # (B, T)
+
+def is_quicker_unpacked(embedded: Tensor) -> bool:
+    """Whether a gradient will be computed on a CPU."""
+    return embedded.device.type == "cpu" and torch.is_grad_enabled()
+
+
+def unpacked(encoder: RNNEncoder, states: Tensor, length: Tensor) -> Tensor:
+    """What LibMultiLabel's encoder makes of ``states`` (B, T, input_size), (B, T, H), without packing them.
+
+    Zero behind the ``length`` (B,) of each document, of which an empty one has 1, as there.
+    """
+    rnn, length = encoder.rnn, length.clamp(min=1)
+    real = torch.arange(states.shape[1]) < length[:, None]  # (B, T)
+    with torch.autocast("cpu", enabled=False):  # an LSTM would be narrow here, not when packed
         for layer in range(rnn.num_layers):
             forward = one_direction(rnn, f"l{layer}", states)
             backward = one_direction(rnn, f"l{layer}_reverse", turned(states, length))
             states = torch.cat([forward, turned(backward, length)], dim=2)
             if layer < rnn.num_layers - 1:
-                states = nn.functional.dropout(states, rnn.dropout, self.training)
-        encoded: Tensor = self.encoder.post_encoder_dropout(states * real[..., None])
+                states = nn.functional.dropout(states, rnn.dropout, rnn.training)
+        encoded: Tensor = encoder.post_encoder_dropout(states * real[..., None])
+    return encoded
+
+
+@contextmanager
+def without_packing() -> Iterator[None]:
+    """LibMultiLabel's own recurrent networks train :func:`unpacked` on a CPU as long as this lasts."""
+    packed = RNNEncoder.forward
+
+    def forward(self: RNNEncoder, input: Tensor, length: Tensor, **kwargs: Any) -> Tensor:
+        if is_quicker_unpacked(input):
+            return unpacked(self, input[:, : int(length.max().clamp(min=1))], length)
+        encoded: Tensor = packed(self, input, length, **kwargs)
         return encoded
+
+    RNNEncoder.forward = forward
+    try:
+        yield
+    finally:
+        RNNEncoder.forward = packed
 
 
 def one_direction(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from plant_plugin.host.checks import (
     sizes_and_hashes,
     warn_changed_labels,
 )
+from plant_plugin.host.encoders import without_packing
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
 from plant_plugin.report.scored import Scored, device_name, label_counts, limited, sparse_truth, write_predictions
 
@@ -184,7 +186,8 @@ class NetworkBaseline:
         """``trainer.fit``, which says on Ctrl-C how to go on."""
         folder = Path(self.settings["checkpoint_dir"])
         try:
-            self.trainer.fit(*arguments, **state)
+            with without_packing() if self.settings["without_packing"] else nullcontext():
+                self.trainer.fit(*arguments, **state)
         except (KeyboardInterrupt, SystemExit):  # Lightning turns the former into the latter
             if (folder / "last.ckpt").is_file() and self.settings["model_name"] != "AttentionXML":
                 self.run.log(f"Stopped. Go on after the last finished epoch: the same command with --resume {folder}")

@@ -191,6 +191,18 @@ def test_the_same_configuration_is_copied(tiny: Path, calls: list[list[str]]) ->
     assert kept["experiment"] == {"name": "ablations", "variant": "with_prior", "value": None}
 
 
+def test_all_of_the_training_split_is_no_part(tiny: Path, calls: list[list[str]]) -> None:
+    planned = next(one for one in plan("training_size", "tiny", [1], variants=["plant"])[0] if one.share == 1)
+    write_run(tiny / "made", config_hash=planned.config.hash())
+    (full,), _ = plan("ablations", "tiny", [1], variants=["full"])
+    runner.keep(full, tiny / "made", tiny / "results" / "tiny-ablations" / "full" / "seed1.json", None)
+    folder = tiny / "results" / "tiny-training_size"
+    assert runner.run_experiment([planned], folder, tiny / "work") == []
+    assert calls == []
+    kept = json.loads((folder / "plant_1" / "seed1.json").read_text())
+    assert kept["experiment"] == {"name": "training_size", "variant": "plant", "value": 1.0, "training_documents": 150}
+
+
 def test_parts_of_the_training_split_are_nested(tiny: Path) -> None:
     runs, _ = plan("training_size", "tiny", [1, 2], variants=["plant"])
     texts: dict[tuple[int, float], set[str]] = {}

@@ -38,6 +38,15 @@ def test_both_levels_train_test_and_are_evaluated_again(baseline: Baseline, capf
     assert [line.split()[0].partition(":")[0] for line in tested.predictions.read_text().splitlines()] == best
 
 
+def test_both_levels_give_the_same_numbers_without_packing(baseline: Baseline) -> None:
+    packed, unpacked = (
+        baseline(**ATTENTION_XML, data_name=name, without_packing=without)
+        for name, without in (("packed", False), ("unpacked", True))
+    )
+    assert unpacked.result["metrics"] == pytest.approx(packed.result["metrics"], abs=1e-4)
+    assert unpacked.result["hashes"]["config"] == packed.result["hashes"]["config"]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

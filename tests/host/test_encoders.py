@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
+from libmultilabel.nn.networks.modules import GRUEncoder, LSTMEncoder, RNNEncoder
 from torch import nn
 
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.host import glove_vectors, word_encoder
-from plant_plugin.host.encoders import data_utils
+from plant_plugin.host.encoders import data_utils, without_packing
 
 KINDS = [
     ("cnn", {"filter_sizes": (1,)}),
@@ -122,6 +124,26 @@ def test_a_gradient_on_a_cpu_does_without_packing_and_changes_no_number(kind: st
     torch.testing.assert_close(gradients[0], gradients[1])
     with torch.no_grad():
         torch.testing.assert_close(encoder(states, length), outputs[0])
+
+
+@pytest.mark.parametrize("kind", [GRUEncoder, LSTMEncoder])
+def test_libmultilabels_own_encoders_do_without_packing_for_a_while(kind: type[RNNEncoder]) -> None:
+    torch.manual_seed(0)
+    encoder = kind(5, 3, 1, 0, 0.5).double()
+    states, length, found = torch.randn(4, 8, 5, dtype=torch.float64), torch.tensor([3, 7, 0, 1]), []
+    packed = RNNEncoder.forward
+    for context in (nullcontext, without_packing):
+        with context():
+            assert (RNNEncoder.forward is packed) == (context is nullcontext)
+            torch.manual_seed(1)  # dropout draws as many numbers
+            encoded = encoder(states, length)
+            with torch.no_grad():
+                assert encoder(states, length).shape == encoded.shape == (4, 7, 6)
+        encoder.zero_grad()
+        encoded.square().sum().backward()
+        found.append([encoded.detach(), *(weight.grad.clone() for weight in encoder.parameters())])
+    assert RNNEncoder.forward is packed
+    torch.testing.assert_close(found[0], found[1])
 
 
 @pytest.mark.parametrize("kind", ["bigru", "bilstm"])
