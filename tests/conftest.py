@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+# Each worker has a core of its own, and a process that is forked while torch holds threads hangs. torch reads this when it
+# is imported, which the conftest.py of a folder may do before any hook is called.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
@@ -20,9 +24,6 @@ def shared() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Environment variables that a library reads once, when anything imports it."""
-    # Each worker has a core of its own, and a process that is forked while torch holds threads hangs.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # Without `-m gpu` Triton's kernels run in its interpreter.
+    """Without ``-m gpu`` Triton's kernels run in its interpreter: it reads this once, when anything imports it."""
     if "gpu" not in config.option.markexpr.replace("not gpu", ""):
         os.environ.setdefault("TRITON_INTERPRET", "1")
