@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 FEW = (1, 5)  # training documents of a rare label in the main comparison
 COMMON = 0.01  # share of the training documents from which a label is common in the transfer experiment
 MOST_LINES = 7  # as many colours as there are
+WHERE = {
+    False: "Test split, thresholds tuned on validation",
+    True: "Validation documents, thresholds tuned on the same",
+}
 AXES = {"attention-nDCG": "nDCG@K of the attention after stage 1, validation (%)"}
 
 
@@ -194,7 +198,7 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any]) -> str
     lines = [
         f"# {name}", "", "Made by `python benchmarks/tables.py` from `benchmarks/results`; do not edit.", "",
         f"**{definition['question']}** {definition.get('note', '')}".strip(), "",
-        "Test split, percent; whole run in minutes. Thresholds tuned on validation.", "",
+        f"{WHERE[bool(definition.get('on_validation'))]}, percent; whole run in minutes.", "",
         *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
     ]  # fmt: skip
     if "baseline" in definition and (found := tested(systems, definition["baseline"], columns)):

@@ -156,7 +156,7 @@ _OURS = _group(
         "without_packing",
         bool,
         False,
-        "LibMultiLabel's recurrent networks train on a CPU over padded batches: the same numbers up to rounding, sooner.",
+        "LibMultiLabel's recurrent networks train on a CPU over padded batches: same numbers up to rounding, sooner.",
         _FLAG,
     ),
     (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-# Each worker has a core of its own, and a process that is forked while torch holds threads hangs. torch reads this when it
-# is imported, which the conftest.py of a folder may do before any hook is called.
+# Each worker has a core of its own, and a process that is forked while torch holds threads hangs. torch reads this when
+# it is imported, which the conftest.py of a folder may do before any hook is called.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 

@@ -15,9 +15,10 @@ from plant_plugin.errors import ConfigError
 
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
 KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants", "grid", "on_demand", "keep_models",
-        "measure", "pictures", "heading", "axis", "drawn", "logarithmic"}  # fmt: skip
+        "measure", "pictures", "heading", "axis", "drawn", "logarithmic", "on_validation"}  # fmt: skip
 BOTH_STAGES = "both_stages"
 SHARE = "training_share"  # no key of a configuration: files with a part of the training documents
+TRIAL = "trial"  # nor this: a function of trials.py
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Planned:
         flags: Over it, by dotted key.
         seed: The seed.
         share: Of the training documents; 1 or None for all and the files as they are.
+        trial: Function of ``trials.py`` that changes how PLANT trains, or None.
     """
 
     experiment: str
@@ -41,6 +43,7 @@ class Planned:
     flags: dict[str, Any] = field(hash=False)
     seed: int
     share: float | None = None
+    trial: str | None = None
 
     @property
     def name(self) -> str:
@@ -125,10 +128,12 @@ def plan(
                 if not _is_packaged(config_name):
                     missing.append(name)
                     continue
-                share = flags.pop(SHARE, None)
+                share, trial = flags.pop(SHARE, None), flags.pop(TRIAL, None)
+                if definition.get("on_validation"):
+                    flags["test_file"] = packaged(config_name)["val_file"]
                 if flags.get("stage2.epochs") == BOTH_STAGES:
                     flags["stage2.epochs"] = _epochs_of_both(config_name, flags)
-                runs.append(Planned(experiment, name, value, config_name, flags, seed, share))
+                runs.append(Planned(experiment, name, value, config_name, flags, seed, share, trial))
     return runs, list(dict.fromkeys(missing))
 
 

@@ -36,6 +36,13 @@ from plant_plugin.report.result import PER_DOCUMENT, save_result
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 LIBMULTILABEL = "from plant_plugin.cli import libmultilabel; libmultilabel()"
+ON_TRIAL = """
+import sys
+sys.path.insert(0, {folder!r})
+import trials
+with trials.{trial}():
+    {program}
+"""
 
 
 def flags_of(planned: Planned) -> list[str]:
@@ -47,10 +54,13 @@ def flags_of(planned: Planned) -> list[str]:
     return words
 
 
-def execute(words: list[str]) -> None:
-    """One call of ``libmultilabel``, a process of its own, with this checkout's package."""
+def execute(words: list[str], trial: str | None = None) -> None:
+    """One call of ``libmultilabel``, a process of its own, with this checkout's package; within a trial's context."""
+    program = LIBMULTILABEL
+    if trial:
+        program = ON_TRIAL.format(folder=str(Path(__file__).parent), trial=trial, program=LIBMULTILABEL)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    subprocess.run([sys.executable, "-c", LIBMULTILABEL, *words], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", program, *words], check=True, env=environment)
 
 
 def place_of(planned: Planned, folder: Path, work: Path) -> Path:
@@ -106,7 +116,7 @@ def train(planned: Planned, folder: Path) -> tuple[Path, int | None]:
         if not begun:
             shutil.rmtree(folder, ignore_errors=True)
         print("libmultilabel", *words, file=sys.stderr, flush=True)
-        execute(words)
+        execute(words, planned.trial)
         done = finished(folder)
     if done is None:
         raise FileNotFoundError(f"no result.json in {folder}")
@@ -117,6 +127,8 @@ def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> No
     """Write ``seed<k>.json`` with the epochs of ``logs.json`` and the validation macro-F1, and ``seed<k>.npz``."""
     result: dict[str, Any] = json.loads((run / "result.json").read_text(encoding="utf-8"))
     result["experiment"] = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
+    if planned.trial:
+        result["experiment"]["trial"] = planned.trial
     if documents is not None:
         result["experiment"]["training_documents"] = documents
     if (log := run / "logs.json").is_file():
@@ -133,12 +145,13 @@ def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> No
 
 def copied(planned: Planned, target: Path, folder: Path) -> bool:
     """Whether a result of the same configuration and seed lies in another folder and was copied from there."""
-    if planned.on_a_part or planned.experiment == "main":
+    if planned.on_a_part or planned.trial or planned.experiment == "main":
         return False
     wanted = planned.config.hash()
     for path in sorted(folder.parent.glob(f"{folder.name.partition('-')[0]}*/*/seed{planned.seed}.json")):
         result = json.loads(path.read_text(encoding="utf-8"))
-        if result["hashes"].get("config") == wanted and "epochs" in result and path.with_suffix(".npz").is_file():
+        same = result["hashes"].get("config") == wanted and "trial" not in result.get("experiment", {})
+        if same and "epochs" in result and path.with_suffix(".npz").is_file():
             told: dict[str, Any] = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
             if planned.share is not None:
                 told["training_documents"] = len(load_corpus(planned.config).train)

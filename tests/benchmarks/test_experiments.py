@@ -131,7 +131,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """What would have been called; a call without `--resume` leaves a finished run."""
     seen: list[list[str]] = []
 
-    def execute(words: list[str]) -> None:
+    def execute(words: list[str], trial: str | None) -> None:
         seen.append(words)
         if "--resume" in words:
             folder = Path(words[words.index("--resume") + 1])
@@ -172,7 +172,9 @@ def test_a_failure_does_not_stop_the_others(
     tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = runner.execute
-    monkeypatch.setattr(runner, "execute", lambda words: None if words[1].startswith("plant") else good(words))
+    monkeypatch.setattr(
+        runner, "execute", lambda words, trial: None if words[1].startswith("plant") else good(words, trial)
+    )
     runs, _ = plan("main", "tiny", [1], variants=["plant", "linear"])
     failures = runner.run_experiment(runs, tiny / "results" / "tiny", tiny / "work")
     assert [(planned.variant, "no result.json" in how) for planned, how in failures] == [("plant", True)]
@@ -225,9 +227,25 @@ def test_trials_do_not_go_among_the_results() -> None:
         runner.main(["main", "demo", "--set", "stage2.epochs=1"])
 
 
+@pytest.mark.integration
+def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    choices = {planned.name: planned for planned in plan("stage1_choices", "tiny", [1])[0]}
+    folder, work = tiny / "results" / "tiny-stage1_choices", tiny / "work"
+    assert runner.run_experiment([choices["beside_the_prior"]], folder, work) == []
+    kept = json.loads((folder / "beside_the_prior" / "seed1.json").read_text())
+    assert kept["experiment"]["trial"] == "ranks_what_the_prior_leaves"
+    assert kept["counts"]["documents"] == 40  # of validation
+    assert kept["hashes"]["config"] == choices["plant"].config.hash()
+    assert runner.run_experiment([choices["plant"]], folder, work) == []
+    plain = json.loads((folder / "plant" / "seed1.json").read_text())
+    assert "trial" not in plain["experiment"]
+    assert plain["epochs"]["stage1"] != kept["epochs"]["stage1"]
+    assert capfd.readouterr().err.count("libmultilabel --config") == 2
+
+
 def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
     assert runner.main(["--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 9
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 10
     assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
     told = capsys.readouterr()
     assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"
@@ -258,7 +276,7 @@ def test_macro_f1_of_validation_comes_from_the_labels_statistics(tmp_path: Path)
     write_run(tmp_path / "made")
     tuned = Tuned({"macro": 0.1}, np.array([2, 0]), {"macro": np.array([0.5, 0.25])})
     write_label_statistics(tmp_path / "made", ['"a', "b"], None, tuned)
-    planned = Planned("ranking", "logit_within", None, "plant_demo.yml", {}, 1)
+    planned = Planned("stage1_choices", "logit_within", None, "plant_demo.yml", {}, 1)
     runner.keep(planned, tmp_path / "made", tmp_path / "results" / "logit_within" / "seed1.json", None)
     [system] = tables.load(tmp_path / "results", ["logit_within"])
     assert column(system, "validation-Macro-F1") == [0.375]
@@ -302,7 +320,7 @@ def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_every_experiment_at_a_tiny_scale(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def execute(words: list[str]) -> None:
+    def execute(words: list[str], trial: str | None) -> None:
         from plant_plugin.commands.train import libmultilabel
 
         libmultilabel.main([*words, "--cpu"], standalone_mode=False)

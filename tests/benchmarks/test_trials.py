@@ -1,0 +1,79 @@
+"""Every trial changes how a network trains, and leaves the package as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import trials
+from definitions import load_definitions, plan
+from made_up_task import made_config, write_splits
+
+from plant_plugin.losses import focal
+from plant_plugin.run import run
+from plant_plugin.training import stage1, stage2, strategies
+
+TRIALS = sorted(
+    flags["trial"]
+    for definition in load_definitions().values()
+    for flags in definition["variants"].values()
+    if "trial" in flags
+)
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("splits")
+    write_splits(folder)
+    return folder
+
+
+def trained(places: Path, name: str) -> dict[str, Any]:
+    options = {"stage1__epochs": 1, "stage2__epochs": 2, "stage2__hard_negatives": 2}
+    config = made_config(places, network_config__planted_prior="additive", **options, result_dir=str(places / name))
+    run(config)
+    (logs,) = (places / name).glob("*/logs.json")
+    return json.loads(logs.read_text())
+
+
+@pytest.fixture(scope="module")
+def untried(places: Path) -> dict[str, Any]:
+    return trained(places, "untried")
+
+
+def of_package() -> list[Any]:
+    return [
+        stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.hard_negatives,
+        stage1.attention_loss, focal.focal_loss, strategies.run_stage2,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("trial", TRIALS)
+def test_a_trial_trains_otherwise_while_it_lasts(trial: str, places: Path, untried: dict[str, Any]) -> None:
+    before = of_package()
+    with getattr(trials, trial)():
+        assert of_package() != before
+        logs = trained(places, trial)
+    assert of_package() == before
+    assert logs["val"] != untried["val"]
+    in_stage1 = trial in ("labels_by_relevance", "ranks_what_the_prior_leaves")
+    assert (logs["stage1"] != untried["stage1"]) == in_stage1
+
+
+def test_smoothing_of_positives_leaves_negatives_alone() -> None:
+    logits, target = torch.tensor([0.3, -1.0]), torch.tensor([1.0, 0.0])
+    plain = focal.focal_loss(logits, target, 0.0, 0.0)
+    opposite = focal.focal_loss(logits, 1 - target, 0.0, 0.0)
+    with trials.smoothed_positives():
+        found = focal.focal_loss(logits, target, 0.0, 0.1)
+    torch.testing.assert_close(found, torch.stack([0.9 * plain[0] + 0.1 * opposite[0], plain[1]]))
+
+
+def test_on_validation_no_test_document_is_looked_at() -> None:
+    for experiment in ("stage1_choices", "stage2_choices"):
+        runs, _ = plan(experiment, "demo", [1])
+        assert {planned.flags["test_file"] for planned in runs} == {"demo:valid"}
+        assert {planned.trial for planned in runs} - {None} <= set(TRIALS)
