@@ -137,7 +137,7 @@ def rare_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure
         return None
     title = titled(systems, f"F1 of each label with {FEW[0]} to {FEW[1]} training documents")
     return violin_picture(
-        groups, title=title, x="system (n: labels, all seeds)", y="F1 in the test split (%); width: share of labels"
+        groups, title=title, x="system (n: labels, all seeds; width: share of labels)", y="F1 in the test split (%)"
     )
 
 
@@ -152,7 +152,7 @@ def consistency_picture(systems: list[System], definition: Mapping[str, Any]) ->
         return None
     title = titled(systems, "how alike a label's attention is from document to document")
     return violin_picture(
-        groups, title=title, x="strategy and labels (n: labels, all seeds)", y="mean cosine; width: share of labels"
+        groups, title=title, x="strategy and labels (n: labels, all seeds; width: share of labels)", y="mean cosine"
     )
 
 

@@ -56,6 +56,8 @@ def explanation(table: Table) -> str:
         f"significantly above or below {table.baseline}: approximate randomisation gives p < 0.05 and the 95 % "
         f"interval of the paired bootstrap excludes 0 ({table.resamples:,} resamples of the documents each; no "
         "correction for the number of comparisons; seeds are averaged, so the tests are about documents, not seeds). "
+        "A resample holds fewer of the rare labels than the split: the interval of a macro metric may lie nearer to 0 "
+        "than the gain itself. "
         "†: this number and the baseline's cannot be compared as they stand, see the notes."
     )
 

@@ -109,12 +109,17 @@ def violin_picture(groups: Mapping[str, Sequence[float]], *, title: str, x: str,
         if len(values):
             mean = statistics.fmean(values)
             axes.plot([place], [mean], marker="o", color=colour, markeredgecolor="white")
-            axes.annotate(f"mean {mean:.3g}", (place, mean), (8, 4), textcoords="offset points", fontsize=9)
+            axes.annotate(f"mean {_short(mean)}", (place, mean), (8, 4), textcoords="offset points", fontsize=9)
     names_below = [f"{name}\nn = {len(values):,}" for name, values in groups.items()]
     turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(groups) > MANY else {}
     axes.set_xticks(range(len(groups)), names_below, **turned)
     axes.set_xlim(-0.6, max(0, len(groups) - 1) + 0.6)
     return figure
+
+
+def _short(value: float) -> str:
+    """One decimal of a percentage, two of a small number."""
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
 
 
 def gains_picture(table: Table, metrics: Sequence[str]) -> Figure | None:

@@ -84,7 +84,7 @@ def test_violins_show_mean_and_number() -> None:
     axes = figure.axes[0]
     assert [line.get_xydata().tolist() for line in axes.lines] == [[[0, 4]], [[1, 4]]]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["many\nn = 3", "one\nn = 1", "none\nn = 0"]
-    assert [text.get_text() for text in axes.texts] == ["mean 4", "mean 4"]
+    assert [text.get_text() for text in axes.texts] == ["mean 4.0", "mean 4.0"]
 
 
 def test_gains_show_interval_and_significance() -> None:
