@@ -33,6 +33,7 @@ RARE = tuple(f"Macro-F1@macro:{name}" for name in ("1-5", "6-10"))
 IN_README = ("P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1-present@macro")
 MARKS = ("<!-- written by benchmarks/tables.py -->\n", "<!-- end -->\n")
 BASELINE = "linear"
+TWO_STAGES, ONE_STAGE = "plant_names", "end_to_end_names"  # does stage 1 pay in what is packaged?
 ORDER = (
     "plant",
     "plant_bigru",
@@ -97,9 +98,17 @@ def table(dataset: str, systems: list[System]) -> str:
         "Macro-F1@macro by number of training documents of a label:", "",
         *markdown_rows(["system", *BINS], bins), "",
         *(gain_lines(found) if (found := tested(systems, BASELINE, (*METRICS, *RARE))) else []),
+        *stage1_lines(systems),
         f"Counts ({next(iter(results))}, first seed): {counts}.", "",
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+def stage1_lines(systems: list[System]) -> list[str]:
+    """The tests of two stages against one, where both have results."""
+    pair = [system for system in systems if system.name in (TWO_STAGES, ONE_STAGE)]
+    found = tested(pair, ONE_STAGE, (*METRICS, *RARE))
+    return gain_lines(found) if found else []
 
 
 def readme(text: str, systems: list[System]) -> str:

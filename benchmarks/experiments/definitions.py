@@ -130,7 +130,7 @@ def plan(
                     continue
                 share, trial = flags.pop(SHARE, None), flags.pop(TRIAL, None)
                 if definition.get("on_validation"):
-                    flags["test_file"] = packaged(config_name)["val_file"]
+                    flags["test_file"] = _validation_file(config_name, experiment)
                 if flags.get("stage2.epochs") == BOTH_STAGES:
                     flags["stage2.epochs"] = _epochs_of_both(config_name, flags)
                 runs.append(Planned(experiment, name, value, config_name, flags, seed, share, trial))
@@ -142,6 +142,14 @@ def _is_packaged(config_name: str) -> bool:
         return find_config(config_name).is_file()
     except ConfigError:
         return False
+
+
+def _validation_file(config_name: str, experiment: str) -> str:
+    named: str | None = packaged(config_name).get("val_file")
+    if not named:
+        what = f"{experiment} is asked on validation documents, and there is no file of them"
+        raise ConfigError(what, where=f"{config_name}: val_file", fix="choose a data set that has one, e.g. eurlex6k")
+    return named
 
 
 def _epochs_of_both(config_name: str, flags: dict[str, Any]) -> int:

@@ -12,6 +12,7 @@ import trials
 from definitions import load_definitions, plan
 from made_up_task import made_config, write_splits
 
+from plant_plugin.errors import ConfigError
 from plant_plugin.losses import focal
 from plant_plugin.run import run
 from plant_plugin.training import stage1, stage2, strategies
@@ -77,3 +78,5 @@ def test_on_validation_no_test_document_is_looked_at() -> None:
         runs, _ = plan(experiment, "demo", [1])
         assert {planned.flags["test_file"] for planned in runs} == {"demo:valid"}
         assert {planned.trial for planned in runs} - {None} <= set(TRIALS)
+        with pytest.raises(ConfigError, match="no file of them"):
+            plan(experiment, "bc5cdr", [1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 import run as runner
 import tables
+import trials
 import yaml
 from attention import across_documents, across_seeds, cosine
 from definitions import Planned, load_definitions, plan, results_folder
-from experiment_pages import column, label_f1
+from experiment_pages import column, figures, label_f1
+from matplotlib.text import Text
 
 from plant_plugin.config_yaml import find_config
 from plant_plugin.errors import ConfigError
@@ -181,28 +184,28 @@ def test_a_failure_does_not_stop_the_others(
     assert (tiny / "results" / "tiny" / "linear" / "seed1.json").is_file()
 
 
-def test_the_same_configuration_is_copied(tiny: Path, calls: list[list[str]]) -> None:
-    (planned,), _ = plan("ablations", "tiny", [1], variants=["with_prior"])
+@pytest.mark.parametrize(
+    ("experiment", "variant", "share", "from_experiment", "from_variant", "told"),
+    [
+        ("ablations", "with_prior", None, "main", "plant", {"value": None}),
+        ("training_size", "plant", 1.0, "ablations", "full", {"value": 1.0, "training_documents": 150}),
+    ],
+    ids=["experiment", "all of the training split"],
+)
+def test_the_same_configuration_is_copied(
+    tiny: Path, calls: list[list[str]], experiment: str, variant: str, share: float | None,
+    from_experiment: str, from_variant: str, told: dict[str, Any],
+) -> None:  # fmt: skip
+    planned = next(one for one in plan(experiment, "tiny", [1], variants=[variant])[0] if one.share == share)
     write_run(tiny / "made", config_hash=planned.config.hash())
-    (main,), _ = plan("main", "tiny", [1], variants=["plant"])
-    runner.keep(main, tiny / "made", tiny / "results" / "tiny" / "plant" / "seed1.json", None)
-    folder = tiny / "results" / "tiny-ablations"
+    (other,), _ = plan(from_experiment, "tiny", [1], variants=[from_variant])
+    place = results_folder(tiny / "results", from_experiment, "tiny")
+    runner.keep(other, tiny / "made", place / from_variant / "seed1.json", None)
+    folder = results_folder(tiny / "results", experiment, "tiny")
     assert runner.run_experiment([planned], folder, tiny / "work") == []
     assert calls == []
-    kept = json.loads((folder / "with_prior" / "seed1.json").read_text())
-    assert kept["experiment"] == {"name": "ablations", "variant": "with_prior", "value": None}
-
-
-def test_all_of_the_training_split_is_no_part(tiny: Path, calls: list[list[str]]) -> None:
-    planned = next(one for one in plan("training_size", "tiny", [1], variants=["plant"])[0] if one.share == 1)
-    write_run(tiny / "made", config_hash=planned.config.hash())
-    (full,), _ = plan("ablations", "tiny", [1], variants=["full"])
-    runner.keep(full, tiny / "made", tiny / "results" / "tiny-ablations" / "full" / "seed1.json", None)
-    folder = tiny / "results" / "tiny-training_size"
-    assert runner.run_experiment([planned], folder, tiny / "work") == []
-    assert calls == []
-    kept = json.loads((folder / "plant_1" / "seed1.json").read_text())
-    assert kept["experiment"] == {"name": "training_size", "variant": "plant", "value": 1.0, "training_documents": 150}
+    kept = json.loads((folder / planned.name / "seed1.json").read_text())
+    assert kept["experiment"] == {"name": experiment, "variant": variant, **told}
 
 
 def test_parts_of_the_training_split_are_nested(tiny: Path) -> None:
@@ -314,6 +317,10 @@ def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:
     assert "| mse | P@5 | -" in text
     assert (pages / "tiny-ablations_gains.png").read_bytes().startswith(b"\x89PNG")
     assert tables.write_pages(results, pages, check=True) == []
+    systems = tables.load(results / "tiny-ablations", ["full"])
+    for on_validation, where in ((False, "test split"), (True, "validation documents")):
+        picture = figures(systems, {**load_definitions()["ablations"], "on_validation": on_validation})["gains"]
+        assert any(f"tiny, {where}" in text.get_text() for text in picture.findobj(Text))
     (pages / "tiny-ablations.md").write_text(text.replace("mse", "mes"))
     assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
 
@@ -323,7 +330,8 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, monkeypatch: pytest.Monkey
     def execute(words: list[str], trial: str | None) -> None:
         from plant_plugin.commands.train import libmultilabel
 
-        libmultilabel.main([*words, "--cpu"], standalone_mode=False)
+        with getattr(trials, trial)() if trial else nullcontext():
+            libmultilabel.main([*words, "--cpu"], standalone_mode=False)
 
     monkeypatch.setattr(runner, "execute", execute)
     changes = {"main": ["limit_train_batches=4"], "overfitting": ["stage2.epochs=3"]}
