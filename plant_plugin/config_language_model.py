@@ -13,7 +13,7 @@ from plant_plugin.registry import suggestion
 
 CHOICES = {"quantization": ("none", "nf4", "int8"), "lm_attention": ("sdpa", "flash_attention_2", "eager")}
 FOR_LANGUAGE_MODELS = (
-    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_attention", "quantization", "lora",
+    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_attention", "lm_dropout", "quantization", "lora",
     "gradient_checkpointing", "trust_remote_code",
 )  # fmt: skip
 
@@ -38,6 +38,9 @@ def check_language_model(given: dict[str, Any], problems: Problems) -> None:
             problems.add(f"network_config.{name}", f"has no choice {value!r}", suggestion(str(value), choices))
     for name, least in (("lm_window", 1), ("lm_overlap", 0), ("gradient_tokens", 1)):
         _check_number(given, name, f"network_config.{name}", int, least, problems)
+    _check_rate(given, "lm_dropout", "network_config.lm_dropout", problems)
+    if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
+        problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
     if given.get("gradient_tokens") is not None and (given.get("encoder") == "cnn" or given.get("freeze_encoder")):
         fix = "leave it out: a cnn keeps little of each token, and what is frozen has no gradient"
         problems.add("network_config.gradient_tokens", "is for bigru, bilstm and language models that train", fix)
@@ -60,10 +63,14 @@ def _check_lora(given: dict[str, Any], problems: Problems) -> None:
             problems.add(f"{key}.{name}", "there is no such key", suggestion(str(name), tuple(known)))
     for name in ("r", "alpha"):
         _check_number(lora, name, f"{key}.{name}", int, 1, problems)
-    _check_number(lora, "dropout", f"{key}.dropout", float, 0, problems)
-    dropout = lora.get("dropout")
-    if isinstance(dropout, float) and dropout >= 1:
-        problems.add(f"{key}.dropout", f"has to be below 1, not {dropout}")
+    _check_rate(lora, "dropout", f"{key}.dropout", problems)
+
+
+def _check_rate(given: dict[str, Any], name: str, key: str, problems: Problems) -> None:
+    _check_number(given, name, key, float, 0, problems)
+    rate = given.get(name)
+    if isinstance(rate, float) and rate >= 1:
+        problems.add(key, f"has to be below 1, not {rate}")
 
 
 def _check_number(given: dict[str, Any], name: str, key: str, kind: type, least: int, problems: Problems) -> None:

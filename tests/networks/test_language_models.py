@@ -206,6 +206,26 @@ def test_what_does_not_fit_names_its_key(folders: dict[str, str], options: dict[
         network(folders["bert"], **options)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_dropout_of_the_language_model_is_ours_to_set(folders: dict[str, str], family: str) -> None:
+    def states(rate: float | None) -> list[Tensor]:
+        plant = network(folders[family], post_encoder_dropout=0.0, lm_dropout=rate).train()
+        return [plant.encode(batch()).states for _ in range(2)]
+
+    first, second = states(0.0)
+    assert first.equal(second)
+    first, second = states(0.5)
+    assert not torch.allclose(first, second)
+    own = states(None)  # BERT has a rate of 0.1, the decoders have none
+    assert own[0].equal(own[1]) == (family != "bert")
+
+
+def test_dropout_of_what_does_not_train_is_refused(folders: dict[str, str]) -> None:
+    for options in ({"lm_weight": folders["bert"], "freeze_encoder": True}, {"encoder": "cnn"}):
+        with pytest.raises(ConfigError, match="lm_dropout"):
+            PLANT(5, embed_vecs=torch.zeros(9, 4), lm_dropout=0.0, **options)
+
+
 def test_an_encoder_with_a_decoder_is_refused(tmp_path: Path) -> None:
     from transformers import T5Config
 

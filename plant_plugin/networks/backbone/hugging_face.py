@@ -43,6 +43,7 @@ class HuggingFaceBackbone(nn.Module):
         dequantize: Spread quantised weights out again, to merge adapters into what they were trained on.
         gradient_tokens: Of a document longer than a window, train through the windows that hold its last sub-words, as
             many as this; the others have states without a gradient. None: train through all.
+        own_dropout: Dropout inside the model, in [0, 1), in the place of every rate of its own; None: its own rates.
 
     Raises:
         ConfigError: ``lm_weight`` is no model, a window is more than it can take, or options exclude each other.
@@ -64,11 +65,16 @@ class HuggingFaceBackbone(nn.Module):
         trust_remote_code: bool = False,
         dequantize: bool = False,
         gradient_tokens: int | None = None,
+        own_dropout: float | None = None,
     ) -> None:
         super().__init__()
         self.frozen = frozen or lora is not None or quantization != "none"
         self.config = read_config(lm_weight, trust_remote_code)
-        self.hidden_size = int(self.config.get_text_config().hidden_size)
+        text_config = self.config.get_text_config()
+        self.hidden_size = int(text_config.hidden_size)
+        if own_dropout is not None:
+            for name in dropout_rates(text_config):
+                setattr(text_config, name, own_dropout)
         self.window, self.overlap = _windows(_longest_input(self.config), window, overlap)
         self.model = load_language_model(
             lm_weight,
@@ -117,6 +123,16 @@ class HuggingFaceBackbone(nn.Module):
     def _states(self, text: Tensor, mask: Tensor) -> Tensor:
         states: Tensor = self.model(input_ids=text, attention_mask=mask.long()).last_hidden_state
         return states.to(torch.promote_types(states.dtype, torch.float32))  # the head's own type
+
+
+def dropout_rates(config: Any) -> list[str]:
+    """Names of the rates of dropout in a model's configuration.
+
+    Families call them ``hidden_dropout_prob``, ``attention_dropout``, ``resid_pdrop``, …; ``layerdrop`` leaves out
+    whole layers and is none.
+    """
+    values = config.to_dict().items()
+    return [name for name, value in values if "drop" in name and "layer" not in name and isinstance(value, float)]
 
 
 def _checkpoint_layers(model: Any) -> None:
