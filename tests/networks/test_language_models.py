@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -218,6 +220,15 @@ def test_dropout_of_the_language_model_is_ours_to_set(folders: dict[str, str], f
     assert not torch.allclose(first, second)
     own = states(None)  # BERT has a rate of 0.1, the decoders have none
     assert own[0].equal(own[1]) == (family != "bert")
+
+
+def test_a_rate_of_dropout_may_be_written_as_an_integer(folders: dict[str, str], tmp_path: Path) -> None:
+    shutil.copytree(folders["bert"], tmp_path / "bert")
+    path = tmp_path / "bert" / "config.json"
+    rates = {"hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0}
+    path.write_text(json.dumps({**json.loads(path.read_text()), **rates}))
+    plant = network(str(tmp_path / "bert"), post_encoder_dropout=0.0, lm_dropout=0.5).train()
+    assert not torch.allclose(plant.encode(batch()).states, plant.encode(batch()).states)
 
 
 def test_dropout_of_what_does_not_train_is_refused(folders: dict[str, str]) -> None:

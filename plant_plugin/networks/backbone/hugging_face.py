@@ -131,8 +131,8 @@ def dropout_rates(config: Any) -> list[str]:
     Families call them ``hidden_dropout_prob``, ``attention_dropout``, ``resid_pdrop``, …; ``layerdrop`` leaves out
     whole layers and is none.
     """
-    values = config.to_dict().items()
-    return [name for name, value in values if "drop" in name and "layer" not in name and isinstance(value, float)]
+    rates = {name: value for name, value in config.to_dict().items() if "drop" in name and "layer" not in name}
+    return [name for name, value in rates.items() if type(value) in (int, float)]  # a 0 may stand there as an int
 
 
 def _checkpoint_layers(model: Any) -> None:
