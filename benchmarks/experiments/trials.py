@@ -5,6 +5,7 @@ Each gives a context in which PLANT trains so; what does not pay stays out of th
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
@@ -21,6 +22,7 @@ from plant_plugin.training.stage2 import Stage2
 
 # The ranking loss of a document is some ten thousand times its focal loss.
 RANKING_SHARE = 1e-5
+RIDGE = 0.01  # of the mean variance of a state
 
 
 def frozen_attention() -> AbstractContextManager[Any]:
@@ -73,6 +75,71 @@ def ranks_what_the_prior_leaves() -> AbstractContextManager[Any]:
         return loss(scores.float(), relevance, hidden.mask, k=options.k, sigma=options.sigma, pairs=options.pairs)
 
     return mock.patch.object(stage1, "attention_loss", attention_loss)
+
+
+def closed_form_planting() -> AbstractContextManager[Any]:
+    """Stage 1 without a gradient step: queries by ridge regression of relevance on the keys of a fresh encoder.
+
+    For label l over all positions of the training split, means taken off:
+    ``q_l = (Σ k kᵀ + α·tr/H·I)⁻¹ Σ r_l k`` with keys k = states, times the start of the prior's strength; so the scores
+    begin as the nearest that such queries come to the prior. Of PLANT with one head.
+    """
+
+    def planted(network: Any, prepared: Any, config: Any, of_run: Any) -> None:
+        head, relevance = network.head, prepared.relevance.matrix
+        size, batches = head.hidden_size, prepared.split("train", config.eval_batch_size)
+        of_types = torch.zeros(relevance.shape[1], size)  # sum of the states of each word
+        counts, products = torch.zeros(relevance.shape[1]), torch.zeros(size, size, dtype=torch.float64)
+        network.eval()
+        with torch.inference_mode():
+            for batch in batches:
+                hidden = network.encode(batch)
+                states, types = hidden.states[hidden.mask], batch["text"][hidden.mask]
+                of_types.index_add_(0, types, states)
+                counts.index_add_(0, types, torch.ones(len(types)))
+                products += (states.T @ states).double()
+        network.train()
+        total, mean = counts.sum().double(), of_types.sum(dim=0).double() / counts.sum()
+        covariance = products - total * torch.outer(mean, mean)
+        covariance += RIDGE * covariance.trace() / size * torch.eye(size, dtype=torch.float64)
+        with_relevance = torch.from_numpy(relevance @ of_types.numpy()).double()  # (L, H)
+        of_labels = torch.from_numpy(relevance @ counts.numpy()).double()
+        queries = torch.linalg.solve(covariance, (with_relevance - torch.outer(of_labels, mean)).T).T
+        start = config.network_config.get("prior_strength", 4.0)
+        with torch.no_grad():
+            for linear in (head.query, head.key):
+                linear.weight.copy_(torch.eye(size))
+                linear.bias.zero_()
+            head.label_embeddings.copy_(start * math.sqrt(size) * queries)
+
+    return mock.patch.object(strategies, "run_stage1", planted)
+
+
+def planted_value() -> AbstractContextManager[Any]:
+    """A label's logit gets γ · Σ attention · relevance; γ is learned for each label, and starts at 1.
+
+    Labels go in blocks, so that (B, L, T) is never whole. For networks with a head.
+    """
+    run, block = stage2.run_stage2, 256
+
+    def with_value(network: Any, prepared: Any, config: Any, of_run: Any) -> None:
+        network.value_strength = torch.nn.Parameter(torch.ones(network.num_labels))
+        logits, selected = network.logits, network.selected_logits
+
+        def value(hidden: Any, labels: Tensor) -> Tensor:
+            attended = network.attention(hidden, labels, with_prior=True) * hidden.prior.of_labels(labels)
+            return network.value_strength[labels] * attended.sum(dim=2)
+
+        def of_all(hidden: Any) -> Tensor:
+            blocks = torch.arange(network.num_labels).split(block)
+            parts = [value(hidden, labels.expand(len(hidden.states), -1)) for labels in blocks]
+            return logits(hidden) + torch.cat(parts, dim=1)
+
+        network.logits = of_all
+        network.selected_logits = lambda hidden, labels: selected(hidden, labels) + value(hidden, labels)
+        run(network, prepared, config, of_run)
+
+    return mock.patch.object(strategies, "run_stage2", with_value)
 
 
 def smoothed_positives() -> AbstractContextManager[Any]:

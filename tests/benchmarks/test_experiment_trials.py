@@ -11,9 +11,11 @@ import torch
 import trials
 from definitions import load_definitions, plan
 from made_up_task import made_config, write_splits
+from torch import Tensor
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.losses import focal
+from plant_plugin.losses.lambda_rank import attention_ndcg
 from plant_plugin.run import run
 from plant_plugin.training import stage1, stage2, strategies
 
@@ -48,7 +50,7 @@ def untried(places: Path) -> dict[str, Any]:
 def of_package() -> list[Any]:
     return [
         stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.hard_negatives,
-        stage1.attention_loss, focal.focal_loss, strategies.run_stage2,
+        stage1.attention_loss, focal.focal_loss, strategies.run_stage1, strategies.run_stage2,
     ]  # fmt: skip
 
 
@@ -60,8 +62,62 @@ def test_a_trial_trains_otherwise_while_it_lasts(trial: str, places: Path, untri
         logs = trained(places, trial)
     assert of_package() == before
     assert logs["val"] != untried["val"]
-    in_stage1 = trial in ("labels_by_relevance", "ranks_what_the_prior_leaves")
-    assert (logs["stage1"] != untried["stage1"]) == in_stage1
+    in_stage1 = trial in ("labels_by_relevance", "ranks_what_the_prior_leaves", "closed_form_planting")
+    assert (logs.get("stage1") != untried["stage1"]) == in_stage1
+
+
+class Ready(Exception):
+    """Stage 2 would begin."""
+
+
+def before_stage2(places: Path, trial: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, dict[str, Tensor]]:
+    """The network as stage 2 gets it, and a batch of training documents."""
+    found: list[Any] = []
+
+    def stop(network: Any, prepared: Any, config: Any, of_run: Any) -> None:
+        found.extend([network, next(iter(prepared.split("train", 32)))])
+        raise Ready
+
+    for module in (stage2, strategies):
+        monkeypatch.setattr(module, "run_stage2", stop)
+    wide = {"network_config__num_heads": 1, "network_config__hidden_size": 64}
+    config = made_config(places, **wide, stage1__epochs=1, result_dir=str(places / "ready"))
+    with getattr(trials, trial)(), pytest.raises(Ready):
+        run(config)
+    return found[0].eval(), found[1]
+
+
+def all_labels(network: Any, batch: dict[str, Tensor]) -> Tensor:
+    return torch.arange(network.num_labels).expand(len(batch["text"]), -1)
+
+
+def test_queries_in_closed_form_rank_words_by_relevance(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, batch = before_stage2(places, "closed_form_planting", monkeypatch)
+    labels, hidden = all_labels(network, batch), network.encode(batch)
+    relevance = hidden.prior.of_labels(labels)
+    with_signs = (relevance > 0.5).any(dim=2)  # words of chance alone cannot be told apart by their neighbours
+
+    def ranked() -> float:
+        found = attention_ndcg(network.scores(hidden, labels), relevance, hidden.mask, 5)
+        return float(found[with_signs].mean())
+
+    assert ranked() > 0.9
+    torch.nn.init.normal_(network.head.label_embeddings)
+    assert ranked() < 0.5
+
+
+def test_the_planted_value_is_attended_relevance(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, batch = before_stage2(places, "planted_value", monkeypatch)
+    with torch.no_grad():
+        network.value_strength.copy_(torch.linspace(-1, 2, network.num_labels))
+        labels, hidden = all_labels(network, batch), network.encode(batch)
+        attended = network.attention(hidden, labels, with_prior=True) * hidden.prior.of_labels(labels)
+        found = network.logits(hidden)
+        torch.testing.assert_close(
+            found - type(network).logits(network, hidden), network.value_strength * attended.sum(dim=2)
+        )
+        few = torch.stack([torch.randperm(network.num_labels)[:4] for _ in labels])
+        torch.testing.assert_close(network.selected_logits(hidden, few), found.gather(1, few), rtol=1e-4, atol=1e-5)
 
 
 def test_smoothing_of_positives_leaves_negatives_alone() -> None:
