@@ -8,6 +8,7 @@ AttentionXML's is one of each of its two levels: clusters of 8 labels, then the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,11 +20,13 @@ from libmultilabel.nn.data_utils import UNK, get_dataset_loader
 from libmultilabel.nn.networks import CNNLWAN, AttentionXML_0, AttentionXML_1, BiGRULWAN
 from torch import nn
 from torch.nn import functional
+from transformers import BertConfig
 
 from plant_plugin.data.batches import Batches
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.host import word_encoder
+from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.plant import PLANT
 from plant_plugin.options import Stage2Options
 from plant_plugin.training.module import positives_of
@@ -164,3 +167,24 @@ def test_recurrent_encoder(measure: Callable[..., Any], kind: str, way: str) -> 
 
     step()
     measure(f"{kind} forward+backward: {BATCH} documents, T={LONGEST}, H={WIDTH}", way, step)
+
+
+@pytest.mark.parametrize(("way", "dropout"), [("its own dropout, 0.1", None), ("plant_plugin", 0.0)])
+def test_a_language_model_that_trains(
+    measure: Callable[..., Any], tmp_path: Path, way: str, dropout: float | None
+) -> None:
+    """MiniLM's shape, random weights: ``lm_dropout: 0`` against the model's own rates."""
+    documents, subwords = 8, 256
+    BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536).save_pretrained(
+        tmp_path
+    )
+    torch.manual_seed(0)
+    backbone = HuggingFaceBackbone(str(tmp_path), from_scratch=True, own_dropout=dropout).train()
+    text = torch.randint(1000, 20_000, (documents, subwords))
+    length, mask = torch.full((documents,), subwords), torch.ones(documents, subwords, dtype=torch.bool)
+
+    def step() -> None:
+        backbone(text, length, mask).sum().backward()
+
+    step()
+    measure(f"language model forward+backward: {documents} × {subwords} sub-words, 6 layers, H=384", way, step)
