@@ -189,6 +189,13 @@ def figures(systems: list[System], definition: Mapping[str, Any]) -> dict[str, F
     return {kind: figure for kind, figure in made.items() if figure is not None}
 
 
+def not_run(systems: list[System], definition: Mapping[str, Any]) -> list[str]:
+    """A sentence on the variants that have no result, if there are any."""
+    run = {system.told("experiment", "variant") or system.name for system in systems}
+    missing = [name for name in definition["variants"] if name not in run]
+    return [f"Not run: {', '.join(missing)}.", ""] if missing else []
+
+
 def page(name: str, systems: list[System], definition: Mapping[str, Any]) -> str:
     """The Markdown page of an experiment other than the main comparison."""
     columns = definition["columns"]
@@ -202,6 +209,7 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any]) -> str
         f"**{definition['question']}** {definition.get('note', '')}".strip(), "",
         f"{WHERE[bool(definition.get('on_validation'))]}, percent; whole run in minutes.", "",
         *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
+        *not_run(systems, definition),
     ]  # fmt: skip
     if "baseline" in definition and (found := tested(systems, definition["baseline"], columns)):
         lines += gain_lines(found)

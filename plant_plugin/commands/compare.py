@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from plant_plugin.report.compare import Table
     from plant_plugin.report.systems import System
 
 ENDINGS = (".md", ".csv", ".tex", ".html")
@@ -46,20 +47,20 @@ def compare(
         click.echo(markdown(table), nl=False)
     for out in outs:
         if out.suffix == ".html":
-            text = page(table, _pictures(systems))
+            text = page(table, _pictures(systems, table))
         else:
             text = FORMATS[out.suffix](table)
         with atomic_write(out) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
 
-def _pictures(systems: list[System]) -> dict[str, bytes]:
+def _pictures(systems: list[System], table: Table) -> dict[str, bytes]:
     """Pictures for the page; none, and a word about it, where matplotlib is missing."""
     from plant_plugin.errors import MissingExtraError
-    from plant_plugin.report.pictures import svg_of_systems
+    from plant_plugin.report.pictures import svg_of_comparison
 
     try:
-        return svg_of_systems(systems)
+        return svg_of_comparison(systems, table)
     except MissingExtraError as error:
         click.echo(f"Note: the page has no pictures: {error.format_message()}", err=True)
         return {}

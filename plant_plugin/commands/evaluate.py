@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,7 +18,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--label-file", type=FILE, help="The label set, one a line; names the columns of .npz and .npy.")
 @click.option("--out", type=FILE, help="result.json to write; what plant compare needs goes beside it.")
 @click.option("--scores-are", "unit", type=click.Choice(["probability", "logit"]), help="Default: by their range.")
-@click.option("--threshold", "given", multiple=True, metavar="NAME=VALUE", help="E.g. micro=0.31; may be repeated.")
+@click.option("--threshold", "given", multiple=True, metavar="NAME=VALUE", help="micro=0.31 or macro=0.2.")
 @click.option("--propensity", type=(float, float), default=(0.55, 1.5), show_default=True, help="A and B.")
 @click.option("--name", help="What to call the system; by default the name of the file of scores.")
 @click.option("--dataset", help="What to call the data; by default the folder of the truth.")
@@ -43,6 +45,7 @@ def evaluate(
 
     from plant_plugin.data.documents import Split, read_label_file
     from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+    from plant_plugin.errors import DataError
     from plant_plugin.report.predictions import evaluate_predictions, label_set, score_matrix, truth_matrix
     from plant_plugin.report.result import save_result
     from plant_plugin.report.score_files import MATRICES, NamedScores, read_score_lines, read_score_matrix
@@ -50,12 +53,16 @@ def evaluate(
     from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(given)
+    if out:
+        _check_out(out, [path for path in (truth, scores, train, label_file) if path])
     tested = read_libmultilabel_text(truth)
     trained = read_libmultilabel_text(train, keep_texts=False).labels if train else []
     read = read_score_matrix(scores) if scores.suffix in MATRICES else read_score_lines(scores)
     columns = read_label_file(label_file) if label_file else None
     named = read.names if isinstance(read, NamedScores) else []
-    labels = sorted(columns) if columns else label_set(tested.labels, trained, named)
+    if columns == []:
+        raise DataError("the label file holds no label", where=str(label_file), fix="one label a line")
+    labels = label_set(tested.labels, trained, named) if columns is None else sorted(columns)
     pairs, dropped = truth_matrix(tested.labels, labels)
     matrix, dropped_scores = score_matrix(read, labels, columns, where=str(scores))
     found, documents = evaluate_predictions(
@@ -67,6 +74,7 @@ def evaluate(
         unit=unit,
         thresholds=thresholds,
         propensity=propensity,
+        where=str(scores),
     )
     if dropped_scores:
         found["notes"].append(f"{dropped_scores:,} scores are of labels outside the label set and were left out")
@@ -96,8 +104,29 @@ def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
         name, _, value = text.partition("=")
         try:
             found[name] = float(value)
-        except ValueError as error:
+        except ValueError:
+            found[name] = math.nan
+        if name not in ("micro", "macro") or not math.isfinite(found[name]):
             raise ConfigError(
-                f"{text!r} is no threshold", where="--threshold", fix="write NAME=VALUE, e.g. micro=0.31"
-            ) from error
+                f"{text!r} is no threshold",
+                where="--threshold",
+                fix="write micro=VALUE or macro=VALUE, a finite number in the unit of the scores, e.g. micro=0.31",
+            )
     return found
+
+
+def _check_out(out: Path, read: Sequence[Path]) -> None:
+    """Nothing that is read may be written over: a result brings a .npz of its name along."""
+    from plant_plugin.errors import ConfigError
+    from plant_plugin.report.result import per_document_path
+
+    if out.suffix != ".json":
+        raise ConfigError(f"{out.name} does not end in .json", where="--out", fix="write e.g. result.json")
+    beside = per_document_path(out)
+    for path in read:
+        if path.resolve() in (out.resolve(), beside.resolve()):
+            raise ConfigError(
+                f"{path.name} is read, and {out.name} would write over it: {beside.name} goes beside {out.name}",
+                where="--out",
+                fix="choose another name or folder",
+            )

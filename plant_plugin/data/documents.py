@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from plant_plugin.data.demo import demo_file
 from plant_plugin.data.libmultilabel_txt import Documents, ReadCounts, read_libmultilabel_text
+from plant_plugin.data.text_lines import TextLines
 from plant_plugin.data.xmc_sparse import read_xmc_documents
 from plant_plugin.errors import DataError
 
@@ -234,11 +235,8 @@ def read_label_file(path: Path) -> list[str]:
     Raises:
         DataError: The file cannot be read.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the label file cannot be read ({type(error).__name__})", where=str(path)) from error
-    return list(dict.fromkeys(name for line in lines if (name := line.strip())))
+    with TextLines(path, newline=None) as lines:
+        return list(dict.fromkeys(name for line in lines if (name := line.strip())))
 
 
 def _count(corpus: Corpus) -> dict[str, int]:

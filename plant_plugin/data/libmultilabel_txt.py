@@ -102,7 +102,7 @@ def _reading_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise DataError("no such file", where=str(path), fix="check the path in the configuration") from error
+        raise DataError("no such file", where=str(path), fix="check the path") from error
     except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise DataError(
             f"the compressed file is cut off or not a {path.suffix} file",

@@ -213,7 +213,7 @@ class Evaluator:
         if self._loss_sum is None and any(metric.family == "Loss" for metric in self.metrics):
             raise ConfigError("Loss: the scores came without a loss", fix="choose a metric computed from scores")
         return {
-            "MAP": float(precisions.mean()) if len(precisions) else 0.0,
+            "MAP": float(precisions.mean()) if len(precisions) else math.nan,
             "Loss": math.nan if self._loss_sum is None else self._loss_sum / self._documents,
         }
 

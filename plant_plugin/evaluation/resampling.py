@@ -167,7 +167,9 @@ class DocumentSums:
         below it stands the same for every system). Labels for Macro-P, Macro-R, Macro-F1, Macro-F1-present, AUC-macro.
         """
         if metric.family == "AUC-macro":
-            return self._roc.areas[self._in_bin[metric.bin][self._roc.parts.labels]]
+            labels = self._roc.parts.labels
+            by_label = np.argsort(labels)  # labels that were never ranked stand at the end of the parts
+            return self._roc.areas[by_label][self._in_bin[metric.bin][labels[by_label]]]
         if metric in self._quotients:
             column = self._quotients.index(metric)
             return None if metric.family.startswith("Micro") or metric.family == "AUC-micro" else self.above[:, column]

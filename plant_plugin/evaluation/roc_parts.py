@@ -5,9 +5,10 @@ where at least one true one is not above it, so a good ranking leaves few to kee
 the label score lower and how many at most as high. A resample weighs both sides; the area is exact.
 
 The area over all pairs compares each true pair with each false one of any label and document. There, scores are counted
-in bins whose edges are quantiles of the scores of true pairs; pairs within a bin count half, and what this rounds off
-the exact area of all documents is added to every resample's. With 256 bins the rest is a few hundredths of what
-resamples differ by.
+in 256 bins; pairs within a bin count half. As long as true pairs have at most 127 distinct scores, each of these has a
+bin of its own and the area is exact. With more the edges are quantiles of them, and what this rounds off the exact area
+of all documents is added to every resample's; the rest shrinks with the number of true pairs: a few tenths of what
+resamples differ by with some hundred of them, a few hundredths with many thousands.
 """
 
 from __future__ import annotations
@@ -141,7 +142,12 @@ def roc_parts(store: ScoreStore, area: float) -> RocParts | None:
 def _micro(store: ScoreStore, area: float) -> MicroParts:
     truth = store.truth()
     true_scores = [found for start, block in store.blocks() for _, found in positives(truth, block, start)]
-    edges = np.unique(np.quantile(np.concatenate(true_scores), np.linspace(0, 1, BINS)[1:-1], method="lower"))
+    distinct = np.unique(np.concatenate(true_scores))
+    if 2 * len(distinct) < BINS:  # below each, at it, above the last
+        edges = np.concatenate([distinct, np.nextafter(distinct, np.inf, dtype=distinct.dtype)])
+        edges = np.unique(edges)
+    else:
+        edges = np.unique(np.quantile(np.concatenate(true_scores), np.linspace(0, 1, BINS)[1:-1], method="lower"))
     true, every = (np.zeros((store.num_documents, BINS), dtype=np.int64) for _ in range(2))
     for start, block in store.blocks():
         bins = np.searchsorted(edges, block, side="right")

@@ -98,10 +98,17 @@ def compare(
     against = by_name[baseline]
     for system in systems:
         check_same_split(system, against)
-    parsed = [parse_metric(name) for name in metrics or METRICS]
+    held = {name for system in systems for result in system.results for name in result["metrics"]}
+    wanted = [parse_metric(name).canonical for name in metrics] if metrics else _usual(held)
+    parsed = [parse_metric(name) for name in wanted]
     missing = [metric.name for metric in parsed if not any(system.values(metric.name) for system in systems)]
     if metrics and missing:
-        raise DataError(f"no result has {', '.join(missing)}", where="--metric", fix="choose metrics that results hold")
+        near = [name for name in sorted(held) if any(name.partition("@")[0] == m.partition("@")[0] for m in missing)]
+        raise DataError(
+            f"no result has {', '.join(missing)}",
+            where="--metric",
+            fix=f"choose metrics that results hold: {', '.join(near or sorted(held))}",
+        )
     parsed = [metric for metric in parsed if metric.name not in missing]
     notes: list[str] = []
     cells = {}
@@ -124,6 +131,11 @@ def compare(
     seeds = {system.name: len(system.results) for system in systems}
     names = [metric.name for metric in parsed]
     return Table(title, baseline, resamples, list(by_name), seeds, names, _with_best(cells, parsed), notes)
+
+
+def _usual(held: set[str]) -> list[str]:
+    """The metrics of a table; F1 at 0.5 where no result has a tuned threshold."""
+    return [name if name in held else name.replace("@micro", "@0.5").replace("@macro", "@0.5") for name in METRICS]
 
 
 def _tests(

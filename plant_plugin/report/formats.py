@@ -16,7 +16,7 @@ LATEX_ESCAPES = str.maketrans({
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", ">": r"\textgreater{}", "<": r"\textless{}",
 })  # fmt: skip
 CSV_COLUMNS = ("system", "metric", "seeds", "mean", "deviation", "gain", "low", "high", "p_randomisation",
-               "p_wilcoxon", "mark", "best", "obstacle")  # fmt: skip
+               "p_wilcoxon", "mark", "best", "obstacle", "notes")  # fmt: skip
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -110,7 +110,7 @@ def markdown(table: Table) -> str:
 
 
 def comma_separated(table: Table) -> str:
-    """One line for each system and metric, numbers as fractions and unrounded."""
+    """One line for each system and metric, numbers as fractions and unrounded; the system's notes on every line."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -120,12 +120,17 @@ def comma_separated(table: Table) -> str:
             (test.gain, test.low, test.high, test.randomisation, test.wilcoxon) if test is not None else (None,) * 5
         )
         writer.writerow([system, metric, table.seeds[system], cell.mean, cell.deviation, *tested, cell.mark,
-                         int(cell.best), cell.obstacle])  # fmt: skip
+                         int(cell.best), cell.obstacle, _notes_on(system, table)])  # fmt: skip
     return stream.getvalue()
 
 
+def _notes_on(system: str, table: Table) -> str:
+    start = f"{system}: "
+    return "; ".join(note.removeprefix(start) for note in table.notes if note.startswith(start))
+
+
 def latex(table: Table) -> str:
-    """A ``tabular`` for booktabs and amssymb."""
+    """Two ``tabular`` for booktabs and amssymb, of the numbers and of the gains, with the notes as comments."""
     lines = [
         f"% {table.title}. {explanation(table)}",
         r"\begin{tabular}{lr" + "r" * len(table.metrics) + "}",
@@ -142,7 +147,26 @@ def latex(table: Table) -> str:
                        + (r"$^\dagger$" if cell.obstacle else ""))  # fmt: skip
         lines.append(" & ".join(row) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
+    if found := gains(table):
+        lines += [
+            f"% Gain over {table.baseline}, in points.",
+            r"\begin{tabular}{ll" + "r" * (len(GAINS) - 2) + "}",
+            r"\toprule",
+            " & ".join(text.translate(LATEX_ESCAPES) for text in GAINS) + r" \\",
+            r"\midrule",
+            *(" & ".join(_latex_gain(text) for text in row) + r" \\" for row in found),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    lines += [f"% {note}." for note in table.notes]
     return "\n".join(line.replace("\n", " ") for line in lines) + "\n"
+
+
+def _latex_gain(text: str) -> str:
+    written = text.translate(LATEX_ESCAPES).replace("–", "--")
+    for mark in (UP, DOWN):
+        written = written.replace(f" {mark}", LATEX_MARKS[mark])
+    return written
 
 
 def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, told apart by colour-blind readers; markers for print without colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vPX"
+MOST_PANELS = 4
 MANY = 5  # more names than this do not fit beside each other
 STYLE: Any = {"svg.hashsalt": "plant", "svg.fonttype": "path", "font.size": 11}  # the same file every time
 Points = Sequence[tuple[float, float]]
@@ -136,9 +137,10 @@ def gains_picture(table: Table, metrics: Sequence[str]) -> Figure | None:
     if not systems:
         return None
     title = (
-        f"{table.title}: points gained or lost against {table.baseline}; bar: 95 % interval, filled dot: significant"
+        f"{table.title}: points gained or lost against {table.baseline}\n"
+        "dot: gain, filled where significant; bar: 95 % interval of resamples, which hold fewer of the rare labels"
     )
-    figure, columns = _empty(title, [(f"{metric}, points", "") for metric in metrics], 1.5 + 0.35 * len(systems))
+    figure, columns = _empty(title, [(f"{metric}, points", "") for metric in metrics], 1.8 + 0.35 * len(systems))
     for axes, metric in zip(columns, metrics, strict=True):
         for place, name in enumerate(reversed(systems)):
             if (test := table.cells[name, metric].test) is not None:
@@ -207,13 +209,23 @@ def learning_curves(results: Mapping[str, Mapping[str, Any]], metrics: Sequence[
     return line_picture(panels, title=title, x="epoch of stage 2")
 
 
-def svg_of_systems(systems: Sequence[System]) -> dict[str, bytes]:
-    """Caption -> SVG of the pictures that results alone allow."""
-    figure = frequency_picture(systems)
-    if figure is None:
-        return {}
-    caption = "Mean F1 of the labels of the test split, by how many training documents have them; bars: deviation "
-    return {caption + "over seeds. Thresholds tuned on validation for macro-F1.": _rendered(figure, "svg")}
+def svg_of_comparison(systems: Sequence[System], table: Table) -> dict[str, bytes]:
+    """Caption -> SVG of the pictures that a comparison allows: gains, F1 by frequency, learning curves."""
+    epochs = {system.name: system.results[0] for system in systems if system.told("epochs", "val")}
+    watched = [set(result["epochs"]["val"][0]) for result in epochs.values()]
+    common = sorted(set.intersection(*watched))[:MOST_PANELS] if watched else []
+    curves = None
+    if common:
+        curves = learning_curves(epochs, common, title="Metrics after each epoch, first seed")
+    found = {
+        "Gain over the baseline. The bar is the 95 % interval of the paired bootstrap.": gains_picture(
+            table, table.metrics[:MOST_PANELS]
+        ),
+        "Mean F1 of the labels of the test split, by how many training documents have them; bars: deviation over "
+        "seeds. Thresholds tuned on validation for macro-F1.": frequency_picture(systems),
+        "After each epoch of training, on validation documents.": curves,
+    }
+    return {caption: _rendered(figure, "svg") for caption, figure in found.items() if figure is not None}
 
 
 def save_picture(figure: Figure, stem: str | Path) -> list[Path]:

@@ -57,7 +57,7 @@ def score_matrix(
         raise DataError(
             f"the scores have {scores.shape[1]} columns, and there are {len(columns)} labels",
             where=where,
-            fix="give --label-file with the label of each column, one a line, in the columns' order",
+            fix="--label-file has to hold the label of each column, one a line, in the columns' order, none twice",
         )
     if list(columns) == list(labels):
         return scores, 0
@@ -75,6 +75,7 @@ def evaluate_predictions(
     unit: str | None = None,
     thresholds: Mapping[str, float] | None = None,
     propensity: tuple[float, float] = (0.55, 1.5),
+    where: str = "",
 ) -> tuple[dict[str, Any], PerDocument]:
     """Every metric that these predictions allow.
 
@@ -87,6 +88,7 @@ def evaluate_predictions(
         unit: ``probability`` or ``logit``, for the threshold called 0.5; None: probabilities where all lie in [0, 1].
         thresholds: More thresholds, in the unit of the scores, e.g. ``micro``.
         propensity: A and B.
+        where: The file of scores, for errors.
 
     Returns:
         ``metrics``, ``counts``, ``thresholds``, ``notes`` (what was left out or taken for granted, in sentences),
@@ -99,13 +101,16 @@ def evaluate_predictions(
     if scores.shape[0] != truth.shape[0]:
         raise DataError(
             f"there are scores of {scores.shape[0]} documents and truth of {truth.shape[0]}",
-            fix="both need a line for each document in the same order, an empty one where nothing was predicted; "
-            "programs that drop documents without labels must be told to keep them",
+            where=where,
+            fix="both need a line for each document in the same order, an empty one where nothing was predicted (so a "
+            "blank line at the end is one more); programs that drop documents without labels must be told to keep them",
         )
-    values = scores.data if sp.issparse(scores) else scores
     notes: list[str] = []
+    lowest, highest, without = _range(scores)
+    if without:
+        notes.append(f"{without:,} entries are -inf, not scored: they rank last and count as not predicted")
     if unit is None:
-        within = bool(values.size) and float(values.min()) >= 0.0 and float(values.max()) <= 1.0
+        within = 0.0 <= lowest <= highest <= 1.0
         unit = "probability" if within else "logit"
         notes.append(f"scores taken for {unit} values: {'all lie' if within else 'not all lie'} between 0 and 1")
     limits = {"0.5": UNITS[unit], **(thresholds or {})}
@@ -142,6 +147,18 @@ def evaluate_predictions(
         "backend": evaluator.backend,
     }
     return result, documents
+
+
+def _range(scores: Matrix) -> tuple[float, float, int]:
+    """Lowest and highest of the scores, and how many entries of a dense matrix are -inf: no scores."""
+    lowest, highest, without = np.inf, -np.inf, 0
+    for rows in _blocks(*scores.shape):
+        block = np.asarray(scores[rows].data if sp.issparse(scores) else scores[rows], dtype=np.float32)
+        known = ~np.isneginf(block)
+        lowest = min(lowest, float(np.min(block, where=known, initial=np.inf)))
+        highest = max(highest, float(np.max(block, where=known, initial=-np.inf)))
+        without += int(known.size - np.count_nonzero(known))
+    return lowest, highest, without
 
 
 def _blocks(num_documents: int, num_labels: int) -> Iterator[slice]:

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError
+from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS
 
 MATRICES = (".npz", ".npy")
 
@@ -51,7 +53,7 @@ class NamedScores:
 def read_score_lines(path: str | Path) -> NamedScores:
     """Read ``label:score`` pairs separated by white space, one document a line; an empty line has no scores.
 
-    A label may hold colons: the last one separates.
+    A label may hold colons: the last one separates. The file may be a ``.gz`` or ``.xz``.
 
     Raises:
         DataError: The file cannot be read, or a line holds something else, a score that is no finite number, or a
@@ -59,28 +61,23 @@ def read_score_lines(path: str | Path) -> NamedScores:
     """
     places: dict[str, int] = {}
     columns, values, counts = array("q"), array("f"), array("q")
-    try:
-        with open(path, encoding="utf-8") as stream:
-            for number, line in enumerate(stream, 1):
-                pairs = [pair.rpartition(":") for pair in line.split()]
-                try:
-                    scores = [float(score) for _, _, score in pairs]
-                except ValueError:
-                    raise _bad_line(path, number, "something that is not label:score") from None
-                if not all(name for name, _, _ in pairs):
-                    raise _bad_line(path, number, "a score without a label")
-                if not all(map(math.isfinite, scores)):
-                    raise _bad_line(path, number, "a score that is no finite number")
-                found = [places.setdefault(name, len(places)) for name, _, _ in pairs]
-                if len(set(found)) < len(found):
-                    raise _bad_line(path, number, "a label twice")
-                columns.extend(found)
-                values.extend(scores)
-                counts.append(len(found))
-    except FileNotFoundError as error:
-        raise DataError("no such file", where=str(path), fix="check --scores") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the file of scores cannot be read ({type(error).__name__})", where=str(path)) from error
+    with TextLines(Path(path), newline=None) as stream:
+        for number, line in enumerate(stream, 1):
+            pairs = [pair.rpartition(":") for pair in line.split()]
+            try:
+                scores = [float(score) for _, _, score in pairs]
+            except ValueError:
+                raise _bad_line(path, number, "something that is not label:score") from None
+            if not all(name for name, _, _ in pairs):
+                raise _bad_line(path, number, "a score without a label")
+            if not all(map(math.isfinite, scores)):
+                raise _bad_line(path, number, "a score that is no finite number")
+            found = [places.setdefault(name, len(places)) for name, _, _ in pairs]
+            if len(set(found)) < len(found):
+                raise _bad_line(path, number, "a label twice")
+            columns.extend(found)
+            values.extend(scores)
+            counts.append(len(found))
     return NamedScores(
         list(places), np.array(columns, np.int64), np.array(values, np.float32), np.array(counts, np.int64)
     )
@@ -91,7 +88,7 @@ def read_score_matrix(path: str | Path) -> sp.csr_matrix | npt.NDArray[np.float3
 
     Args:
         path: ``.npz`` as ``scipy.sparse.save_npz`` writes it, of which only the stored entries are scored (also stored
-            zeros); or a dense ``.npy``, left on disk and read as it is needed.
+            zeros); or a dense ``.npy``, left on disk and read as it is needed, in which -inf is no score.
 
     Raises:
         DataError: Not such a file (one with pickles is refused too), or not a matrix of numbers.
@@ -101,10 +98,14 @@ def read_score_matrix(path: str | Path) -> sp.csr_matrix | npt.NDArray[np.float3
             dense = np.load(path, mmap_mode="r", allow_pickle=False)
             if dense.ndim != 2 or dense.dtype.kind not in "fiu":
                 raise ValueError("not a matrix of numbers")
+            _check_dense(dense, path)
             found: npt.NDArray[np.float32] = dense
             return found
         loaded: Any = sp.load_npz(path)  # refuses pickles
+        if loaded.ndim != 2:
+            raise ValueError("not a matrix")
         scores = sp.csr_matrix(loaded, dtype=np.float32)
+        scores.check_format(full_check=True)  # columns beyond the shape
         scores.sum_duplicates()
     except FileNotFoundError as error:
         raise DataError("no such file", where=str(path), fix="check --scores") from error
@@ -117,6 +118,19 @@ def read_score_matrix(path: str | Path) -> sp.csr_matrix | npt.NDArray[np.float3
     if not np.isfinite(scores.data).all():
         raise DataError("a score is no finite number", where=str(path), fix="leave out what was not scored")
     return scores
+
+
+def _check_dense(scores: npt.NDArray[Any], path: str | Path) -> None:
+    step = max(1, BLOCK_ELEMENTS // max(1, scores.shape[1]))
+    for start in range(0, len(scores), step):
+        block = scores[start : start + step]
+        bad = (np.isnan(block) | np.isposinf(block)).any(axis=1)
+        if bad.any():
+            raise DataError(
+                "a score is no finite number",
+                where=f"{path}, row {start + int(bad.argmax()) + 1}",
+                fix="only -inf may stand in the place of a score, where a label was not scored",
+            )
 
 
 def _bad_line(path: str | Path, number: int, what: str) -> DataError:

@@ -18,6 +18,7 @@ from plant_plugin.report.result import per_document_path
 
 AGREE = 1e-5  # float32 beside float64
 OVER_ALL_LABELS = ("Macro-P", "Macro-R", "Macro-F1", "Macro-F1-caml", "AUC-micro")
+TOLD_APART = "write NAME=PATH to tell two systems apart"
 CHECKED = ("P@1", "Micro-F1@0.5", "Macro-F1@0.5")
 
 
@@ -53,26 +54,30 @@ def load_systems(paths: Sequence[str]) -> list[System]:
 
     Args:
         paths: ``result.json``, ``seed1.json`` and the like, or a folder that holds any; ``NAME=PATH`` gives the system
-            its name. Otherwise ``seed*.json`` are called by their folder, and a run's by model and strategy. Results of
+            its name. Otherwise ``seed*.json`` are called by their folder, and others by model and strategy. Results of
             one name are the seeds of one system.
 
     Raises:
         DataError: No result there, a file that is none, two results of one seed in a system, seeds of different test
-            splits or label sets, or per-document values that do not belong to their result.
+            splits or label sets, two folders of one name, or per-document values that do not belong to their result.
     """
     systems: dict[str, System] = {}
     kept: dict[str, list[PerDocument | None]] = {}
+    folders: dict[str, Path] = {}
     for text in paths:
         given, _, path = text.rpartition("=") if not Path(text).exists() else ("", "", text)
         for file in _files(Path(path)):
             result = _read(file)
-            name = given or (file.parent.name if file.name != "result.json" else _called(result))
+            of_folder = not given and file.match("seed*.json")
+            name = given or (file.resolve().parent.name if of_folder else _called(result))
+            if of_folder and folders.setdefault(name, file.resolve().parent) != file.resolve().parent:
+                raise DataError(f"two folders are called {name}", where=str(file), fix=TOLD_APART)
             system = systems.setdefault(name, System(name, []))
             if any(other.get("seed") == result.get("seed") for other in system.results):
                 raise DataError(
                     f"two results of seed {result.get('seed')} for {name}",
                     where=str(file),
-                    fix="write NAME=PATH to tell two systems apart",
+                    fix=TOLD_APART,
                 )
             system.results.append(result)
             beside = per_document_path(file)
@@ -81,11 +86,11 @@ def load_systems(paths: Sequence[str]) -> list[System]:
         found = [documents for documents in kept[name] if documents is not None]
         system.documents = found if len(found) == len(system.results) else []
         for key in ("test", "labels"):
-            if len({result.get("hashes", {}).get(key) for result in system.results}) > 1:
+            if len({(result.get("hashes") or {}).get(key) for result in system.results}) > 1:
                 raise DataError(
                     f"the seeds of {name} have different {'test splits' if key == 'test' else 'label sets'}",
                     where=str(paths[0]),
-                    fix="write NAME=PATH to tell two systems apart",
+                    fix=TOLD_APART,
                 )
     return list(systems.values())
 

@@ -271,6 +271,32 @@ def test_ties_count_half_in_a_resample() -> None:
     np.testing.assert_allclose(found, list(expected.values()), atol=1e-9)
 
 
+def test_few_true_pairs_have_an_exact_area_in_a_resample() -> None:
+    scores, truth = drawn(2)
+    truth = truth.copy()
+    truth[8:] = 0
+    run = sums(evaluated(scores, truth).per_document(COLUMNS), ["AUC-micro"])
+    assert 2 < truth.sum() < 127
+    rng = np.random.default_rng(0)
+    rows = [chosen for chosen in (rng.integers(0, NUMBER, NUMBER) for _ in range(20)) if truth[chosen].any()]
+    found = values(run, np.stack([np.bincount(chosen, minlength=NUMBER) for chosen in rows]))[:, 0]
+    np.testing.assert_allclose(found, [rescored_micro(scores, truth, chosen) for chosen in rows], atol=1e-9)
+
+
+def test_areas_of_labels_stand_in_the_order_of_labels() -> None:
+    scores, truth = drawn(2)
+    whole = kept(2)
+    ranked = sums(whole, ["AUC-macro"]).per_unit(names.parse_metric("AUC-macro"))
+    evaluator = Evaluator(LABELS - 1, metrics=["AUC-macro"], keep_documents=True)
+    evaluator.update(scores[:, 1:], truth[:, 1:])
+    evaluator.compute()
+    first = evaluator.per_document(COLUMNS[1:]).under(COLUMNS)  # its first label was never ranked
+    again = sums(first.finding(whole.truth), ["AUC-macro"]).per_unit(names.parse_metric("AUC-macro"))
+    assert 0 < whole.truth[:, 0].sum() < NUMBER
+    assert again[0] == 0.5
+    np.testing.assert_allclose(again[1:], ranked[1:])
+
+
 def test_without_exchange_the_columns_of_the_areas_are_the_areas() -> None:
     asked = ["AUC-macro", "AUC-macro:1-5", "AUC-micro"]
     run = sums(kept(2), asked)

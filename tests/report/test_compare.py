@@ -208,6 +208,34 @@ def test_names_of_systems(tmp_path: Path) -> None:
         load_systems([first, first])
 
 
+def test_files_of_other_names_are_called_by_their_model_and_folders_of_one_name_are_refused(tmp_path: Path) -> None:
+    for model in ("good", "bad"):
+        write(tmp_path / "flat" / f"{model}.json", None, 1.0, model=model)
+    files = [str(tmp_path / "flat" / f"{model}.json") for model in ("good", "bad")]
+    assert [system.name for system in load_systems(files)] == ["good plant", "bad plant"]
+    for number, folder in enumerate(("one", "two")):
+        write(tmp_path / folder / "plant" / f"seed{number}.json", number, 1.0)
+    folders = [str(tmp_path / folder / "plant") for folder in ("one", "two")]
+    with pytest.raises(DataError, match="two folders are called plant"):
+        load_systems(folders)
+    assert [system.name for system in load_systems([f"a={folders[0]}", folders[1]])] == ["a", "plant"]
+
+
+def test_without_tuned_thresholds_f1_is_that_at_a_half(results: Path) -> None:
+    for path in results.glob("*/seed*.json"):
+        result = json.loads(path.read_text())
+        result["metrics"] = {n: v for n, v in result["metrics"].items() if "@micro" not in n and "@macro" not in n}
+        path.write_text(json.dumps(result))
+    table = compare(load_systems(both(results)), "good", resamples=5)
+    assert {"Micro-F1@0.5", "Macro-F1@0.5", "Macro-F1-present@0.5"} <= set(table.metrics)
+
+
+def test_metrics_are_asked_for_by_any_of_their_names(results: Path) -> None:
+    assert compare(load_systems(both(results)), "good", metrics=["NDCG@5"], resamples=5).metrics == ["nDCG@5"]
+    with pytest.raises(DataError, match=r"no result has Micro-F1@0.3\n.*Micro-F1@0.5, Micro-F1@macro, Micro-F1@micro"):
+        compare(load_systems(both(results)), "good", metrics=["Micro-F1@0.3"])
+
+
 @pytest.mark.parametrize(("content", "message"), [(None, "no such file"), ("{", "not a result"), ("{}", "no metrics")])
 def test_what_is_no_result(tmp_path: Path, content: str | None, message: str) -> None:
     path = tmp_path / "result.json"
@@ -275,6 +303,10 @@ def test_formats(results: Path) -> None:
     assert r"$\blacktriangle$" in source
     assert r"$^\dagger$" in source
     assert all(line.endswith(r"\\") for line in source.splitlines() if " & " in line)
+    low, high = (f"{100 * value:+.2f}" for value in (cell.test.low, cell.test.high))
+    assert rf"good & P@5 & {100 * cell.test.gain:+.2f}\,$\blacktriangle$ & {low} to {high} & " in source
+    assert "% a<b&_$: MAP cannot be compared" in source
+    assert "MAP cannot be compared" in next(row for row in rows if row["system"] == "a<b&_$")["notes"]
     found = Page()
     found.feed(page(table, {"caption <x>": b"<svg/>"}))
     assert not found.open
@@ -293,7 +325,7 @@ def test_the_command_prints_or_writes(results: Path) -> None:
     written = invoke(*call, *(argument for out in outs for argument in ("--out", str(out))))
     assert written.exit_code == 0, written.output
     assert outs[0].read_text() == printed.output
-    assert outs[3].read_text().count("data:image/svg+xml") == 1
+    assert outs[3].read_text().count("data:image/svg+xml") == 2  # gains, F1 by frequency
 
 
 def test_without_matplotlib_the_page_has_no_picture(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from plant_plugin.report.pictures import (
     learning_curves,
     line_picture,
     save_picture,
-    svg_of_systems,
+    svg_of_comparison,
     violin_picture,
 )
 from plant_plugin.report.systems import System
@@ -60,7 +60,19 @@ def test_frequency_in_percent_mean_over_seeds_without_empty_bins() -> None:
     assert points(figure)["a"] == [pytest.approx((0, 20.0)), pytest.approx((1, 70.0))]
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["1-5", ">500"]
     assert frequency_picture(systems()[1:]) is None
-    assert svg_of_systems(systems()[1:]) == {}
+    assert svg_of_comparison(systems()[1:], Table("t", "none", 0, ["none"], {}, [], {})) == {}
+
+
+def test_a_page_has_gains_frequencies_and_learning_curves() -> None:
+    two = systems()
+    for system in two:
+        system.results[0]["epochs"] = {"val": [{"P@5": 0.25, system.name: 1.0}, {"P@5": 0.5, system.name: 1.0}]}
+    test = Comparison(0.1, 0.05, 0.2, 0.01, None, significant=True)
+    table = Table("t", "none", 10, ["a", "none"], {}, ["P@1"], {("a", "P@1"): Cell(0.9, test=test)})
+    table.cells["none", "P@1"] = Cell(0.5)
+    found = svg_of_comparison(two, table)
+    assert [caption.split()[0] for caption in found] == ["Gain", "Mean", "After"]
+    assert all(b"<svg" in picture for picture in found.values())
 
 
 def test_learning_curves_start_at_epoch_one_with_training_dashed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -156,9 +157,55 @@ def test_wrong_number_of_columns(folder: Path) -> None:
     assert "9 columns, and there are 10 labels" in outcome.output
 
 
-@pytest.mark.parametrize("threshold", ["micro", "micro=high", "other=0.1"])
+@pytest.mark.parametrize("threshold", ["micro", "micro=high", "other=0.1", "macro=nan", "micro=inf", "0.5=0.1"])
 def test_wrong_threshold(folder: Path, threshold: str) -> None:
-    assert invoke(folder, "all.txt", "--threshold", threshold).exit_code == 2
+    outcome = invoke(folder, "all.txt", "--threshold", threshold)
+    assert outcome.exit_code == 2
+    assert "--threshold" in outcome.output
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("out", ["top.json", "top.npz", "test.txt"])
+def test_what_is_read_is_not_written_over(folder: Path, out: str) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    call = ["evaluate", "--truth", str(folder / "test.txt"), "--scores", str(folder / "top.npz")]
+    call += ["--label-file", str(folder / "labels.txt"), "--out", str(folder / out)]
+    outcome = CliRunner().invoke(plant, call)
+    assert outcome.exit_code == 2
+    assert "--out" in outcome.output
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_an_empty_label_file_is_refused(folder: Path) -> None:
+    (folder / "labels.txt").write_text("\n")
+    outcome = invoke(folder, "all.txt", "--label-file", str(folder / "labels.txt"))
+    assert outcome.exit_code == 2
+    assert "the label file holds no label" in outcome.output
+
+
+def test_byte_order_marks_and_compressed_scores_change_nothing(folder: Path) -> None:
+    plain = result(folder, "all.txt", "--label-file", str(folder / "labels.txt"))
+    mark = b"\xef\xbb\xbf"
+    (folder / "all.txt.gz").write_bytes(gzip.compress(mark + (folder / "all.txt").read_bytes()))
+    (folder / "labels.txt").write_bytes(mark + (folder / "labels.txt").read_bytes())
+    found = result(folder, "all.txt.gz", "--label-file", str(folder / "labels.txt"))
+    assert (found["metrics"], found["hashes"]) == (plain["metrics"], plain["hashes"])
+
+
+def test_entries_without_a_score_do_not_decide_the_unit(folder: Path) -> None:
+    scores, _ = drawn()
+    probabilities = 1 / (1 + np.exp(-scores))
+    probabilities[:, 0] = -np.inf
+    np.save(folder / "all.npy", probabilities)
+    found = result(folder, "all.npy", "--label-file", str(folder / "labels.txt"))
+    assert found["thresholds"] == {"0.5": 0.5}
+    assert found["notes"][0].startswith(f"{NUMBER} entries are -inf")
+
+
+def test_no_document_with_labels_has_no_average_precision() -> None:
+    truth = sp.csr_matrix((2, 3), dtype=np.float32)
+    found = evaluate_predictions(np.zeros((2, 3), np.float32), truth, ["a", "b", "c"], unit="logit")[0]
+    assert "MAP" not in found["metrics"]
 
 
 @pytest.mark.parametrize(
@@ -199,6 +246,20 @@ def test_missing_lines_and_infinite_entries_are_refused(tmp_path: Path) -> None:
     sp.save_npz(tmp_path / "scores.npz", sp.csr_matrix([[np.inf, 1.0]]))
     with pytest.raises(DataError, match="no finite number"):
         read_score_matrix(tmp_path / "scores.npz")
+    for bad in (np.nan, np.inf):
+        np.save(tmp_path / "scores.npy", np.array([[-np.inf, 1.0], [1.0, bad]]))
+        with pytest.raises(DataError, match=r"scores.npy, row 2: a score is no finite number"):
+            read_score_matrix(tmp_path / "scores.npy")
+
+
+def test_matrices_of_another_shape_than_they_say_are_refused(tmp_path: Path) -> None:
+    sp.save_npz(tmp_path / "one.npz", sp.coo_array(np.array([1.0, 2.0])))
+    beyond = sp.csr_matrix(np.ones((1, 2)))
+    beyond.indices[1] = 7
+    sp.save_npz(tmp_path / "beyond.npz", beyond)
+    for name in ("one", "beyond"):
+        with pytest.raises(DataError, match="no matrix of scores"):
+            read_score_matrix(tmp_path / f"{name}.npz")
 
 
 def test_macro_f1_of_three_programs_on_one_fixture() -> None:
