@@ -99,6 +99,7 @@ class PlantedScoresOptions:
     weight: float | None = None  # γ; null: the best val_metric on validation documents
     names: str | None = None  # of labels: icd9, icd10 or a file; null: label_names.tsv beside the training file, if any
     name_weight: float | None = None  # ν of the names' words; null: the best with γ; 0: names are not read
+    offset: float | None = None  # taken off every logit; null: so that the threshold of micro-F1 is probability 0.5
 
 
 @dataclass(frozen=True)

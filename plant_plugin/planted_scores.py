@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float32]
 
+CHOSEN = ("adjustment", "weight", "name_weight", "offset")  # options that null leaves to validation documents
 ARRAYS, TERMS = "planted_scores.npz", "planted_scores_terms.json"
 # A term in a larger share of the documents than this is a dense column: a sparse product takes some 3 ns for each pair
 # of documents that both hold the term, a dense one 0.02 ns for each pair of documents.
@@ -51,6 +52,7 @@ class PlantedScores:
         adjustment: τ, 0 or more: what a unit of rarity adds to the linear score.
         weight: γ, 0 or more: logits per unit of the linear score.
         name_weight: ν, 0 or more, with which names are in ``weights``, see :meth:`add_names`.
+        offset: Taken off every logit, so that the tuned threshold for micro-F1 is the probability 0.5.
 
     Source:
         Menon et al. 2021, "Long-tail learning via logit adjustment", eq. (9): post-hoc, with one τ.
@@ -64,9 +66,10 @@ class PlantedScores:
         adjustment: float = 0.0,
         weight: float = 0.0,
         name_weight: float = 0.0,
+        offset: float = 0.0,
     ) -> None:
         self.vectorizer, self.weights, self.rarity = vectorizer, weights, rarity
-        self.adjustment, self.weight, self.name_weight = adjustment, weight, name_weight
+        self.adjustment, self.weight, self.name_weight, self.offset = adjustment, weight, name_weight, offset
         self.names: sp.csr_array | None = None  # (L, V), between plant_names and add_names
         self._by_term = sp.csr_array(weights.T)
 
@@ -116,6 +119,19 @@ class PlantedScores:
         scores: Floats = (sp.csr_array(self.vectorizer.transform(texts)) @ self._by_term).toarray()
         return scores + np.float32(self.adjustment) * self.rarity
 
+    def add_to(self, logits: Floats, texts: Sequence[str]) -> None:
+        """Add γ times the linear scores of B texts to the network's logits (B, L), less the offset; in place.
+
+        One after the other: near the threshold that became the offset the difference is then exact.
+        """
+        logits += np.float32(self.weight) * self.scores(texts)
+        logits -= np.float32(self.offset)
+
+    @property
+    def chosen(self) -> dict[str, float]:
+        """What was chosen, by the name of its option."""
+        return {name: float(getattr(self, name)) for name in CHOSEN}
+
     def plant_names(self, names: Sequence[str], counts: npt.NDArray[np.integer]) -> None:
         """Make what the labels' names could add to the weights: tf-idf of the name, divided by √(1 + n).
 
@@ -144,7 +160,7 @@ class PlantedScores:
     def terms(self, text: str, label: int) -> tuple[list[tuple[str, float]], float]:
         """What each term of a text adds to a label's linear score, the largest first, and what no term adds.
 
-        Their sum is the linear score; γ is not in them.
+        Their sum is the linear score; neither γ nor the offset is in them.
         """
         row = sp.csr_array(self.vectorizer.transform([text]))
         own = sp.csr_array(row * self.weights[[label]])
@@ -169,7 +185,8 @@ class PlantedScores:
         with atomic_write(folder / ARRAYS) as temporary, open(temporary, "wb") as stream:
             np.savez(
                 stream, labels=np.array(labels), weight=np.float64(self.weight),
-                adjustment=np.float64(self.adjustment), name_weight=np.float64(self.name_weight), rarity=self.rarity,
+                adjustment=np.float64(self.adjustment), name_weight=np.float64(self.name_weight),
+                offset=np.float64(self.offset), rarity=self.rarity,
                 longest=np.int64(self.vectorizer.ngram_range[1]),
                 frequency=self.vectorizer.idf_.astype(np.float32), shape=np.array(self.weights.shape),
                 data=self.weights.data, indices=self.weights.indices, offsets=self.weights.indptr,
@@ -189,7 +206,8 @@ class PlantedScores:
                 parts = (content["data"], content["indices"], content["offsets"])
                 weights = sp.csr_array(parts, shape=(int(content["shape"][0]), int(content["shape"][1])))
                 frequency, rarity, adjustment = content["frequency"], content["rarity"], float(content["adjustment"])
-                name_weight = float(content["name_weight"]) if "name_weight" in content else 0.0
+                later = ("name_weight", "offset")  # older models lack them
+                name_weight, offset = (float(content[key]) if key in content else 0.0 for key in later)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             what = f"the planted scores cannot be read ({type(error).__name__})"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="train anew") from error
@@ -198,7 +216,7 @@ class PlantedScores:
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
         vectorizer = _vectorizer(PlantedScoresOptions(ngrams=longest), {term: row for row, term in enumerate(terms)})
         vectorizer.idf_ = frequency
-        return cls(vectorizer, weights, rarity, adjustment, weight, name_weight)
+        return cls(vectorizer, weights, rarity, adjustment, weight, name_weight, offset)
 
 
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
@@ -240,13 +258,16 @@ def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScores
     blocks = [dense[:, start : start + COLUMNS] for start in range(0, dense.shape[1], COLUMNS)]
     kernel = _kernel(blocks, rare)
     kernel.diagonal().add_(options.penalty)
-    dual = torch.cholesky_solve(torch.from_numpy(targets.toarray()), torch.linalg.cholesky(kernel))
+    factor = torch.linalg.cholesky(kernel)
     del kernel
-    rare_by_term = sp.csr_array(rare.T)
-    weights = torch.empty(min(LABELS, dual.shape[1]), len(order))  # one for all: fresh memory costs more than products
+    rare_by_term, by_label = sp.csr_array(rare.T), targets.tocsc()
+    weights = torch.empty(
+        min(LABELS, targets.shape[1]), len(order)
+    )  # one for all: fresh memory costs more than products
     rows = []
-    for start in range(0, dual.shape[1], LABELS):
-        part = dual[:, start : start + LABELS].contiguous()
+    for start in range(0, targets.shape[1], LABELS):
+        known = torch.from_numpy(by_label[:, start : start + LABELS].toarray())
+        part = torch.cholesky_solve(known, factor).contiguous()
         found = weights[: part.shape[1]]
         for column, block in zip(range(0, dense.shape[1], COLUMNS), blocks, strict=True):
             found[:, column : column + block.shape[1]] = part.T @ torch.from_numpy(block.toarray())
@@ -296,4 +317,4 @@ def _prune(weights: sp.csr_array, top: int) -> sp.csr_array:
 def read_weights(folder: Path) -> dict[str, float]:
     """What was chosen for planted scores that were saved in a model's folder, by the name of its option."""
     with np.load(folder / ARRAYS, allow_pickle=False) as content:
-        return {name: float(content[name]) for name in ("adjustment", "weight", "name_weight") if name in content}
+        return {name: float(content[name]) for name in CHOSEN if name in content}

@@ -5,6 +5,8 @@ Each gives a context in which PLANT trains so; what does not pay stays out of th
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 from contextlib import AbstractContextManager
 from typing import Any
@@ -56,25 +58,45 @@ def ranking_in_stage2() -> AbstractContextManager[Any]:
 
 
 def labels_by_relevance() -> AbstractContextManager[Any]:
-    """In stage 1 a label counts by how much of its relevance the document holds; the mean weight is 1."""
+    """In stage 1 a label counts by how much of its relevance the document's words hold; the mean weight is 1.
+
+    For networks with a prior.
+    """
     loss = stage1.attention_loss
 
     def weighed(network: Any, hidden: Any, labels: Tensor, relevance: Tensor, options: Any) -> Tensor:
-        held = (relevance * hidden.mask[:, None, :]).sum(dim=2)  # (B, M)
+        words = hidden.prior.columns  # (B, T): a word counts once, where it stands first
+        repeats = (words[:, :, None] == words[:, None, :]).tril(-1).any(dim=2) | ~hidden.mask
+        of_labels = torch.from_numpy(np.asarray(network._relevance._by_token.sum(axis=0)).ravel())
+        held = (relevance * ~repeats[:, None, :]).sum(dim=2) / of_labels[labels].clamp(min=1e-9)  # (B, M)
         return loss(network, hidden, labels, relevance, options) * held / held.mean().clamp(min=1e-9)
 
     return mock.patch.object(stage1, "attention_loss", weighed)
 
 
 def ranks_what_the_prior_leaves() -> AbstractContextManager[Any]:
-    """Stage 1 ranks words by attention with the prior in it, so that the prior need not be learned again."""
-    loss = stage1.lambda_rank_loss
+    """Stage 1 ranks words by attention with the prior in it, so that the prior need not be learned again.
+
+    Validation looks at the same scores, so the epoch that is kept is the best of what is trained.
+    """
+    loss, validate = stage1.lambda_rank_loss, stage1.Stage1.validation_step
+
+    def with_prior(network: Any, hidden: Any, labels: Tensor) -> Tensor:
+        scores: Tensor = network.attention(hidden, labels, with_prior=True).clamp(min=1e-12).log()
+        return scores
 
     def attention_loss(network: Any, hidden: Any, labels: Tensor, relevance: Tensor, options: Any) -> Tensor:
-        scores = network.attention(hidden, labels, with_prior=True).clamp(min=1e-12).log()
+        scores = with_prior(network, hidden, labels)
         return loss(scores.float(), relevance, hidden.mask, k=options.k, sigma=options.sigma, pairs=options.pairs)
 
-    return mock.patch.object(stage1, "attention_loss", attention_loss)
+    def validation_step(self: stage1.Stage1, batch: dict[str, Tensor], batch_idx: int) -> None:
+        with mock.patch.object(self.network, "scores", functools.partial(with_prior, self.network)):
+            validate(self, batch, batch_idx)
+
+    patches = contextlib.ExitStack()
+    patches.enter_context(mock.patch.object(stage1, "attention_loss", attention_loss))
+    patches.enter_context(mock.patch.object(stage1.Stage1, "validation_step", validation_step))
+    return patches
 
 
 def closed_form_planting() -> AbstractContextManager[Any]:

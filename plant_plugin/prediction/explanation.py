@@ -214,7 +214,7 @@ def _planted(predictor: Predictor, text: str, column: int) -> tuple[float, list[
     if planted is None or not planted.weight:
         return 0.0, []
     terms, rest = planted.terms(text, column)
-    total = planted.weight * (sum(value for _, value in terms) + rest)
+    total = planted.weight * (sum(value for _, value in terms) + rest) - planted.offset
     return total, [(term, planted.weight * value) for term, value in terms[:TERMS]]
 
 

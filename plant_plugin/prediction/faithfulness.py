@@ -174,7 +174,7 @@ def probabilities(predictor: Predictor, texts: Sequence[str], columns: Sequence[
             found = predictor.network.selected_logits(hidden, labels)[:, 0].float().cpu().numpy()
         if planted is not None and planted.weight:
             scores = planted.scores([texts[document] for document in documents])
-            found = found + planted.weight * scores[np.arange(len(own)), own]
+            found = found + planted.weight * scores[np.arange(len(own)), own] - planted.offset
         logits[documents] = found
     from scipy.special import expit
 

@@ -53,6 +53,7 @@ def write_result(
     backend: str,
     device: str,
     truncated: Mapping[str, float] | None = None,
+    planted_scores: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Write the result of a run, whole or not at all.
 
@@ -71,6 +72,7 @@ def write_result(
         backend: Who computed the propensity-scored metrics, ``xclib`` or ``builtin``.
         device: Where it ran.
         truncated: Share of each split's documents that were not read to their end; None or empty: unknown.
+        planted_scores: What was chosen for them, by the name of the option; None or empty: there are none.
 
     Returns:
         The content of the file.
@@ -89,6 +91,7 @@ def write_result(
         "counts": plain(counts),
         "thresholds": plain(thresholds),
         **({"truncated": plain(truncated)} if truncated else {}),
+        **({"planted_scores": plain(planted_scores)} if planted_scores else {}),
         "time_s": plain(time_s),
         "peak_memory_mb": plain(peak_memory_mb),
         "device": device,

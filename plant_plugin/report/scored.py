@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
-from plant_plugin.evaluation.thresholds import tune
+from plant_plugin.evaluation.thresholds import Tuned, tune
 from plant_plugin.files import atomic_write
 from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.result import PER_DOCUMENT, write_result
@@ -45,6 +45,8 @@ class Scored:
         hashes: SHA-256 of ``labels`` and of each split read.
         counts: What reading dropped.
         truncated: Share of each split's documents that were not read to their end; empty: unknown.
+        planted_scores: What was chosen for them, by the name of the option; empty: there are none.
+        centred: What tuned thresholds become where they move all scores; None: they do not.
         strategy: ``plant`` or ``end_to_end``; ``libmultilabel``: trained as LibMultiLabel trains.
     """
 
@@ -58,6 +60,8 @@ class Scored:
     hashes: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     truncated: dict[str, float] = field(default_factory=dict)
+    planted_scores: dict[str, float] = field(default_factory=dict)
+    centred: Callable[[Tuned], Tuned] | None = None
     strategy: str = "libmultilabel"
 
 
@@ -89,6 +93,8 @@ def tuned_thresholds(run: Run, scored: Scored) -> dict[str, float]:
         return dict(PROBABILITY_HALF)
     with run.phase("thresholds"):
         tuned = tune(scored.validation(), fixed=PROBABILITY_HALF)
+        if scored.centred is not None:
+            tuned = scored.centred(tuned)
     write_label_statistics(Path(run.folder), scored.labels, scored.train_counts, tuned)
     return {**PROBABILITY_HALF, **tuned.thresholds}
 
@@ -137,6 +143,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         peak_memory_mb=peak_memory_mb,
         hashes=scored.hashes,
         truncated=scored.truncated,
+        planted_scores=scored.planted_scores,
         backend=evaluator.backend,
         device=scored.device,
     )

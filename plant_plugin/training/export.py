@@ -58,17 +58,19 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
             where=f"{folder / CONFIG}: lm_weight",
             fix="name the same weights with --lm-weight FOLDER",
         )
-    adapters = {name.removeprefix(PART): value for name, value in tensors.items() if name.startswith(PART)}
+    frozen = config.get("freeze_encoder", False)  # then the trained part of the backbone is a layer over its states
+    of_model = {} if frozen else {name: value for name, value in tensors.items() if name.startswith(PART)}
+    adapters = {name.removeprefix(PART): value for name, value in of_model.items()}
     if backbone.load_state_dict(adapters, strict=False).unexpected_keys:
         raise CheckpointError("the adapters do not fit the language model", where=str(folder / MODEL), fix="train anew")
     merged = merge_adapters(backbone.model).to(dtype)
     kept = {key: value for key, value in config.items() if key not in ADAPTED}
-    content["network_config"] = {**kept, "lm_weight": BACKBONE, "lm_frozen": True}
+    content["network_config"] = {**kept, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
     content["base"] = fingerprint(merged)
     with atomic_folder(out) as partial:
         shutil.copytree(folder, partial, ignore=shutil.ignore_patterns(*LEFT_BEHIND, "*.ckpt"), dirs_exist_ok=True)
         merged.save_pretrained(partial / BACKBONE)  # type: ignore[operator]
-        _write(partial, content, {name: value for name, value in tensors.items() if not name.startswith(PART)}, folder)
+        _write(partial, content, {name: value for name, value in tensors.items() if name not in of_model}, folder)
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -14,6 +14,9 @@ import numpy.typing as npt
 
 from plant_plugin.data.label_names import label_names, names_beside
 from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.evaluation.metrics import PROBABILITY_HALF
+from plant_plugin.evaluation.names import parse_metric
+from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.training.prepare import Prepared
 
@@ -93,7 +96,8 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     """Give the scores their adjustment τ, their weight γ and the weight ν of names: as configured, or the best.
 
     τ is chosen first, on the linear scores alone, then γ and ν together on the sums. Best is the highest ``val_metric``
-    (nDCG@5 where that is the loss) on validation documents; of equals, the lowest values.
+    on validation documents (nDCG@5 where that is the loss, or needs a threshold: there is none yet); of equals, the
+    lowest values. The offset comes after the thresholds, see :func:`centred`.
 
     Args:
         prepared: Its planted scores have no weight yet.
@@ -104,9 +108,12 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     planted, options = prepared.planted_scores, config.planted_scores
     if planted is None:
         raise ValueError("no planted scores were fitted")
-    metric = config.val_metric if config.val_metric != "Loss" else f"nDCG@{min(5, prepared.num_labels)}"
+    watched = parse_metric(config.val_metric)
+    ranks = watched.threshold is None and watched.family != "Loss"
+    metric = config.val_metric if ranks else f"nDCG@{min(5, prepared.num_labels)}"
+    planted.offset = options.offset or 0.0
     planted.adjustment = _adjustment(prepared, planted, config, metric)
-    shares, unit = (SHARES, 0.0) if options.weight is None else ((1.0,), options.weight)
+    shares, unit = (SHARES, None) if options.weight is None else ((1.0,), options.weight)
     names = (options.name_weight or 0.0,) if planted.names is None or options.name_weight is not None else NAME_WEIGHTS
     tried = [(share, name) for share in shares for name in names]
     best, found = 0, [0.0]
@@ -115,17 +122,38 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
         for logits, truth, documents in validation():
             texts = prepared.texts("val", documents)
             scores, named = planted.scores(texts), planted.name_scores(texts)
-            unit = unit or _spread(logits) / _spread(scores)  # of the first batch: the same for all
+            if unit is None:  # of the first batch: the same for all
+                unit = _spread(logits) / _spread(scores)
             for (share, name), evaluator in zip(tried, evaluators, strict=True):
                 evaluator.update(logits + np.float32(share * unit) * (scores + np.float32(name) * named), truth)
         found = [evaluator.compute()[metric] for evaluator in evaluators]
         best = int(np.argmax(found))
     share, name = tried[best]
-    planted.weight = share * unit
+    planted.weight = share * (unit or 0.0)
     planted.add_names(name)
     chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
     told = f"; {metric} {found[0]:.4f} with the lowest, {found[best]:.4f} with these" if len(found) > 1 else ""
     run.log(f"planted scores: {chosen}{told}")
+
+
+def centred(planted: PlantedScores, tuned: Tuned, config: Config) -> Tuned:
+    """Take the threshold of micro-F1 off every logit, and off the thresholds that were tuned before that.
+
+    Linear scores shift all logits by what has no meaning; so a probability of 0.5 is again where a label is predicted.
+
+    Args:
+        planted: Gets its offset, unless one is configured.
+        tuned: What the validation split says, with the fixed thresholds of ``PROBABILITY_HALF``.
+        config: ``planted_scores.offset`` is read.
+
+    Returns:
+        The same of the logits as they are now.
+    """
+    if config.planted_scores.offset is not None or not planted.weight:
+        return tuned
+    planted.offset = tuned.thresholds["micro"]
+    thresholds = {name: value - planted.offset for name, value in tuned.thresholds.items()}
+    return Tuned(thresholds, tuned.documents, {**tuned.f1, **dict.fromkeys(PROBABILITY_HALF, tuned.f1["micro"])})
 
 
 def _adjustment(prepared: Prepared, planted: PlantedScores, config: Config, metric: str) -> float:

@@ -72,5 +72,5 @@ def with_planted(
 ) -> npt.NDArray[np.float32]:
     """A network's logits (B, L) with the planted scores' share of B texts, if there is any; changes them in place."""
     if planted is not None and planted.weight:
-        logits += planted.weight * planted.scores(texts)
+        planted.add_to(logits, texts)
     return logits

@@ -27,7 +27,7 @@ from plant_plugin.training.checkpoints import load_weights, save_model
 from plant_plugin.training.frozen_states import add_frozen_states
 from plant_plugin.training.interruption import full_disk_resumes, sigterm_stops
 from plant_plugin.training.module import device_of, move
-from plant_plugin.training.planted_weight import fit_planted_scores, plant_weight, weighed_on_validation
+from plant_plugin.training.planted_weight import centred, fit_planted_scores, plant_weight, weighed_on_validation
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
 from plant_plugin.training.processes import at_first, count, first_alone, from_first, is_first, rank
 from plant_plugin.training.resume import finish, has_ended, read_result, same_data
@@ -174,6 +174,9 @@ def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[st
         )
     prepared = prepare(config, run, model.tokens, model.labels)
     prepared.planted_scores = model.planted_scores
+    has = model.planted_scores is not None
+    if has != (config.planted_scores.model != "none"):
+        run.log(f"the model has {'' if has else 'no '}planted scores, whatever the configuration says")
     return model.network, prepared, model.thresholds
 
 
@@ -229,6 +232,7 @@ def _scored(network: PlantableNetwork, prepared: Prepared, config: Config, run: 
     def validation() -> Iterator[tuple[Scores, Any]]:
         return ((logits, truth) for logits, truth, _ in score_batches(network, prepared, config, "val"))
 
+    planted = prepared.planted_scores
     return Scored(
         model=config.model_name,
         strategy=config.strategy,
@@ -241,4 +245,6 @@ def _scored(network: PlantableNetwork, prepared: Prepared, config: Config, run: 
         hashes=prepared.hashes,
         counts={**prepared.corpus.counts, **skipped_steps(run.folder)},
         truncated=prepared.truncated,
+        planted_scores={} if planted is None else planted.chosen,
+        centred=None if planted is None else lambda tuned: centred(planted, tuned, config),
     )

@@ -64,11 +64,11 @@ def test_label_file(tmp_path: Path) -> None:
     assert corpus.counts["dropped_training_labels"] == 2
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
-def test_label_file_unreadable(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(("content", "told"), [(None, "no such file"), (b"\xff\xfe", "not valid UTF-8")])
+def test_label_file_unreadable(tmp_path: Path, content: bytes | None, told: str) -> None:
     if content:
         (tmp_path / "labels").write_bytes(content)
-    with pytest.raises(DataError, match="label file cannot be read"):
+    with pytest.raises(DataError, match=f"labels.*{told}"):
         load_corpus(configuration(tmp_path, "a\tx\n", "b\ty\n", label_file=str(tmp_path / "labels")))
 
 

@@ -17,6 +17,7 @@ from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.run import Run, run
 from plant_plugin.training import frozen_states
 from plant_plugin.training.checkpoints import load_model
+from plant_plugin.training.export import export_model
 from plant_plugin.training.frozen_states import add_frozen_states
 from plant_plugin.training.prepare import Prepared, prepare
 from plant_plugin.training.strategies import build_network
@@ -170,3 +171,17 @@ def test_states_of_documents_by_hand() -> None:
     assert batch["frozen"].float().tolist() == [
         [[0, 1], [2, 3], [4, 5]], [[8, 9], [10, 11], [0, 0]], [[6, 7], [0, 0], [0, 0]],
     ]  # fmt: skip
+
+
+def test_an_exported_model_predicts_the_same_without_the_language_model_it_came_from(
+    config: Callable[..., Config], tmp_path: Path, tiny_language_model: Path
+) -> None:
+    chosen = config(strategy="end_to_end", stage2__epochs=1)
+    run(chosen)
+    export_model(Path(chosen.checkpoint_dir), tmp_path / "out", torch.float32)
+    assert (tmp_path / "out" / "backbone" / "model.safetensors").is_file()
+    batch = {"text": torch.randint(3, 20, (2, 30)), "length": torch.tensor([30, 11])}
+    found = [
+        load_model(folder)[0].eval()(batch)["logits"] for folder in (Path(chosen.checkpoint_dir), tmp_path / "out")
+    ]
+    torch.testing.assert_close(found[1], found[0])

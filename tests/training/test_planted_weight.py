@@ -16,7 +16,7 @@ from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.options import PlantedScoresOptions
-from plant_plugin.planted_scores import ARRAYS, PlantedScores
+from plant_plugin.planted_scores import ARRAYS, PlantedScores, read_weights
 from plant_plugin.run import run
 from plant_plugin.training import planted_weight
 
@@ -34,6 +34,38 @@ def test_a_run_chooses_the_weight_and_its_checkpoint_gives_the_same_numbers(made
     again = run(made(**short, eval=True, checkpoint_path=str(folder), result_dir=str(folder.parent / "again")))
     for name, value in result["metrics"].items():
         assert again["metrics"][name] == pytest.approx(value, abs=1e-6), name
+    chosen = result["planted_scores"]
+    assert chosen == again["planted_scores"] == read_weights(folder)
+    assert chosen["weight"] > 0
+    assert "planted_scores" not in alone
+
+
+def test_a_probability_of_a_half_is_the_threshold_of_micro_f1(made: Made) -> None:
+    short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
+    config = made(**short)
+    result = run(config)
+    folder = Path(config.checkpoint_dir)
+    assert result["planted_scores"]["offset"] != 0
+    assert result["thresholds"]["micro"] == 0
+    assert result["metrics"]["Micro-F1@0.5"] == result["metrics"]["Micro-F1@micro"]
+    as_before = run(made(**short, planted_scores__offset=0.0, result_dir=str(folder.parent / "as_before")))
+    moved = result["planted_scores"]["offset"]
+    for name in ("micro", "macro"):
+        assert as_before["thresholds"][name] - moved == pytest.approx(result["thresholds"][name], abs=1e-5)
+    for name, value in as_before["metrics"].items():
+        if "@0.5" not in name:
+            assert result["metrics"][name] == pytest.approx(value, abs=1e-5), name
+
+
+def test_a_checkpoint_says_that_it_has_planted_scores_where_the_configuration_has_none(
+    made: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = {"strategy": "end_to_end", "stage2__epochs": 1}
+    config = made(**short, planted_scores__model="ridge")
+    run(config)
+    folder = Path(config.checkpoint_dir)
+    run(made(**short, eval=True, checkpoint_path=str(folder), result_dir=str(folder.parent / "again"), silent=False))
+    assert "the model has planted scores, whatever the configuration says" in capsys.readouterr().err
 
 
 def test_a_configured_weight_of_zero_changes_nothing(made: Made) -> None:
@@ -54,7 +86,7 @@ class Fixed:
 
     def __init__(self, scores: np.ndarray, rarity: np.ndarray, names: np.ndarray | None = None) -> None:
         self.known, self.rarity, self.weight, self.adjustment = scores, rarity, 0.0, 0.0
-        self.names, self.name_weight = names, 0.0
+        self.names, self.name_weight, self.offset = names, 0.0, 0.0
 
     def name_scores(self, rows: list[int]) -> np.ndarray:
         return np.zeros_like(self.known[rows]) if self.names is None else self.names[rows]
@@ -93,7 +125,7 @@ def weigh(
     planted_weight.plant_weight(prepared, config, run, lambda: [(logits, truth, np.arange(documents))])
 
 
-@pytest.mark.parametrize("metric", ["nDCG@5", "Loss"])
+@pytest.mark.parametrize("metric", ["nDCG@5", "Loss", "Macro-F1"])  # the others have no say before thresholds are tuned
 def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> None:
     random = np.random.default_rng(3)
     truth = sp.csr_array((random.random((200, 30)) < 0.1).astype(np.float32))
@@ -118,7 +150,7 @@ def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> 
     assert "nDCG@5" in said[0]
 
 
-@pytest.mark.parametrize("weight", [None, 2.5])
+@pytest.mark.parametrize("weight", [None, 2.5, 0.0])
 def test_the_names_weight_is_the_best_together_with_that_of_all(weight: float | None) -> None:
     random = np.random.default_rng(5)
     truth = sp.csr_array((random.random((300, 20)) < 0.1).astype(np.float32))
@@ -130,14 +162,14 @@ def test_the_names_weight_is_the_best_together_with_that_of_all(weight: float | 
     options = PlantedScoresOptions(model="ridge", weight=weight, adjustment=0.0)
     weigh(planted, options, "P@1", logits, truth, [])
     unit = logits.std() / linear.std()
-    weights = [weight] if weight else [share * unit for share in planted_weight.SHARES]
+    weights = [weight] if weight is not None else [share * unit for share in planted_weight.SHARES]
     tried = [(one, name) for one in weights for name in planted_weight.NAME_WEIGHTS]
     expected = best(
         "P@1", truth, tried, lambda pair: logits + np.float32(pair[0]) * (linear + np.float32(pair[1]) * names)
     )
     assert (planted.weight, planted.name_weight) == pytest.approx(expected, rel=1e-4)
-    assert planted.weight > 0
-    assert planted.name_weight > 0
+    assert (planted.weight > 0) == (weight != 0)
+    assert (planted.name_weight > 0) == (weight != 0)
 
 
 def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(made: Made) -> None:
