@@ -15,6 +15,7 @@ ROOMS = (
     "errors",
     "options",
     "files",
+    "text_lines",
     "registry",
     "evaluation",  # names of metrics are part of the configuration check
     "config_schema",

@@ -26,7 +26,7 @@ def test_phases_add_up_and_have_a_peak(tmp_path: Path) -> None:
         block = bytearray(80 * 2**20)
     seconds, memory = run.totals()
     assert seconds["read"] >= 0.04
-    assert seconds["total"] >= seconds["read"] + seconds["fill"]
+    assert seconds["total"] >= seconds["read"] + seconds["fill"] - 0.002  # each is rounded to a millisecond
     assert memory["fill"] > 0
     assert memory["total"] >= len(block) / 2**20
 

@@ -13,8 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from plant_plugin.data.text_lines import DAMAGED, OPENERS
 from plant_plugin.errors import DataError
+from plant_plugin.text_lines import DAMAGED, OPENERS
 
 LONGEST = 64 * 2**20  # characters of one line: more is a file without line ends, and would fill the memory
 NUMBERS_KEPT = 5  # line numbers of bad lines that are told

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.prepare.notes import Admission
 from plant_plugin.prepare.tables import read_id
+from plant_plugin.text_lines import TextLines
 
 SPLITS = ("train", "valid", "test")
 SHARES = (0.905, 0.031, 0.064)  # CAML's, as shares of admissions

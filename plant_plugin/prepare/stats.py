@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from plant_plugin.data.documents import source_path
-from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
+from plant_plugin.text_lines import TextLines
 
 COLUMNS = (2, 3)
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.codes import as_caml_reads
 from plant_plugin.prepare.notes import Admission
+from plant_plugin.text_lines import TextLines
 
 SUBSETS = ("full", "top50", "rare50", "few")
 FOLDER_ENDINGS = {"full": "", "top50": "-50", "rare50": "-rare50", "few": "-few"}

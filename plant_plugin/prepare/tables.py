@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError
+from plant_plugin.text_lines import TextLines
 
 MAX_FIELD = 1 << 24  # characters; far above any note, so that a quote that never closes is noticed
 ENDINGS = (".csv", ".csv.gz")

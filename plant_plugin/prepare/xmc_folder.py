@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError
+from plant_plugin.text_lines import TextLines
 
 Document = tuple[list[str], str]  # labels, text
 NAMES = {"train": ("trn", "train"), "test": ("tst", "test")}

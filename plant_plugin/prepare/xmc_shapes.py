@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
 from plant_plugin.data.xmc_sparse import (
     PAIRS_HEADER,
     has_header,
@@ -31,6 +30,7 @@ from plant_plugin.data.xmc_sparse import (
 )
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.xmc_folder import NAMES, Document, Folder, names_of, one_line
+from plant_plugin.text_lines import TextLines
 
 
 @dataclass
