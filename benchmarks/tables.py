@@ -1,6 +1,7 @@
 """Write ``benchmarks/tables`` from ``benchmarks/results``: a page for each data set and each experiment, and pictures.
 
-The README's table is written too, between its two marks.
+The README's table is written too, between its two marks, and the pages of speed and backbones from their measurements.
+A page of results that are gone goes with them. Pages of other scripts hold what these measured, and are not made again.
 
     python benchmarks/tables.py            # write
     python benchmarks/tables.py --check    # exit 1 where a table and its results disagree; pictures are not compared
@@ -13,6 +14,8 @@ validation (``@micro`` for micro-F1, ``@macro`` for macro-F1). Where per-documen
 from __future__ import annotations
 
 import argparse
+import importlib
+import json
 import statistics
 import sys
 from pathlib import Path
@@ -26,6 +29,7 @@ from plant_plugin.report.pictures import save_picture
 from plant_plugin.report.systems import System, load_systems
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE / "speed"))  # its scripts make their own pages
 METRICS = ("P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-present@macro",
            "Macro-F1-caml@macro")  # fmt: skip
 BINS = ("0", "1-5", "6-10", "11-50", "51-100", "101-500", ">500")
@@ -34,6 +38,8 @@ IN_README = ("P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1-presen
 MARKS = ("<!-- written by benchmarks/tables.py -->\n", "<!-- end -->\n")
 BASELINE = "linear"
 TWO_STAGES, ONE_STAGE = "plant_names", "end_to_end_names"  # does stage 1 pay in what is packaged?
+MADE = "Made by `python benchmarks/tables.py`"
+SPEED = {"speed.md": ("table", "results.json"), "backbones.md": ("backbones", "backbones.json")}  # script, record
 EXPERIMENTS = yaml.safe_load((HERE / "experiments" / "experiments.yml").read_text(encoding="utf-8"))
 
 
@@ -121,7 +127,7 @@ def variants_of(definition: dict[str, Any]) -> list[str]:
 
 def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str]:
     """Write every page and its pictures; with ``check`` only name the pages that are out of date."""
-    stale = []
+    stale, current = [], set()
     for folder in sorted(path for path in results.glob("*") if path.is_dir()):
         name, experiment = folder.name, folder.name.partition("-")[2] or "main"
         definition = EXPERIMENTS[experiment]
@@ -129,6 +135,7 @@ def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str
         systems = load(folder, variants_of(definition))
         text = table(name, systems) if is_main else page(name, systems, definition)
         path = tables / f"{name}.md"
+        current.add(path.name)
         if check:
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
                 stale.append(path.name)
@@ -137,6 +144,26 @@ def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str
         path.write_text(text, encoding="utf-8")
         for kind, figure in figures(systems, definition).items():
             save_picture(figure, path.with_name(f"{name}_{kind}"))
+    for path in sorted(tables.glob("*.md")):
+        if path.name not in current and MADE in path.read_text(encoding="utf-8"):
+            stale.append(path.name)
+            if not check:
+                for gone in (path, *tables.glob(f"{path.stem}_*.png"), *tables.glob(f"{path.stem}_*.svg")):
+                    gone.unlink()
+    return stale if check else []
+
+
+def write_speed(tables: Path, *, check: bool = False) -> list[str]:
+    """Write the pages whose measurements are kept in ``speed``; with ``check`` only name those that are out of date."""
+    stale = []
+    for name, (script, record) in SPEED.items():
+        made_by = importlib.import_module(script)
+        text = made_by.page(json.loads((HERE / "speed" / record).read_text(encoding="utf-8")))
+        path = tables / name
+        if check and (not path.is_file() or path.read_text(encoding="utf-8") != text):
+            stale.append(name)
+        elif not check:
+            path.write_text(text, encoding="utf-8")
     return stale
 
 
@@ -145,7 +172,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
-    stale = write_pages(HERE / "results", HERE / "tables", check=check)
+    stale = write_pages(HERE / "results", HERE / "tables", check=check) + write_speed(HERE / "tables", check=check)
     path = HERE.parent / "README.md"
     text = path.read_text(encoding="utf-8")
     written = readme(text, load(HERE / "results" / "eurlex6k", variants_of(EXPERIMENTS["main"])))

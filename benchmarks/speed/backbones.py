@@ -166,6 +166,16 @@ def measure(family: str, way: str) -> dict[str, Any]:
     }
 
 
+def page(record: dict[str, Any]) -> str:
+    """The whole table as Markdown."""
+    head = (
+        "# Backbones\n\nWritten by `python benchmarks/speed/backbones.py`: small random models on one processor core, "
+        "two training\nsteps. Peak memory is without pages of weights that are mapped from their file. Times were "
+        "taken under other\nload: compare rows, not machines.\n\n"
+    )
+    return head + table(record["measurements"]) + "\n"
+
+
 def table(found: list[dict[str, Any]]) -> str:
     """The rows as Markdown."""
     names = "backbone", "trained how", "trained parameters", "checkpoint, MB", "peak memory, MB", "formula, MB"
@@ -209,12 +219,7 @@ def main() -> None:
     else:
         record = measured()
     RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    head = (
-        "# Backbones\n\nWritten by `python benchmarks/speed/backbones.py`: small random models on one processor core, "
-        "two training\nsteps. Peak memory is without pages of weights that are mapped from their file. Times were "
-        "taken under other\nload: compare rows, not machines.\n\n"
-    )
-    TABLE.write_text(head + table(record["measurements"]) + "\n", encoding="utf-8")
+    TABLE.write_text(page(record), encoding="utf-8")
     print(table(record["measurements"]))
 
 

@@ -323,6 +323,26 @@ def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:
         assert any(f"tiny, {where}" in text.get_text() for text in picture.findobj(Text))
     (pages / "tiny-ablations.md").write_text(text.replace("mse", "mes"))
     assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
+    assert "Not run: single_stage_bce" in text
+
+
+def test_pages_of_results_that_are_gone_go_too(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    for name, text in (("gone", tables.MADE), ("other", "Made by another script")):
+        (tmp_path / f"{name}.md").write_text(text)
+        (tmp_path / f"{name}_gains.png").write_text("picture")
+    assert tables.write_pages(tmp_path / "results", tmp_path, check=True) == ["gone.md"]
+    assert tables.write_pages(tmp_path / "results", tmp_path) == []
+    assert {path.name for path in tmp_path.glob("*.*")} == {"other.md", "other_gains.png"}
+
+
+def test_pages_of_speed_are_those_of_their_measurements(tmp_path: Path) -> None:
+    assert tables.write_speed(tmp_path, check=True) == ["speed.md", "backbones.md"]
+    tables.write_speed(tmp_path)
+    for name in tables.SPEED:
+        assert (tmp_path / name).read_text() == (tables.HERE / "tables" / name).read_text()
+    (tmp_path / "speed.md").write_text("edited")
+    assert tables.write_speed(tmp_path, check=True) == ["speed.md"]
 
 
 @pytest.mark.integration
