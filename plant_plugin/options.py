@@ -54,6 +54,7 @@ class StageOptions:
     learning_rate: float | None = None  # None: the top-level `learning_rate`
     encoder_learning_rate: float | None = None  # None: this stage's learning rate
     attention_learning_rate: float | None = None  # None: this stage's learning rate; the planted part
+    prior_learning_rate: float | None = None  # None: that of the attention; the strength β of the planted prior
     schedule: str = choice("cosine", "constant")  # cosine decays to zero, no restarts
     warmup: float = 0.0  # share of the steps that climb linearly from zero
     clip_norm: float | None = 1.0  # gradient norm; null: no clipping

@@ -29,6 +29,7 @@ class LAAT(HeadNetwork):
         post_encoder_dropout: Dropout of the states, in [0, 1); the authors have none.
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label.
+        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
 
     Raises:
         ConfigError: An odd ``hidden_size``, or an unknown ``planted_prior``.
@@ -50,6 +51,7 @@ class LAAT(HeadNetwork):
         post_encoder_dropout: float = 0.0,
         planted_prior: str = "none",
         prior_strength: float = 4.0,
+        prior_sharing: str = "none",
     ) -> None:
         backbone = WordBackbone(
             "bilstm",
@@ -60,7 +62,7 @@ class LAAT(HeadNetwork):
             encoder_dropout=encoder_dropout,
             post_encoder_dropout=post_encoder_dropout,
         )
-        strength = start_strength(planted_prior, prior_strength)
+        strength = start_strength(planted_prior, prior_strength, prior_sharing)
         super().__init__(
             backbone, LabelwiseHead(backbone.hidden_size, num_classes, projection_size, strength, INITIAL_SPREAD)
         )

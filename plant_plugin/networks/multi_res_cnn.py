@@ -114,6 +114,7 @@ class MultiResCNN(HeadNetwork):
         dropout: Of embedded words and of each residual block's output, in [0, 1).
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label.
+        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
 
     Raises:
         ConfigError: No filter size, or an unknown ``planted_prior``.
@@ -132,12 +133,15 @@ class MultiResCNN(HeadNetwork):
         dropout: float = 0.2,
         planted_prior: str = "none",
         prior_strength: float = 4.0,
+        prior_sharing: str = "none",
     ) -> None:
         if not filter_sizes:
             raise ConfigError("there is no filter size", where="network_config: filter_sizes", fix="e.g. [3, 5, 9]")
         encoder = ResidualFilters(embed_vecs.shape[1], filter_sizes, num_filter_per_size, inner_sizes, dropout)
         width = len(filter_sizes) * num_filter_per_size
-        head = LabelwiseHead(width, num_classes, prior_strength=start_strength(planted_prior, prior_strength))
+        head = LabelwiseHead(
+            width, num_classes, prior_strength=start_strength(planted_prior, prior_strength, prior_sharing)
+        )
         nn.init.xavier_uniform_(head.query.weight)
         nn.init.xavier_uniform_(head.output.weight)
         super().__init__(EmbeddedWords(encoder, width, embed_vecs, dropout), head)

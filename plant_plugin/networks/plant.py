@@ -54,6 +54,7 @@ class PLANT(HeadNetwork):
         pool_size: P, at most H (the paper: 128).
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label and head.
+        prior_sharing: What shares one β: ``none``, ``heads`` (one per label), ``labels`` (one per head) or ``both``.
 
     Raises:
         ConfigError: Not exactly one of ``encoder`` and ``lm_weight``, or values that do not fit each other.
@@ -90,6 +91,7 @@ class PLANT(HeadNetwork):
         pool_size: int = 128,
         planted_prior: str = "none",
         prior_strength: float = 4.0,
+        prior_sharing: str = "none",
     ) -> None:
         if freeze_encoder and (lm_weight is None or lora is not None):
             raise _unfit("give `lm_weight`, and no `lora`: the language model is not trained", "freeze_encoder")
@@ -139,7 +141,7 @@ class PLANT(HeadNetwork):
                 backbone = WordBackbone(str(encoder), embed_vecs, **words)
             else:
                 backbone = StatefulWords(str(encoder), embed_vecs, gradient_tokens, **words)
-        strength = start_strength(planted_prior, prior_strength)
+        strength = start_strength(planted_prior, prior_strength, prior_sharing)
         try:
             head = LabelAttentionHead(backbone.hidden_size, num_classes, num_heads, pool_size, strength)
         except ValueError as error:

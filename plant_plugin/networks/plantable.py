@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from plant_plugin.networks.attention_head import AttentionHead
 
 
+SHARING = ("none", "heads", "labels", "both")
+
+
 class Hidden(NamedTuple):
     """What an encoder hands to the label attention.
 
@@ -77,6 +80,10 @@ class PlantableNetwork(nn.Module, ABC):
     @abstractmethod
     def planted_parameters(self) -> list[nn.Parameter]:
         """What stage 1 trains besides the backbone."""
+
+    def prior_parameters(self) -> list[nn.Parameter]:
+        """Those of the planted parameters that a stage's ``prior_learning_rate`` is for."""
+        return []
 
     def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
@@ -160,6 +167,10 @@ class HeadNetwork(PlantableNetwork):
         """What stage 1 trains of the head."""
         return self.head.planted_parameters()
 
+    def prior_parameters(self) -> list[nn.Parameter]:
+        """The strength of the prior."""
+        return [] if self.head.prior_strength is None else [self.head.prior_strength]
+
     def logits(self, hidden: Hidden) -> Tensor:
         """Logits (B, L) of all labels; under autocast the products are narrow in training, never in evaluation."""
         logits: Tensor = self.head(hidden, product_dtype=self._narrow(hidden))
@@ -184,20 +195,43 @@ def default_mask(text: Tensor, length: Tensor) -> Tensor:
     return positions < length.to(text.device).clamp(min=1)[:, None]
 
 
-def start_strength(planted_prior: str, prior_strength: float) -> float | None:
+class PriorStrength(NamedTuple):
+    """How the prior's strength β starts.
+
+    Attributes:
+        start: Its value.
+        sharing: What shares one β: ``none`` (one per label and head), ``heads``, ``labels`` or ``both``.
+    """
+
+    start: float
+    sharing: str = "none"
+
+    def shape(self, labels: int, heads: int) -> tuple[int, int]:
+        """Of the parameter, (L or 1, A or 1)."""
+        return (1 if self.sharing in ("labels", "both") else labels, 1 if self.sharing in ("heads", "both") else heads)
+
+
+def start_strength(planted_prior: str, prior_strength: float, prior_sharing: str = "none") -> PriorStrength | None:
     """What the prior's strength β starts at; None: no prior.
 
     Args:
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` does without.
-        prior_strength: Start value of β, one per label and head.
+        prior_strength: Start value of β.
+        prior_sharing: What shares one β: ``none``, ``heads``, ``labels`` or ``both``.
 
     Raises:
         ConfigError: Any other word.
     """
+    if prior_sharing not in SHARING:
+        raise ConfigError(
+            f"{prior_sharing!r} is none of {', '.join(SHARING)}",
+            where="network_config: prior_sharing",
+            fix="`none` gives every label and head a strength of its own",
+        )
     if planted_prior not in ("none", "additive"):
         raise ConfigError(
             f"{planted_prior!r} is neither `none` nor `additive`",
             where="network_config: planted_prior",
             fix="`additive` keeps the relevance in the attention's scores, `none` does without",
         )
-    return prior_strength if planted_prior == "additive" else None
+    return PriorStrength(prior_strength, prior_sharing) if planted_prior == "additive" else None

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import LabelwiseHead, LinearReadoutHead
 from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone, real_positions
-from plant_plugin.networks.plantable import HeadNetwork, start_strength
+from plant_plugin.networks.plantable import HeadNetwork, PriorStrength, start_strength
 
 
 class TanhConvolution(nn.Module):
@@ -46,6 +46,7 @@ class PlantedCAML(HeadNetwork):
         embed_dropout: Dropout of the embedded words, in [0, 1).
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label.
+        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
 
     Raises:
         ConfigError: Not one filter size, or an unknown ``planted_prior``.
@@ -63,12 +64,13 @@ class PlantedCAML(HeadNetwork):
         embed_dropout: float = 0.2,
         planted_prior: str = "none",
         prior_strength: float = 4.0,
+        prior_sharing: str = "none",
     ) -> None:
         if len(filter_sizes) != 1:
             what = f"CAML has one filter size, not {len(filter_sizes)}"
             raise ConfigError(what, where="network_config: filter_sizes", fix="e.g. [10]; MultiResCNN takes several")
         encoder = TanhConvolution(embed_vecs.shape[1], num_filter_per_size, filter_sizes[0])
-        strength = start_strength(planted_prior, prior_strength)
+        strength = start_strength(planted_prior, prior_strength, prior_sharing)
         head = LabelwiseHead(num_filter_per_size, num_classes, prior_strength=strength)
         nn.init.xavier_uniform_(head.query.weight)
         nn.init.xavier_uniform_(head.output.weight)
@@ -89,6 +91,7 @@ class PlantedBiGRULWAN(HeadNetwork):
         post_encoder_dropout: Dropout of the states, in [0, 1).
         planted_prior: ``additive`` keeps the relevance in the scores (method §8).
         prior_strength: Start value of β, one per label.
+        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
 
     Raises:
         ConfigError: An odd ``rnn_dim``, or an unknown ``planted_prior``.
@@ -108,6 +111,7 @@ class PlantedBiGRULWAN(HeadNetwork):
         post_encoder_dropout: float = 0.0,
         planted_prior: str = "none",
         prior_strength: float = 4.0,
+        prior_sharing: str = "none",
     ) -> None:
         backbone = WordBackbone(
             "bigru",
@@ -118,7 +122,7 @@ class PlantedBiGRULWAN(HeadNetwork):
             encoder_dropout=encoder_dropout,
             post_encoder_dropout=post_encoder_dropout,
         )
-        strength = start_strength(planted_prior, prior_strength)
+        strength = start_strength(planted_prior, prior_strength, prior_sharing)
         super().__init__(backbone, LabelwiseHead(rnn_dim, num_classes, prior_strength=strength))
 
 
@@ -129,13 +133,13 @@ class MultiHeadLabelwiseHead(LinearReadoutHead):
         hidden_size: H.
         num_labels: L.
         num_heads: A; must divide H.
-        prior_strength: Start value of β, one per label and head; None: no prior.
+        prior_strength: How β starts; None: no prior.
 
     Source: LibMultiLabel's LabelwiseMultiHeadAttention and LabelwiseLinearOutput.
     """
 
     def __init__(
-        self, hidden_size: int, num_labels: int, num_heads: int = 8, prior_strength: float | None = None
+        self, hidden_size: int, num_labels: int, num_heads: int = 8, prior_strength: PriorStrength | float | None = None
     ) -> None:
         super().__init__(num_labels, num_heads, prior_strength)
         self.query = nn.Linear(hidden_size, num_labels, bias=False)
@@ -188,6 +192,7 @@ class PlantedBiLSTMLWMHAN(HeadNetwork):
         num_heads: A, must divide ``rnn_dim``.
         planted_prior: ``additive`` keeps the relevance in the scores (method §8).
         prior_strength: Start value of β, one per label and head.
+        prior_sharing: What shares one β: ``none``, ``heads`` (one per label), ``labels`` (one per head) or ``both``.
 
     Raises:
         ConfigError: ``rnn_dim`` odd or not divided by ``num_heads``, or an unknown ``planted_prior``.
@@ -208,6 +213,7 @@ class PlantedBiLSTMLWMHAN(HeadNetwork):
         num_heads: int = 8,
         planted_prior: str = "none",
         prior_strength: float = 4.0,
+        prior_sharing: str = "none",
     ) -> None:
         if rnn_dim % num_heads:
             what = f"num_heads {num_heads} does not divide rnn_dim {rnn_dim}"
@@ -221,5 +227,5 @@ class PlantedBiLSTMLWMHAN(HeadNetwork):
             encoder_dropout=encoder_dropout,
             post_encoder_dropout=post_encoder_dropout,
         )
-        strength = start_strength(planted_prior, prior_strength)
+        strength = start_strength(planted_prior, prior_strength, prior_sharing)
         super().__init__(backbone, MultiHeadLabelwiseHead(rnn_dim, num_classes, num_heads, strength))

@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from plant_plugin.networks.attention_head import AttentionHead
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.laat import INITIAL_SPREAD
-from plant_plugin.networks.plantable import HeadNetwork, Hidden, start_strength
+from plant_plugin.networks.plantable import HeadNetwork, Hidden, PriorStrength, start_strength
 
 BLOCK_ELEMENTS = 2**22  # of one (B, labels, T or H) tensor; 16 MiB in float32
 
@@ -28,14 +28,14 @@ class CrossAttentionHead(AttentionHead):
         hidden_size: H.
         num_labels: L.
         scale: What the scores are divided by.
-        prior_strength: Start value of β, one per label; None: no prior. The prior is added after the division.
+        prior_strength: How β starts; None: no prior. The prior is added after the division.
 
     Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records,
     section on PLM-CA; the authors' program for biases, scale and start values.
     """
 
     def __init__(
-        self, hidden_size: int, num_labels: int, scale: float = 1.0, prior_strength: float | None = None
+        self, hidden_size: int, num_labels: int, scale: float = 1.0, prior_strength: PriorStrength | float | None = None
     ) -> None:
         super().__init__(num_labels, 1, prior_strength)
         self.scale = scale
@@ -115,6 +115,7 @@ class PLMCA(HeadNetwork):
         post_encoder_dropout: Dropout of the joined states, in [0, 1); the authors have none.
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label.
+        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
 
     Raises:
         ConfigError: ``lm_weight`` is no model, a window longer than it can take, or an unknown ``planted_prior``.
@@ -133,7 +134,8 @@ class PLMCA(HeadNetwork):
         post_encoder_dropout: float = 0.0,
         planted_prior: str = "none",
         prior_strength: float = 4.0,
+        prior_sharing: str = "none",
     ) -> None:
         backbone = HuggingFaceBackbone(lm_weight, lm_window, from_scratch=lm_from_scratch, dropout=post_encoder_dropout)
-        strength = start_strength(planted_prior, prior_strength)
+        strength = start_strength(planted_prior, prior_strength, prior_sharing)
         super().__init__(backbone, CrossAttentionHead(backbone.hidden_size, num_classes, scale, strength))

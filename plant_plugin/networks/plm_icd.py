@@ -25,6 +25,7 @@ class PLMICD(HeadNetwork):
         post_encoder_dropout: Dropout of the joined states, in [0, 1); the authors have none.
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label.
+        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
 
     Raises:
         ConfigError: ``lm_weight`` is no model, a window longer than it can take, or an unknown ``planted_prior``.
@@ -44,9 +45,10 @@ class PLMICD(HeadNetwork):
         post_encoder_dropout: float = 0.0,
         planted_prior: str = "none",
         prior_strength: float = 4.0,
+        prior_sharing: str = "none",
     ) -> None:
         backbone = HuggingFaceBackbone(lm_weight, lm_window, from_scratch=lm_from_scratch, dropout=post_encoder_dropout)
-        width, strength = backbone.hidden_size, start_strength(planted_prior, prior_strength)
+        width, strength = backbone.hidden_size, start_strength(planted_prior, prior_strength, prior_sharing)
         super().__init__(
             backbone, LabelwiseHead(width, num_classes, projection_size or width, strength, INITIAL_SPREAD)
         )

@@ -69,6 +69,20 @@ def test_every_network_of_ours_is_tested() -> None:
     assert set(SMALL) == set(OURS)
 
 
+@EVERY
+def test_every_network_can_share_the_strength_of_the_prior(build: Build, name: str) -> None:
+    heads = build(name, "additive").head.num_heads
+    for sharing, shape in (("none", (LABELS, heads)), ("heads", (LABELS, 1)), ("labels", (1, heads)), ("both", (1, 1))):
+        network = build(name, "additive", prior_sharing=sharing)
+        (strength,) = network.prior_parameters()
+        assert strength.shape == shape
+        network(batch())["logits"].square().sum().backward()
+        assert moved(strength)
+    assert build(name, "none").prior_parameters() == []
+    with pytest.raises(ConfigError, match=r"prior_sharing.*'head' is none of none, heads, labels, both"):
+        build(name, "additive", prior_sharing="head")
+
+
 @PRIORS
 @EVERY
 class TestEveryNetwork:
