@@ -261,9 +261,8 @@ def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScores
     factor = torch.linalg.cholesky(kernel)
     del kernel
     rare_by_term, by_label = sp.csr_array(rare.T), targets.tocsc()
-    weights = torch.empty(
-        min(LABELS, targets.shape[1]), len(order)
-    )  # one for all: fresh memory costs more than products
+    # One for all blocks of labels: fresh memory costs more than products.
+    weights = torch.empty(min(LABELS, targets.shape[1]), len(order))
     rows = []
     for start in range(0, targets.shape[1], LABELS):
         known = torch.from_numpy(by_label[:, start : start + LABELS].toarray())

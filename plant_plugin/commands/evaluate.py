@@ -102,6 +102,8 @@ def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
     found = {}
     for text in given:
         name, _, value = text.partition("=")
+        if name in found:
+            raise ConfigError(f"{name} is given twice", where="--threshold", fix=f"leave one of the two {name}=VALUE")
         try:
             found[name] = float(value)
         except ValueError:

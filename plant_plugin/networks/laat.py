@@ -29,7 +29,7 @@ class LAAT(HeadNetwork):
         post_encoder_dropout: Dropout of the states, in [0, 1); the authors have none.
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label.
-        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
+        prior_sharing: ``labels`` share one β; ``none``: each has its own (one head: ``both`` is ``labels``).
 
     Raises:
         ConfigError: An odd ``hidden_size``, or an unknown ``planted_prior``.

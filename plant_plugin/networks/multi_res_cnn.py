@@ -114,7 +114,7 @@ class MultiResCNN(HeadNetwork):
         dropout: Of embedded words and of each residual block's output, in [0, 1).
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label.
-        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
+        prior_sharing: ``labels`` share one β; ``none``: each has its own (one head: ``both`` is ``labels``).
 
     Raises:
         ConfigError: No filter size, or an unknown ``planted_prior``.

@@ -46,7 +46,7 @@ class PlantedCAML(HeadNetwork):
         embed_dropout: Dropout of the embedded words, in [0, 1).
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label.
-        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
+        prior_sharing: ``labels`` share one β; ``none``: each has its own (one head: ``both`` is ``labels``).
 
     Raises:
         ConfigError: Not one filter size, or an unknown ``planted_prior``.
@@ -91,7 +91,7 @@ class PlantedBiGRULWAN(HeadNetwork):
         post_encoder_dropout: Dropout of the states, in [0, 1).
         planted_prior: ``additive`` keeps the relevance in the scores (method §8).
         prior_strength: Start value of β, one per label.
-        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
+        prior_sharing: ``labels`` share one β; ``none``: each has its own (one head: ``both`` is ``labels``).
 
     Raises:
         ConfigError: An odd ``rnn_dim``, or an unknown ``planted_prior``.

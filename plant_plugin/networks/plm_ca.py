@@ -115,7 +115,7 @@ class PLMCA(HeadNetwork):
         post_encoder_dropout: Dropout of the joined states, in [0, 1); the authors have none.
         planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
         prior_strength: Start value of β, one per label.
-        prior_sharing: ``labels`` share one β, or ``none`` (there is one head: ``heads`` and ``both`` are the same).
+        prior_sharing: ``labels`` share one β; ``none``: each has its own (one head: ``both`` is ``labels``).
 
     Raises:
         ConfigError: ``lm_weight`` is no model, a window longer than it can take, or an unknown ``planted_prior``.

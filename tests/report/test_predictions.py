@@ -165,6 +165,12 @@ def test_wrong_threshold(folder: Path, threshold: str) -> None:
     assert not (folder / "out").exists()
 
 
+def test_a_threshold_twice(folder: Path) -> None:
+    outcome = invoke(folder, "all.txt", "--threshold", "micro=0.3", "--threshold", "micro=0.4")
+    assert outcome.exit_code == 2
+    assert "micro is given twice" in outcome.output
+
+
 @pytest.mark.parametrize("out", ["top.json", "top.npz", "test.txt"])
 def test_what_is_read_is_not_written_over(folder: Path, out: str) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
