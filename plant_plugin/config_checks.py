@@ -22,6 +22,12 @@ DATA_KEYS = ("training_file", "val_file", "test_file")
 DEMO = ("demo:train", "demo:valid", "demo:test")
 GLOVE = tuple(f"glove.{name}" for name in ("6B.50d", "6B.100d", "6B.200d", "6B.300d", "42B.300d", "840B.300d"))
 GIVEN_BY_US = ("num_classes", "embed_vecs")  # network arguments that the data decide
+CHOICES = {  # of the arguments of our networks
+    "planted_prior": ("none", "additive"),
+    "prior_sharing": ("none", "heads", "labels", "both"),
+    "quantization": ("none", "nf4", "int8"),
+    "lm_attention": ("sdpa", "flash_attention_2", "eager"),
+}
 NETWORK_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro)-(Precision|Recall|F1)|Another-Macro-F1|Loss")
 LINEAR_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro|Another-Macro)-F1")
 SCHEDULER = "ReduceLROnPlateau"  # the only one that LibMultiLabel knows
@@ -232,6 +238,10 @@ def _check_network_config(values: dict[str, Any], network: Entry, problems: Prob
         _check_encoder(given, problems)
     if network.ours:
         check_language_model(given, problems)
+        for name, choices in CHOICES.items():
+            value = given.get(name)
+            if value is not None and value not in choices:
+                problems.add(f"network_config.{name}", f"has no choice {value!r}", suggestion(str(value), choices))
 
 
 def _check_encoder(given: dict[str, Any], problems: Problems) -> None:

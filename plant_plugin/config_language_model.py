@@ -11,7 +11,6 @@ from plant_plugin.config_values import conform
 from plant_plugin.options import LoraOptions
 from plant_plugin.registry import suggestion
 
-CHOICES = {"quantization": ("none", "nf4", "int8"), "lm_attention": ("sdpa", "flash_attention_2", "eager")}
 FOR_LANGUAGE_MODELS = (
     "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_attention", "lm_dropout", "quantization", "lora",
     "gradient_checkpointing", "trust_remote_code",
@@ -32,10 +31,6 @@ def check_language_model(given: dict[str, Any], problems: Problems) -> None:
         for name in FOR_LANGUAGE_MODELS:
             if name in given:
                 problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
-    for name, choices in CHOICES.items():
-        value = given.get(name)
-        if value is not None and value not in choices:
-            problems.add(f"network_config.{name}", f"has no choice {value!r}", suggestion(str(value), choices))
     for name, least in (("lm_window", 1), ("lm_overlap", 0), ("gradient_tokens", 1)):
         _check_number(given, name, f"network_config.{name}", int, least, problems)
     _check_rate(given, "lm_dropout", "network_config.lm_dropout", problems)

@@ -5,7 +5,7 @@ labels. So the logits of a document become ``network + γ · linear``, with one 
 documents (``benchmarks/FINDINGS.md``). Where labels have names, their words join the linear model: a label with few
 documents, or none, is known by its name.
 
-Shapes: N training documents, L labels, V terms (words and runs of words), G documents of a group.
+Shapes: N training documents, L labels, V terms (words and runs of words).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-import torch
 
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.files import atomic_write
 from plant_plugin.options import PlantedScoresOptions
+from plant_plugin.planted_scores_ridge import solve_ridge
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -34,12 +34,6 @@ Floats = npt.NDArray[np.float32]
 
 CHOSEN = ("adjustment", "weight", "name_weight", "offset")  # options that null leaves to validation documents
 ARRAYS, TERMS = "planted_scores.npz", "planted_scores_terms.json"
-# A term in a larger share of the documents than this is a dense column: a sparse product takes some 3 ns for each pair
-# of documents that both hold the term, a dense one 0.02 ns for each pair of documents.
-FREQUENT = 0.05
-COLUMNS = 2_048  # dense columns (G, columns) held at once
-ROWS = 1_000  # rows of the kernel matrix made at once: the sparse product holds an index beside each value
-LABELS = 128  # labels whose dense weights (labels, V) are held at once
 
 
 class PlantedScores:
@@ -75,23 +69,16 @@ class PlantedScores:
 
     @classmethod
     def fit(cls, texts: Sequence[str], labels: sp.csr_array, options: PlantedScoresOptions) -> PlantedScores:
-        """Kernel ridge regression of the labels on tf-idf: W = Xᵀ·(X·Xᵀ + λ·I)⁻¹·Y.
-
-        More than ``options.group_size`` documents are dealt into equal groups and the model is the mean of the groups'
-        models: time grows with N·G², memory with G².
+        """Kernel ridge regression of the labels on tf-idf, see :func:`~plant_plugin.planted_scores_ridge.solve_ridge`.
 
         Args:
             texts: The N training documents, and no others.
             labels: Their labels, sparse (N, L) of ones.
-            options: Penalty λ, longest run of words, how many weights a label keeps.
+            options: Which terms there are, and what the solver reads.
 
         Raises:
             ValueError: ``texts`` and ``labels`` differ in length.
             DataError: No term is in ``options.min_documents`` documents.
-
-        Source:
-            Kernel ridge regression: Saunders et al. 1998; mean of groups: Zhang, Duchi & Wainwright 2013, "Divide and
-            Conquer Kernel Ridge Regression".
         """
         if len(texts) != labels.shape[0]:
             raise ValueError(f"{len(texts)} documents but {labels.shape[0]} rows of labels")
@@ -105,12 +92,7 @@ class PlantedScores:
                 fix="choose a lower min_documents, or `model: none`",
             ) from error
         targets = labels.astype(np.float32).tocsr()
-        groups = -(-len(texts) // options.group_size)
-        total = sp.csr_array((labels.shape[1], features.shape[1]), dtype=np.float32)
-        for group in range(groups):
-            # every g-th document: neighbours in a file are often alike, and so each group holds its share of them
-            total = total + _group(features[group::groups], targets[group::groups], options)
-        weights = sp.csr_array(total / groups) if groups == 1 else _prune(sp.csr_array(total / groups), options.top)
+        weights = solve_ridge(features, targets, options)
         rarity = label_rarity(targets.sum(axis=0))
         return cls(vectorizer, weights, rarity)
 
@@ -247,70 +229,6 @@ def _vectorizer(options: PlantedScoresOptions, vocabulary: dict[str, int] | None
         sublinear_tf=True,
         dtype=np.float32,
     )
-
-
-def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
-    """The model of one group of documents: the largest weights of W = αᵀ·X with α = (X·Xᵀ + λ·I)⁻¹·Y, CSR (L, V)."""
-    by_column = features.tocsc()
-    frequent = np.diff(by_column.indptr) > FREQUENT * features.shape[0]
-    order = np.concatenate((np.flatnonzero(frequent), np.flatnonzero(~frequent)))  # of the terms: dense ones first
-    dense, rare = by_column[:, order[: frequent.sum()]], sp.csr_array(by_column[:, order[frequent.sum() :]])
-    blocks = [dense[:, start : start + COLUMNS] for start in range(0, dense.shape[1], COLUMNS)]
-    kernel = _kernel(blocks, rare)
-    kernel.diagonal().add_(options.penalty)
-    factor = torch.linalg.cholesky(kernel)
-    del kernel
-    rare_by_term, by_label = sp.csr_array(rare.T), targets.tocsc()
-    # One for all blocks of labels: fresh memory costs more than products.
-    weights = torch.empty(min(LABELS, targets.shape[1]), len(order))
-    rows = []
-    for start in range(0, targets.shape[1], LABELS):
-        known = torch.from_numpy(by_label[:, start : start + LABELS].toarray())
-        part = torch.cholesky_solve(known, factor).contiguous()
-        found = weights[: part.shape[1]]
-        for column, block in zip(range(0, dense.shape[1], COLUMNS), blocks, strict=True):
-            found[:, column : column + block.shape[1]] = part.T @ torch.from_numpy(block.toarray())
-        found[:, dense.shape[1] :] = torch.from_numpy(rare_by_term @ part.numpy()).T
-        rows.append(_largest(found, order, options.top))
-    return sp.csr_array(sp.vstack(rows, format="csr"))
-
-
-def _kernel(blocks: Sequence[sp.csc_array], rare: sp.csr_array) -> torch.Tensor:
-    """X·Xᵀ, (G, G), of columns to be made dense and of those that stay sparse."""
-    count = rare.shape[0]
-    kernel = torch.zeros(count, count)
-    for block in blocks:
-        columns = torch.from_numpy(block.toarray())
-        kernel.addmm_(columns, columns.T)
-    transposed = sp.csr_array(rare.T)
-    for start in range(0, count, ROWS):
-        kernel[start : start + ROWS] += torch.from_numpy((rare[start : start + ROWS] @ transposed).toarray())
-    return kernel
-
-
-def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], top: int) -> sp.csr_array:
-    """The ``top`` entries of each row that are largest by absolute value.
-
-    Args:
-        weights: (rows, V), its columns in ``order``.
-        order: The term of each column.
-        top: How many.
-    """
-    kept = weights.abs().topk(min(top, weights.shape[1]), sorted=False).indices
-    offsets = np.arange(0, kept.numel() + 1, kept.shape[1])
-    parts = (weights.gather(1, kept).numpy().ravel(), order[kept.numpy().ravel()], offsets)
-    chosen = sp.csr_array(parts, shape=(weights.shape[0], weights.shape[1]))
-    chosen.eliminate_zeros()
-    chosen.sort_indices()
-    return chosen
-
-
-def _prune(weights: sp.csr_array, top: int) -> sp.csr_array:
-    """The largest weights of each row of a sparse mean of groups, block by block of labels."""
-    terms = np.arange(weights.shape[1])
-    starts = range(0, weights.shape[0], LABELS)
-    blocks = [_largest(torch.from_numpy(weights[row : row + LABELS].toarray()), terms, top) for row in starts]
-    return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
 def read_weights(folder: Path) -> dict[str, float]:

@@ -117,6 +117,8 @@ def test_term_frequency_is_normalised_by_its_maximum() -> None:
         ({"model_name": "no_such_package:Net"}, "model_name", "PYTHONPATH"),
         ({"model_name": "LAAT", "network_config": {"encoder": "cnn"}}, "network_config.encoder", "LAAT has no such"),
         ({"model_name": "PLMICD", "network_config": {}}, "network_config.lm_weight", "PLMICD needs this argument"),
+        ({"network_config": {"encoder": "cnn", "prior_sharing": "head"}}, "network_config.prior_sharing", "mean heads"),
+        ({"network_config": {"encoder": "cnn", "planted_prior": "add"}}, "network_config.planted_prior", "additive"),
         ({"network_config": {**LM, "quantization": "nf5"}}, "network_config.quantization", "mean nf4"),
         ({"network_config": {**LM, "lm_attention": "fast"}}, "network_config.lm_attention", "no choice 'fast'"),
         ({"network_config": {**LM, "lm_window": 0}}, "network_config.lm_window", "at least 1"),
