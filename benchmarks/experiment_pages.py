@@ -32,6 +32,7 @@ WHERE = {
     False: "Test split, thresholds tuned on validation",
     True: "Validation documents, thresholds tuned on the same",
 }
+NOT_NOTED = "not noted"
 AXES = {"attention-nDCG": "nDCG@K of the attention after stage 1, validation (%)"}
 
 
@@ -196,6 +197,20 @@ def not_run(systems: list[System], definition: Mapping[str, Any]) -> list[str]:
     return [f"Not run: {', '.join(missing)}.", ""] if missing else []
 
 
+def processors(systems: list[System]) -> list[str]:
+    """A sentence on the processors that the runs were made on; results of before they were noted say nothing."""
+    of: dict[str, dict[str, None]] = {}
+    for system in systems:
+        for result in system.results:
+            found = result.get("processor")
+            told = f"{found['name']}, {found['cores']} core{'s' * (found['cores'] > 1)}" if found else NOT_NOTED
+            of.setdefault(told, {})[system.name] = None
+    if set(of) <= {NOT_NOTED}:
+        return []
+    parts = [f"{told}: {', '.join(names)}" for told, names in sorted(of.items())]
+    return [f"Processors: {'; '.join(parts)}.", ""]
+
+
 def page(name: str, systems: list[System], definition: Mapping[str, Any]) -> str:
     """The Markdown page of an experiment other than the main comparison."""
     columns = definition["columns"]
@@ -209,6 +224,7 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any]) -> str
         f"**{definition['question']}** {definition.get('note', '')}".strip(), "",
         f"{WHERE[bool(definition.get('on_validation'))]}, percent; whole run in minutes.", "",
         *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
+        *processors(systems),
         *not_run(systems, definition),
     ]  # fmt: skip
     if "baseline" in definition and (found := tested(systems, definition["baseline"], columns)):

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from experiment_pages import figures, gain_lines, page, tested
+from experiment_pages import figures, gain_lines, page, processors, tested
 
 from plant_plugin.report.formats import markdown_rows
 from plant_plugin.report.pictures import save_picture
@@ -89,6 +89,7 @@ def table(dataset: str, systems: list[System]) -> str:
         "L: labels that the system knows; Macro-F1 over all labels is a mean over L, so compare systems of another L "
         "by Macro-F1-present, whose labels are those of the test split that the system knows.", "",
         *markdown_rows(["system", "seeds", "L", *METRICS, "minutes", "GiB"], main), "",
+        *processors(systems),
         "Macro-F1@macro by number of training documents of a label:", "",
         *markdown_rows(["system", *BINS], bins), "",
         *(gain_lines(found) if (found := tested(systems, BASELINE, (*METRICS, *RARE))) else []),

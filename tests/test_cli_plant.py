@@ -248,10 +248,3 @@ def test_doctor_asks_the_driver(monkeypatch: pytest.MonkeyPatch, answer: Any, sh
     monkeypatch.setattr(doctor.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
     monkeypatch.setattr(doctor.subprocess, "run", run)
     assert shown in invoke("doctor").output
-
-
-def test_doctor_reads_processor_flags(tmp_path: Path) -> None:
-    path = tmp_path / "cpuinfo"
-    path.write_text("model name\t: X\nflags\t\t: fpu avx512f amx_tile\n", encoding="utf-8")
-    assert doctor.processor_features(path) == ["AMX", "AVX-512"]
-    assert doctor.processor_features(tmp_path / "absent") == []

@@ -16,6 +16,7 @@ ROOMS = (
     "options",
     "files",
     "text_lines",
+    "processor",
     "registry",
     "evaluation",  # names of metrics are part of the configuration check
     "config_schema",

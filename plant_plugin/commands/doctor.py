@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shutil
@@ -13,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import click
+
+from plant_plugin.processor import processor_features, processor_name, usable_cores
 
 DISTRIBUTION = "plant-plugin"
 EXTRAS = {
@@ -30,7 +31,6 @@ EXTRA_USE = {
 XCLIB_FIX = (
     f"pip install '{DISTRIBUTION}[xclib]', then in a checkout of pyxclib: pip install --no-build-isolation --no-deps ."
 )
-PROCESSOR_FLAGS = {"amx_tile": "AMX", "amx_bf16": "AMX bf16", "avx512f": "AVX-512", "avx512_bf16": "AVX-512 bf16"}
 GIB = 1024**3
 
 
@@ -122,19 +122,7 @@ def _gpu() -> str:
 
 
 def _processor() -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return ", ".join([f"{cores} cores", *processor_features(Path("/proc/cpuinfo"))])
-
-
-def processor_features(path: Path) -> list[str]:
-    """Instruction sets that speed up half precision, from Linux's description of the processor."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    found = re.search(r"^flags\s*:(.*)$", text, flags=re.MULTILINE)
-    flags = set(found.group(1).split()) if found else set()
-    return [name for flag, name in PROCESSOR_FLAGS.items() if flag in flags]
+    return ", ".join([processor_name(), f"{usable_cores()} cores", *processor_features()])
 
 
 def _memory() -> str:

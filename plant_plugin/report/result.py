@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from plant_plugin import __version__
 from plant_plugin.files import atomic_write
+from plant_plugin.processor import processor_name, usable_cores
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -95,6 +96,7 @@ def write_result(
         "time_s": plain(time_s),
         "peak_memory_mb": plain(peak_memory_mb),
         "device": device,
+        "processor": {"name": processor_name(), "cores": usable_cores()},
         "hashes": {**hashes, "config": config.hash()},
         "versions": versions(),
         "backend": backend,

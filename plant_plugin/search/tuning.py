@@ -31,6 +31,7 @@ import ray  # noqa: E402
 from ray import tune  # noqa: E402
 
 from plant_plugin.errors import PlantError  # noqa: E402
+from plant_plugin.processor import usable_cores  # noqa: E402
 from plant_plugin.search.plan import SearchPlan  # noqa: E402
 from plant_plugin.search.trial import CONFIG, run_trial, write_configuration  # noqa: E402
 
@@ -159,10 +160,9 @@ def ray_here() -> Iterator[str]:
 
 
 def _start(temporary: str) -> None:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     try:
         ray.init(
-            address="local", num_cpus=cores, include_dashboard=False, object_store_memory=OBJECT_STORE,
+            address="local", num_cpus=usable_cores(), include_dashboard=False, object_store_memory=OBJECT_STORE,
             _temp_dir=temporary, log_to_driver=False, logging_level=logging.CRITICAL,
         )  # fmt: skip
     except Exception as error:  # of many kinds, in Ray's own processes

@@ -24,6 +24,7 @@ from torch import multiprocessing, nn
 
 from plant_plugin.errors import ConfigError, Interrupted, PlantError
 from plant_plugin.networks.trained_state import trained_state
+from plant_plugin.processor import usable_cores
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -164,16 +165,12 @@ def _check(config: Config) -> None:
         fix = TORCHRUN.format(nodes=nodes, devices=devices)
         raise ConfigError("several machines have to be started by torchrun", where="num_nodes", fix=fix)
     cuda = torch.cuda.is_available() and not config.cpu
-    there = torch.cuda.device_count() if cuda else _cores()
+    there = torch.cuda.device_count() if cuda else usable_cores()
     if devices > there:
         what = f"{devices} are asked for, {there} {'GPUs' if cuda else 'processor cores'} are there"
         raise ConfigError(what, where="devices", fix=f"use --devices {there} or fewer")
     if not dist.is_available():
         raise ConfigError("this PyTorch is built without torch.distributed", where="devices", fix="use --devices 1")
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _launched() -> bool:

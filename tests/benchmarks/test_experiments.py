@@ -16,7 +16,7 @@ import trials
 import yaml
 from attention import across_documents, across_seeds, cosine
 from definitions import Planned, load_definitions, plan, results_folder
-from experiment_pages import column, figures, label_f1
+from experiment_pages import column, figures, label_f1, processors
 from matplotlib.text import Text
 
 from plant_plugin.config_yaml import find_config
@@ -25,6 +25,7 @@ from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.result import plain, save_result
+from plant_plugin.report.systems import System
 
 DATA_SETS = ("eurlex6k", "eurlex57k")
 LABELS = [f"L{number:02d}" for number in range(20)]
@@ -324,6 +325,18 @@ def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:
     (pages / "tiny-ablations.md").write_text(text.replace("mse", "mes"))
     assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
     assert "Not run: single_stage_bce" in text
+
+
+def test_pages_say_which_processors_the_runs_had() -> None:
+    def system(name: str, *found: dict[str, object] | None) -> System:
+        return System(name, [{"processor": one} if one else {} for one in found])
+
+    one, two = {"name": "Maker X", "cores": 1}, {"name": "Maker X", "cores": 2}
+    systems = [system("plant", one, two), system("linear", None), system("caml", one)]
+    assert processors(systems)[0] == (
+        "Processors: Maker X, 1 core: plant, caml; Maker X, 2 cores: plant; not noted: linear."
+    )
+    assert processors([system("linear", None)]) == []
 
 
 def test_pages_of_results_that_are_gone_go_too(tmp_path: Path) -> None:

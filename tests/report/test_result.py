@@ -42,6 +42,9 @@ def test_file_holds_every_field(tmp_path: Path) -> None:
     assert read == returned
     assert read["versions"].pop("python")
     del read["versions"]
+    assert read["processor"].pop("name")
+    assert read["processor"].pop("cores") >= 1
+    assert read.pop("processor") == {}
     assert read == {
         "dataset": "eurlex6k",
         "config": "plant_eurlex6k",

@@ -18,12 +18,13 @@ from safetensors.torch import load_file
 from plant_plugin.config import Config
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
+from plant_plugin.processor import usable_cores
 from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.run import run
 from plant_plugin.training import processes
 
 Made = Callable[..., Config]
-needs_two_cores = pytest.mark.skipif(processes._cores() < 2, reason="needs two processor cores")
+needs_two_cores = pytest.mark.skipif(usable_cores() < 2, reason="needs two processor cores")
 
 
 def made_batches(documents: int, **changes: Any) -> Batches:
