@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from plant_plugin.losses import focal
+from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.training import stage1, stage2, strategies
 from plant_plugin.training.module import positives_of
 from plant_plugin.training.stage2 import Stage2
@@ -135,6 +136,18 @@ def closed_form_planting() -> AbstractContextManager[Any]:
             head.label_embeddings.copy_(start * math.sqrt(size) * queries)
 
     return mock.patch.object(strategies, "run_stage1", planted)
+
+
+def identity_projections() -> AbstractContextManager[Any]:
+    """Queries are label embeddings and keys are states at first: what the closed form has besides its queries."""
+    reset = LabelAttentionHead.reset_parameters
+
+    def with_identity(self: LabelAttentionHead) -> None:
+        reset(self)
+        for linear in (self.query, self.key):
+            torch.nn.init.eye_(linear.weight)
+
+    return mock.patch.object(LabelAttentionHead, "reset_parameters", with_identity)
 
 
 def planted_value() -> AbstractContextManager[Any]:
