@@ -90,6 +90,7 @@ def _check_stage(block: str, stage: StageOptions, problems: Problems) -> None:
 def _check_stage1(stage: Stage1Options, problems: Problems) -> None:
     _least("stage1.k", stage.k, 1, problems)
     _above_zero("stage1.sigma", stage.sigma, problems)
+    _above_zero("stage1.strength", stage.strength, problems)
     if isinstance(stage.labels, int):
         _least("stage1.labels", stage.labels, 1, problems)
     elif stage.labels not in ("positive", "all"):

@@ -54,6 +54,10 @@ class AttentionHead(nn.Module, ABC):
     def attention_parameters(self) -> list[nn.Parameter]:
         """What queries and keys are made of."""
 
+    @abstractmethod
+    def plant_queries(self, queries: Tensor) -> None:
+        """Set the parameters so that :meth:`queries` gives these, (L, A, D), while the keys stay as they are."""
+
     def fold(self) -> None:
         """Compute once what labels bring to every document, for predicting."""
 
@@ -228,6 +232,11 @@ class LabelwiseHead(LinearReadoutHead):
     def queries(self, labels: Tensor | None = None) -> Tensor:
         """U (…, 1, D)."""
         return _pick(self.query.weight, labels).unsqueeze(-2)
+
+    def plant_queries(self, queries: Tensor) -> None:
+        """Make them U."""
+        with torch.no_grad():
+            self.query.weight.copy_(queries[:, 0])
 
     def keys(self, states: Tensor) -> Tensor:
         """F(h) (B, T, 1, D)."""

@@ -89,6 +89,13 @@ class LabelAttentionHead(LinearReadoutHead):
         queries = self._split(self._wide(queries)) / math.sqrt(self.hidden_size // self.num_heads)
         return queries if labels is few else queries[labels]
 
+    def plant_queries(self, queries: Tensor) -> None:
+        """Make them the label embeddings, behind a projection that starts as the identity."""
+        with torch.no_grad():
+            nn.init.eye_(self.query.weight)
+            nn.init.zeros_(self.query.bias)
+            self.label_embeddings.copy_(queries.flatten(1) * math.sqrt(queries.shape[-1]))
+
     def keys(self, states: Tensor) -> Tensor:
         """Of states (B, T, H): (B, T, A, D)."""
         return self._split(self.key(states))

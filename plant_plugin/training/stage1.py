@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,7 +13,8 @@ from plant_plugin.losses.lambda_rank import attention_ndcg, distribution_mse_los
 from plant_plugin.options import Stage1Options
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
-from plant_plugin.training.module import StageModule, place_of, positives_of
+from plant_plugin.training.closed_form import plant_queries
+from plant_plugin.training.module import StageModule, device_of, move, place_of, positives_of
 from plant_plugin.training.processes import at_first, from_first, is_first, same_weights
 from plant_plugin.training.trainer import train_stage
 
@@ -35,7 +37,7 @@ class Stage1(StageModule):
     @property
     def monitor(self) -> str:
         """Name of the watched metric."""
-        return f"attention-nDCG@{self.options.k}"
+        return monitor_of(self.options)
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
         """Without ``rest``: boosts, values and classifier have no gradient here."""
@@ -45,7 +47,7 @@ class Stage1(StageModule):
         """Ranking loss summed over the chosen labels of a document, averaged over documents."""
         hidden = self.network.encode(batch)
         labels, chosen = choose_labels(positives_of(batch, self.network.num_labels), self.options.labels)
-        relevance = self._relevance(batch, labels)
+        relevance = relevance_of(self.network, batch, labels)
         losses = attention_loss(self.network, hidden, labels, relevance, self.options)
         return (losses * chosen).sum(dim=1).mean()
 
@@ -55,30 +57,53 @@ class Stage1(StageModule):
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """NDCG@K of the scores against the relevance over all tokens of each document, for its chosen labels."""
-        generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + place_of(batch_idx))
-        positives = positives_of(batch, self.network.num_labels)
-        labels, chosen = choose_labels(positives, self.options.labels, generator)
-        scores = self.network.scores(self.network.encode(batch), labels)
-        found = attention_ndcg(scores, self._relevance(batch, labels), batch["mask"], self.options.k)
+        found = ranked(self.network, batch, self.options, place_of(batch_idx))
         if "surplus" not in batch:
-            self._found.append(found[chosen].cpu())
+            self._found.append(found)
 
     def on_validation_epoch_end(self) -> None:
         """Log the mean over (document, label) pairs that have anything to rank."""
         found = [values for process in at_first(self._found) for values in process]
-        value = from_first(lambda: float(torch.cat(found).nanmean()) if found else 0.0)
-        self.epoch_metrics = {self.monitor: 0.0 if value != value else value}
+        self.epoch_metrics = {self.monitor: from_first(lambda: _mean(found))}
         self.log_dict(self.epoch_metrics, prog_bar=True)
         if is_first():
             append_log(self.config.log_path, "stage1", self.epoch_metrics)
         self.keep("val", self.epoch_metrics)
         self.report_epoch()
 
-    def _relevance(self, batch: dict[str, Tensor], labels: Tensor) -> Tensor:
-        prior = self.network.relevance_of(batch["text"])
-        if prior is None:
-            raise RuntimeError("stage 1 needs a planted relevance")
-        return prior.of_labels(labels)
+
+def monitor_of(options: Stage1Options) -> str:
+    """Name of the watched metric."""
+    return f"attention-nDCG@{options.k}"
+
+
+def relevance_of(network: PlantableNetwork, batch: dict[str, Tensor], labels: Tensor) -> Tensor:
+    """Relevance (B, M, T) of a batch's tokens for chosen labels (B, M)."""
+    prior = network.relevance_of(batch["text"])
+    if prior is None:
+        raise RuntimeError("stage 1 needs a planted relevance")
+    return prior.of_labels(labels)
+
+
+def ranked(network: PlantableNetwork, batch: dict[str, Tensor], options: Stage1Options, place: int) -> Tensor:
+    """NDCG@K of the attention's scores against the relevance, of each chosen (document, label) pair of a batch.
+
+    Args:
+        network: With relevance planted.
+        batch: Of validation documents.
+        options: ``k`` and ``labels`` are read.
+        place: Of the batch among all, which decides the labels that are drawn.
+    """
+    generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + place)
+    labels, chosen = choose_labels(positives_of(batch, network.num_labels), options.labels, generator)
+    scores = network.scores(network.encode(batch), labels)
+    return attention_ndcg(scores, relevance_of(network, batch, labels), batch["mask"], options.k)[chosen].cpu()
+
+
+def _mean(found: Sequence[Tensor]) -> float:
+    """Over the pairs that have anything to rank; 0 where none has."""
+    value = float(torch.cat(list(found)).nanmean()) if found else 0.0
+    return 0.0 if value != value else value
 
 
 def choose_labels(
@@ -121,7 +146,7 @@ def attention_loss(
 
 
 def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
-    """Train stage 1 in place, or load it where a resumed run has already done it.
+    """Do stage 1 in place, or load it where a resumed run has already done it.
 
     Writes ``stage1.safetensors`` into the run's folder.
     """
@@ -130,9 +155,28 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
             load_stage(run.folder, "stage1", network, prepared)
         same_weights(network)
         return
-    train, val = prepared.batches(config.stage1, config)
-    module = Stage1(network, config.stage1, config, train, val)
-    module.guard.hashes = functools.partial(prepared.text_hashes, "train")
-    train_stage(module, run, module.monitor, module.monitor)
+    if config.stage1.method == "closed_form":
+        if is_first():
+            plant_queries(network, prepared, config)
+            _tell_validation(network, prepared, config)
+        same_weights(network)
+    else:
+        train, val = prepared.batches(config.stage1, config)
+        module = Stage1(network, config.stage1, config, train, val)
+        module.guard.hashes = functools.partial(prepared.text_hashes, "train")
+        train_stage(module, run, module.monitor, module.monitor)
     if is_first():
         save_stage(run.folder, "stage1", network, prepared)
+
+
+def _tell_validation(network: PlantableNetwork, prepared: Prepared, config: Config) -> None:
+    """What a network without epochs of stage 1 ranks, into ``logs.json``."""
+    if "val" not in prepared.arrays:
+        return
+    device = device_of(config)
+    batches = prepared.split("val", config.eval_batch_size)
+    network.eval()
+    with torch.inference_mode():
+        found = [ranked(network, move(batch, device), config.stage1, place) for place, batch in enumerate(batches)]
+    network.train()
+    append_log(config.log_path, "stage1", {monitor_of(config.stage1): _mean(found)})

@@ -101,6 +101,14 @@ class TestEveryNetwork:
         logits.sum().backward()
         assert all(parameter.grad is not None for parameter in network.planted_parameters())
 
+    def test_queries_can_be_set_and_keys_stay(self, build: Build, name: str, planted_prior: str) -> None:
+        network = build(name, planted_prior)
+        states = network.encode(batch()).states
+        wanted, keys = torch.randn_like(network.head.queries()), network.head.keys(states)
+        network.head.plant_queries(wanted)
+        torch.testing.assert_close(network.head.queries(), wanted)
+        assert torch.equal(network.head.keys(states), keys)
+
     def test_shapes_and_attention(self, build: Build, name: str, planted_prior: str) -> None:
         network = build(name, planted_prior)
         assert isinstance(network, PlantableNetwork)
