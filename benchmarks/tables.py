@@ -30,7 +30,7 @@ from plant_plugin.report.systems import System, load_systems
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "speed"))  # its scripts make their own pages
-METRICS = ("P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-present@macro",
+METRICS = ("P@1", "P@5", "RP@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-present@macro",
            "Macro-F1-caml@macro")  # fmt: skip
 BINS = ("0", "1-5", "6-10", "11-50", "51-100", "101-500", ">500")
 RARE = tuple(f"Macro-F1@macro:{name}" for name in ("1-5", "6-10"))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
@@ -25,7 +24,6 @@ from plant_plugin.training.stage2 import Stage2
 
 # The ranking loss of a document is some ten thousand times its focal loss.
 RANKING_SHARE = 1e-5
-RIDGE = 0.01  # of the mean variance of a state
 
 
 def frozen_attention() -> AbstractContextManager[Any]:
@@ -100,46 +98,8 @@ def ranks_what_the_prior_leaves() -> AbstractContextManager[Any]:
     return patches
 
 
-def closed_form_planting() -> AbstractContextManager[Any]:
-    """Stage 1 without a gradient step: queries by ridge regression of relevance on the keys of a fresh encoder.
-
-    For label l over all positions of the training split, means taken off:
-    ``q_l = (Σ k kᵀ + α·tr/H·I)⁻¹ Σ r_l k`` with keys k = states, times the start of the prior's strength; so the scores
-    begin as the nearest that such queries come to the prior. Of PLANT with one head.
-    """
-
-    def planted(network: Any, prepared: Any, config: Any, of_run: Any) -> None:
-        head, relevance = network.head, prepared.relevance.matrix
-        size, batches = head.hidden_size, prepared.split("train", config.eval_batch_size)
-        of_types = torch.zeros(relevance.shape[1], size)  # sum of the states of each word
-        counts, products = torch.zeros(relevance.shape[1]), torch.zeros(size, size, dtype=torch.float64)
-        network.eval()
-        with torch.inference_mode():
-            for batch in batches:
-                hidden = network.encode(batch)
-                states, types = hidden.states[hidden.mask], batch["text"][hidden.mask]
-                of_types.index_add_(0, types, states)
-                counts.index_add_(0, types, torch.ones(len(types)))
-                products += (states.T @ states).double()
-        network.train()
-        total, mean = counts.sum().double(), of_types.sum(dim=0).double() / counts.sum()
-        covariance = products - total * torch.outer(mean, mean)
-        covariance += RIDGE * covariance.trace() / size * torch.eye(size, dtype=torch.float64)
-        with_relevance = torch.from_numpy(relevance @ of_types.numpy()).double()  # (L, H)
-        of_labels = torch.from_numpy(relevance @ counts.numpy()).double()
-        queries = torch.linalg.solve(covariance, (with_relevance - torch.outer(of_labels, mean)).T).T
-        start = config.network_config.get("prior_strength", 4.0)
-        with torch.no_grad():
-            for linear in (head.query, head.key):
-                linear.weight.copy_(torch.eye(size))
-                linear.bias.zero_()
-            head.label_embeddings.copy_(start * math.sqrt(size) * queries)
-
-    return mock.patch.object(strategies, "run_stage1", planted)
-
-
 def identity_projections() -> AbstractContextManager[Any]:
-    """Queries are label embeddings and keys are states at first: what the closed form has besides its queries."""
+    """At first label embeddings are the queries and states the keys, as drawn or with queries in closed form."""
     reset = LabelAttentionHead.reset_parameters
 
     def with_identity(self: LabelAttentionHead) -> None:

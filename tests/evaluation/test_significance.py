@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from scipy.stats import wilcoxon
 
 from plant_plugin.errors import DataError
-from plant_plugin.evaluation import names, per_document
+from plant_plugin.evaluation import names, per_document, significance
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.per_document import PerDocument, load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums, computable
@@ -205,6 +206,21 @@ def test_macro_f1_is_tested_over_labels() -> None:
     found = compare_documents([sums(first)], [sums(second)], resamples=20)["Macro-F1@macro"]
     assert found.gain == pytest.approx(by_label(first).mean() - by_label(second).mean())
     assert found.wilcoxon == pytest.approx(wilcoxon(by_label(first) - by_label(second), method="approx").pvalue)
+
+
+def test_another_order_of_sums_changes_no_rank() -> None:
+    class Values:
+        def __init__(self, values: np.ndarray) -> None:
+            self.values = values
+
+        def per_unit(self, metric: Any) -> np.ndarray:
+            return self.values
+
+    steps = np.random.default_rng(0).integers(-3, 5, size=200) / 7
+    noise = np.random.default_rng(1).uniform(-1e-15, 1e-15, size=200)
+    metric, none = names.parse_metric("P@1"), Values(np.zeros(200))
+    exact, moved = (significance._wilcoxon([Values(values)], [none], metric) for values in (steps, steps + noise))  # type: ignore[list-item]
+    assert exact == moved == pytest.approx(wilcoxon(np.rint(steps * 7), method="approx").pvalue)
 
 
 def test_a_system_against_itself() -> None:
