@@ -14,7 +14,7 @@ from plant_plugin.config_resume import AUTO
 from plant_plugin.config_schema import BLOCKS, OPTIONS
 from plant_plugin.config_values import conform
 from plant_plugin.errors import ConfigError, PlantError
-from plant_plugin.options import NAME_SOURCES
+from plant_plugin.options import NAME_SOURCES, PLANTED_PRIOR, PRIOR_SHARING
 from plant_plugin.registry import REQUIRED, Entry, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
@@ -23,8 +23,8 @@ DEMO = ("demo:train", "demo:valid", "demo:test")
 GLOVE = tuple(f"glove.{name}" for name in ("6B.50d", "6B.100d", "6B.200d", "6B.300d", "42B.300d", "840B.300d"))
 GIVEN_BY_US = ("num_classes", "embed_vecs")  # network arguments that the data decide
 CHOICES = {  # of the arguments of our networks
-    "planted_prior": ("none", "additive"),
-    "prior_sharing": ("none", "heads", "labels", "both"),
+    "planted_prior": PLANTED_PRIOR,
+    "prior_sharing": PRIOR_SHARING,
     "quantization": ("none", "nf4", "int8"),
     "lm_attention": ("sdpa", "flash_attention_2", "eager"),
 }

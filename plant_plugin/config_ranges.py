@@ -76,11 +76,8 @@ def check_blocks(blocks: dict[str, Any], problems: Problems) -> None:
 def _check_stage(block: str, stage: StageOptions, problems: Problems) -> None:
     for name, least in (("epochs", 1), ("patience", 0), ("batch_size", 1), ("batch_tokens", 1), ("accumulate", 1)):
         _least(f"{block}.{name}", getattr(stage, name), least, problems)
-    for name in (
-        "encoder_learning_rate",
-        "attention_learning_rate",
-        "prior_learning_rate",
-    ):  # 0 keeps these weights as they are
+    for name in ("encoder_learning_rate", "attention_learning_rate", "prior_learning_rate"):
+        # 0 keeps these weights as they are
         _least(f"{block}.{name}", getattr(stage, name), 0, problems)
     for name in ("learning_rate", "clip_norm"):
         _above_zero(f"{block}.{name}", getattr(stage, name), problems)

@@ -42,6 +42,10 @@ class RelevanceOptions:
     top: int = 4000  # token types kept per label
 
 
+PLANTED_PRIOR = ("none", "additive")  # network_config: planted_prior
+PRIOR_SHARING = ("none", "heads", "labels", "both")  # network_config: prior_sharing
+
+
 @dataclass(frozen=True)
 class StageOptions:
     """What both stages share: how long, how fast, when to stop."""

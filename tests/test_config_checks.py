@@ -39,6 +39,8 @@ LM = {"lm_weight": "mistral-7b"}
         ("stage2.batch_size", [0]),
         ("stage2.learning_rate", [0]),
         ("stage2.encoder_learning_rate", [-1]),
+        ("stage2.prior_learning_rate", [-1]),
+        ("stage1.strength", [0, -4]),
         ("stage2.clip_norm", [0]),
         ("stage2.gamma", [-0.5]),
         ("stage2.label_smoothing", [-0.1, 1]),

@@ -16,12 +16,10 @@ from torch import Tensor, nn
 from plant_plugin.errors import ConfigError
 from plant_plugin.kernels.label_attention import PriorLookup
 from plant_plugin.networks.planted_relevance import PlantedRelevance
+from plant_plugin.options import PLANTED_PRIOR, PRIOR_SHARING
 
 if TYPE_CHECKING:
     from plant_plugin.networks.attention_head import AttentionHead
-
-
-SHARING = ("none", "heads", "labels", "both")
 
 
 class Hidden(NamedTuple):
@@ -222,13 +220,13 @@ def start_strength(planted_prior: str, prior_strength: float, prior_sharing: str
     Raises:
         ConfigError: Any other word.
     """
-    if prior_sharing not in SHARING:
+    if prior_sharing not in PRIOR_SHARING:
         raise ConfigError(
-            f"{prior_sharing!r} is none of {', '.join(SHARING)}",
+            f"{prior_sharing!r} is none of {', '.join(PRIOR_SHARING)}",
             where="network_config: prior_sharing",
             fix="`none` gives every label and head a strength of its own",
         )
-    if planted_prior not in ("none", "additive"):
+    if planted_prior not in PLANTED_PRIOR:
         raise ConfigError(
             f"{planted_prior!r} is neither `none` nor `additive`",
             where="network_config: planted_prior",
