@@ -16,7 +16,8 @@ from plant_plugin.errors import ConfigError
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
 KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants", "grid", "on_demand", "keep_models",
         "measure", "pictures", "heading", "axis", "drawn", "logarithmic", "on_validation"}  # fmt: skip
-BOTH_STAGES = "both_stages"
+BOTH_STAGES = "both_stages"  # epochs that the packaged configuration trains
+AFTER_STAGE1 = "after_stage1"  # those of them that a stage 1 by gradient leaves to stage 2
 SHARE = "training_share"  # no key of a configuration: files with a part of the training documents
 TRIAL = "trial"  # nor this: a function of trials.py
 
@@ -131,8 +132,8 @@ def plan(
                 share, trial = flags.pop(SHARE, None), flags.pop(TRIAL, None)
                 if definition.get("on_validation"):
                     flags["test_file"] = _validation_file(config_name, experiment)
-                if flags.get("stage2.epochs") == BOTH_STAGES:
-                    flags["stage2.epochs"] = _epochs_of_both(config_name, flags)
+                if flags.get("stage2.epochs") in (BOTH_STAGES, AFTER_STAGE1):
+                    flags["stage2.epochs"] = _epochs(config_name, flags["stage2.epochs"])
                 runs.append(Planned(experiment, name, value, config_name, flags, seed, share, trial))
     return runs, list(dict.fromkeys(missing))
 
@@ -152,6 +153,8 @@ def _validation_file(config_name: str, experiment: str) -> str:
     return named
 
 
-def _epochs_of_both(config_name: str, flags: dict[str, Any]) -> int:
+def _epochs(config_name: str, which: str) -> int:
     content = packaged(config_name)
-    return int(flags.get("stage1.epochs", content["stage1"]["epochs"])) + int(content["stage2"]["epochs"])
+    stage1, stage2 = content["stage1"], int(content["stage2"]["epochs"])
+    both = stage2 if stage1.get("method") == "closed_form" else stage2 + int(stage1["epochs"])
+    return both if which == BOTH_STAGES else both - int(stage1["epochs"])

@@ -158,7 +158,7 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     if config.stage1.method == "closed_form":
         if is_first():
             plant_queries(network, prepared, config)
-            run.log("stage 1 in closed form: its epochs, loss, pairs and learning rates are not read")
+            run.log("stage 1 in closed form: no epochs, no loss")
             _tell_validation(network, prepared, config)
         same_weights(network)
     else:

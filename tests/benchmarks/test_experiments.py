@@ -77,10 +77,16 @@ def test_every_run_names_flags_that_a_configuration_has(
         assert planned.config.as_dict()["data_name"] == dataset
 
 
-def test_both_stages_is_the_sum_of_their_epochs() -> None:
-    runs, _ = plan("ablations", "demo", [3], variants=["single_stage_bce"])
-    assert runs[0].flags["stage2.epochs"] == 1 + 3
-    assert (runs[0].flags["strategy"], runs[0].seed) == ("end_to_end", 3)
+@pytest.mark.parametrize("stage1", [{"epochs": 1}, {"method": "closed_form", "epochs": 1}])
+def test_variants_train_as_long_as_the_packaged_configuration(tiny: Path, stage1: dict[str, Any]) -> None:
+    content = yaml.safe_load(Path("plant_tiny.yml").read_text()) | {"stage1": stage1}
+    content["stage2"]["epochs"] = 4 if "method" in stage1 else 3
+    Path("plant_tiny.yml").write_text(yaml.safe_dump(content))
+    ranked, single, closed = plan("ablations", "tiny", [3], variants=["full", "single_stage_bce"])[0] + plan(
+        "stage1_choices", "tiny", [3], variants=["closed_form"])[0]  # fmt: skip
+    assert (ranked.flags["stage1.method"], ranked.flags["stage2.epochs"]) == ("gradient", 3)
+    assert (single.flags["strategy"], single.flags["stage2.epochs"], single.seed) == ("end_to_end", 4, 3)
+    assert (closed.flags["stage1.method"], closed.flags["stage2.epochs"]) == ("closed_form", 4)
 
 
 def test_a_grid_runs_each_variant_with_each_value() -> None:
