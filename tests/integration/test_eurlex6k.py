@@ -12,8 +12,10 @@ from plant_plugin.run import run
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.parametrize("strategy", ["plant", "end_to_end"])
-def test_a_few_steps_beat_chance_by_far(shared: Path, tmp_path: Path, strategy: str) -> None:
+@pytest.mark.parametrize(
+    "choice", [{}, {"stage1.method": "gradient"}, {"strategy": "end_to_end"}], ids=["closed_form", "gradient", "one_stage"]
+)
+def test_a_few_steps_beat_chance_by_far(shared: Path, tmp_path: Path, choice: dict[str, str]) -> None:
     folder = shared / "data" / "eurlex6k"
     if not folder.is_dir():
         pytest.skip("needs data/eurlex6k in the shared folder")
@@ -22,7 +24,7 @@ def test_a_few_steps_beat_chance_by_far(shared: Path, tmp_path: Path, strategy: 
         "plant_eurlex6k.yml",
         {
             **{key: str(folder / name) for key, name in files.items()},
-            "strategy": strategy,
+            **choice,
             "stage1.epochs": 1,
             "stage2.epochs": 1,
             "limit_train_batches": 0.1,
