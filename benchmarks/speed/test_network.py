@@ -26,7 +26,9 @@ from plant_plugin.data.batches import Batches
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.host import word_encoder
+from plant_plugin.kernels.dropout import Dropout, take_our_dropout
 from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plant import PLANT
 from plant_plugin.options import Stage2Options
 from plant_plugin.training.module import positives_of
@@ -95,10 +97,11 @@ Loss = Callable[[dict[str, torch.Tensor]], torch.Tensor]
 
 def of_plant() -> tuple[nn.Module, Any, Loss]:
     """Stage 2 as configured for EURLEX-6K, but for the prior."""
-    network = PLANT(LABELS, vectors(), encoder="cnn", hidden_size=WIDTH, filter_sizes=[9], num_heads=1)
-    batches, options = ours(True), Stage2Options(hard_negatives=200)
+    options = {"encoder": "cnn", "hidden_size": WIDTH, "filter_sizes": [9], "num_heads": 1}
+    network = construct("PLANT", LABELS, vectors(), options)
+    batches, stage2 = ours(True), Stage2Options(hard_negatives=200)
     settings: Any = SimpleNamespace(epochs=1, patience=1, batch_size=BATCH, learning_rate=0.003, max_skipped_steps=0)
-    stage = Stage2(network, options, settings, batches, None)
+    stage = Stage2(network, stage2, settings, batches, None)
     return network, batches, lambda batch: stage._loss(network.encode(batch), positives_of(batch, LABELS))
 
 
@@ -169,17 +172,33 @@ def test_recurrent_encoder(measure: Callable[..., Any], kind: str, way: str) -> 
     measure(f"{kind} forward+backward: {BATCH} documents, T={LONGEST}, H={WIDTH}", way, step)
 
 
-@pytest.mark.parametrize(("way", "dropout"), [("its own dropout, 0.1", None), ("plant_plugin", 0.0)])
+@pytest.mark.parametrize("way", ["torch", "plant_plugin"])
+def test_dropout(measure: Callable[..., Any], way: str) -> None:
+    layer = (nn.Dropout if way == "torch" else Dropout)(0.2)
+    states = torch.randn(BATCH, LONGEST, EMBEDDING, requires_grad=True)
+
+    def step() -> None:
+        layer(states).sum().backward()
+
+    step()
+    measure(f"dropout forward+backward: {BATCH} documents, T={LONGEST}, {EMBEDDING} dimensions", way, step)
+
+
+@pytest.mark.parametrize(
+    ("way", "dropout"), [("its own dropout, 0.1", None), ("as in a network of ours, 0.1", None), ("plant_plugin", 0.0)]
+)
 def test_a_language_model_that_trains(
     measure: Callable[..., Any], tmp_path: Path, way: str, dropout: float | None
 ) -> None:
-    """MiniLM's shape, random weights: ``lm_dropout: 0`` against the model's own rates."""
+    """MiniLM's shape, random weights: ``lm_dropout: 0`` against the model's own rates, drawn by torch or by us."""
     documents, subwords = 8, 256
     BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536).save_pretrained(
         tmp_path
     )
     torch.manual_seed(0)
     backbone = HuggingFaceBackbone(str(tmp_path), from_scratch=True, own_dropout=dropout).train()
+    if way.startswith("as in"):
+        take_our_dropout(backbone)
     text = torch.randint(1000, 20_000, (documents, subwords))
     length, mask = torch.full((documents,), subwords), torch.ones(documents, subwords, dtype=torch.bool)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from plant_plugin import registry
 from plant_plugin.errors import ConfigError
+from plant_plugin.kernels.dropout import take_our_dropout
 from plant_plugin.networks.plantable import PlantableNetwork
 
 
@@ -40,5 +41,6 @@ def construct(model_name: str, num_labels: int, vectors: Tensor | None, options:
             raise
         fix = "correct the value; the network's signature says what it takes"
         raise ConfigError(f"{model_name} cannot be built: {error}", where="network_config", fix=fix) from error
+    take_our_dropout(network)
     network.vectors_shape = None if vectors is None else tuple(vectors.shape)
     return network
