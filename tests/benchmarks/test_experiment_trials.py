@@ -17,7 +17,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.losses import focal
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.run import run
-from plant_plugin.training import stage1, stage2, strategies
+from plant_plugin.training import closed_form, stage1, stage2, strategies
 
 TRIALS = sorted(
     {
@@ -27,7 +27,8 @@ TRIALS = sorted(
         if "trial" in flags
     }
 )
-IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections")
+IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge")
+IN_CLOSED_FORM = ("more_ridge",)
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +38,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def trained(places: Path, name: str) -> dict[str, Any]:
-    options = {"stage1__epochs": 1, "stage2__epochs": 2, "stage2__hard_negatives": 2}
+def trained(places: Path, name: str, method: str) -> dict[str, Any]:
+    options = {"stage1__method": method, "stage1__epochs": 1, "stage2__epochs": 2, "stage2__hard_negatives": 2}
     config = made_config(places, network_config__planted_prior="additive", **options, result_dir=str(places / name))
     run(config)
     (logs,) = (places / name).glob("*/logs.json")
@@ -46,27 +47,27 @@ def trained(places: Path, name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def untried(places: Path) -> dict[str, Any]:
-    return trained(places, "untried")
+def untried(places: Path) -> dict[str, dict[str, Any]]:
+    return {method: trained(places, f"untried_{method}", method) for method in ("gradient", "closed_form")}
 
 
 def of_package() -> list[Any]:
     return [
         stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.hard_negatives,
         stage1.attention_loss, focal.focal_loss, strategies.run_stage1, strategies.run_stage2,
-        LabelAttentionHead.reset_parameters,
+        LabelAttentionHead.reset_parameters, closed_form.RIDGE,
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("trial", TRIALS)
-def test_a_trial_trains_otherwise_while_it_lasts(trial: str, places: Path, untried: dict[str, Any]) -> None:
-    before = of_package()
+def test_a_trial_trains_otherwise_while_it_lasts(trial: str, places: Path, untried: dict[str, dict[str, Any]]) -> None:
+    before, method = of_package(), "closed_form" if trial in IN_CLOSED_FORM else "gradient"
     with getattr(trials, trial)():
         assert of_package() != before
-        logs = trained(places, trial)
+        logs = trained(places, trial, method)
     assert of_package() == before
-    assert logs["val"] != untried["val"]
-    assert (logs.get("stage1") != untried["stage1"]) == (trial in IN_STAGE1)
+    assert logs["val"] != untried[method]["val"]
+    assert (logs.get("stage1") != untried[method]["stage1"]) == (trial in IN_STAGE1)
 
 
 class Ready(Exception):
@@ -118,7 +119,7 @@ def test_smoothing_of_positives_leaves_negatives_alone() -> None:
 
 
 def test_on_validation_no_test_document_is_looked_at() -> None:
-    for experiment in ("stage1_choices", "stage2_choices"):
+    for experiment in ("stage1_choices", "stage1_with_scores", "stage2_choices"):
         runs, _ = plan(experiment, "demo", [1])
         assert {planned.flags["test_file"] for planned in runs} == {"demo:valid"}
         assert {planned.trial for planned in runs} - {None} <= set(TRIALS)
