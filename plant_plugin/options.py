@@ -69,7 +69,7 @@ class Stage1Options(StageOptions):
     """Attention as a learning-to-rank module (method §3)."""
 
     method: str = choice("gradient", "closed_form")  # closed_form: queries by ridge regression, in one pass, no epochs
-    strength: float = 4.0  # closed_form: what the score of a word of relevance 1 comes to
+    strength: float = 4.0  # closed_form: the score of a word of relevance 1, were it met; least squares stay below
     loss: str = choice("lambda_rank", "mse")
     k: int = 1000  # tokens of a document that form pairs, per label
     sigma: float = 1.0  # steepness of the pairwise sigmoid

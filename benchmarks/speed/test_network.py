@@ -185,10 +185,11 @@ def test_dropout(measure: Callable[..., Any], way: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "dropout"), [("its own dropout, 0.1", None), ("as in a network of ours, 0.1", None), ("plant_plugin", 0.0)]
+    ("way", "dropout", "taken_over"),
+    [("its own dropout, 0.1", None, False), ("as in a network of ours, 0.1", None, True), ("plant_plugin", 0.0, True)],
 )
 def test_a_language_model_that_trains(
-    measure: Callable[..., Any], tmp_path: Path, way: str, dropout: float | None
+    measure: Callable[..., Any], tmp_path: Path, way: str, dropout: float | None, taken_over: bool
 ) -> None:
     """MiniLM's shape, random weights: ``lm_dropout: 0`` against the model's own rates, drawn by torch or by us."""
     documents, subwords = 8, 256
@@ -197,7 +198,7 @@ def test_a_language_model_that_trains(
     )
     torch.manual_seed(0)
     backbone = HuggingFaceBackbone(str(tmp_path), from_scratch=True, own_dropout=dropout).train()
-    if way.startswith("as in"):
+    if taken_over:
         take_our_dropout(backbone)
     text = torch.randint(1000, 20_000, (documents, subwords))
     length, mask = torch.full((documents,), subwords), torch.ones(documents, subwords, dtype=torch.bool)

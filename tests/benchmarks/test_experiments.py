@@ -66,9 +66,13 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("dataset", DATA_SETS)
 @pytest.mark.parametrize("experiment", load_definitions())
 def test_every_run_names_flags_that_a_configuration_has(
-    experiment: str, dataset: str, monkeypatch: pytest.MonkeyPatch
+    experiment: str, dataset: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("plant_plugin.config_checks._check_files", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    names = Path("data", dataset, "label_names.tsv")
+    names.parent.mkdir(parents=True)
+    names.touch()
     runs, missing = plan(experiment, dataset, [1])
     assert set(missing) <= {"attention_xml"}
     assert len({planned.name for planned in runs}) == len(runs) > 1
@@ -255,7 +259,7 @@ def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pyte
 
 def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
     assert runner.main(["--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 10
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 11
     assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
     told = capsys.readouterr()
     assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"
