@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plant_plugin import registry
-from plant_plugin.config_language_model import check_language_model
+from plant_plugin.config_language_model import check_language_model, check_rate
 from plant_plugin.config_problems import Problems
 from plant_plugin.config_ranges import check_blocks, check_numbers
 from plant_plugin.config_resume import AUTO
@@ -238,6 +238,8 @@ def _check_network_config(values: dict[str, Any], network: Entry, problems: Prob
         _check_encoder(given, problems)
     if network.ours:
         check_language_model(given, problems)
+        for name in [name for name in given if name.endswith("dropout")]:
+            check_rate(given, name, f"network_config.{name}", problems)
         for name, choices in CHOICES.items():
             value = given.get(name)
             if value is not None and value not in choices:

@@ -33,7 +33,6 @@ def check_language_model(given: dict[str, Any], problems: Problems) -> None:
                 problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
     for name, least in (("lm_window", 1), ("lm_overlap", 0), ("gradient_tokens", 1)):
         _check_number(given, name, f"network_config.{name}", int, least, problems)
-    _check_rate(given, "lm_dropout", "network_config.lm_dropout", problems)
     if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
         problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
     if given.get("gradient_tokens") is not None and (given.get("encoder") == "cnn" or given.get("freeze_encoder")):
@@ -58,13 +57,14 @@ def _check_lora(given: dict[str, Any], problems: Problems) -> None:
             problems.add(f"{key}.{name}", "there is no such key", suggestion(str(name), tuple(known)))
     for name in ("r", "alpha"):
         _check_number(lora, name, f"{key}.{name}", int, 1, problems)
-    _check_rate(lora, "dropout", f"{key}.dropout", problems)
+    check_rate(lora, "dropout", f"{key}.dropout", problems)
 
 
-def _check_rate(given: dict[str, Any], name: str, key: str, problems: Problems) -> None:
+def check_rate(given: dict[str, Any], name: str, key: str, problems: Problems) -> None:
+    """A rate of dropout: at 1 nothing is left to learn from."""
     _check_number(given, name, key, float, 0, problems)
     rate = given.get(name)
-    if isinstance(rate, float) and rate >= 1:
+    if isinstance(rate, int | float) and rate >= 1:
         problems.add(key, f"has to be below 1, not {rate}")
 
 

@@ -1,7 +1,7 @@
 """Dropout on a CPU without waiting for random numbers.
 
-torch draws one number after the other, each for one element: a tenth of a training step of a convolution with label
-attention on two cores. Here one hash of 64 bits decides over four elements.
+torch draws one number after the other, each for one element. Here one hash of 64 bits decides over four elements
+(`benchmarks/speed/test_network.py` compares both).
 """
 
 from __future__ import annotations
