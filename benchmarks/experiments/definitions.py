@@ -61,6 +61,14 @@ class Planned:
         """The checked configuration, without a share of the training documents."""
         return load_config(self.config_name, {**self.flags, "seed": self.seed})
 
+    @property
+    def training(self) -> str:
+        """The same for runs whose networks are the same: planted scores come after training, and tests too."""
+        flags = {key: value for key, value in self.flags.items() if not key.startswith("planted_scores.")}
+        flags |= {"planted_scores.model": "none", "test_file": None, "seed": self.seed}
+        found = load_config(self.config_name, flags).hash()
+        return f"{self.trial}-{found}" if self.trial else found
+
 
 def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
     """All experiments by name.

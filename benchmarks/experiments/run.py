@@ -6,8 +6,10 @@
 Stand in a folder that holds ``data/DATASET`` (see the configurations). Each run is one call of ``libmultilabel`` with a
 packaged configuration and flags; ``seed<k>.json``, and ``seed<k>.npz`` with what its documents contribute, go to
 ``benchmarks/results/DATASET`` (main comparison) or ``benchmarks/results/DATASET-EXPERIMENT``, by variant. A result that
-is there is not made again, a run that was interrupted goes on from its last whole epoch, and where another experiment
-has run the same configuration its result is copied. Thresholds, epochs and the like come from validation only.
+is there is not made again, a run that was interrupted goes on from its last whole epoch, where another experiment has
+run the same configuration its result is copied, and where another run has trained the same network (planted scores are
+weighed after training) that network is taken over from ``WORK/networks``; its training counts in the times all the
+same. Thresholds, epochs and the like come from validation only.
 Then ``python benchmarks/tables.py`` writes tables and pictures.
 """
 
@@ -27,14 +29,20 @@ from typing import Any
 import yaml
 from definitions import Planned, load_definitions, packaged, plan, results_folder
 
+from plant_plugin.config_resume import write_run_record
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.embeddings import train_embeddings
 from plant_plugin.errors import ConfigError
+from plant_plugin.files import atomic_folder
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
 from plant_plugin.report.result import PER_DOCUMENT, save_result
+from plant_plugin.training.checkpoints import MODEL
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
+STAGES = ("stage1", "stage2")
+TAKEN_OVER = "taken_over"  # a run's folder whose network another run has trained
+TRAINED_BY = "trained_by.json"  # in it: what that training cost
 LIBMULTILABEL = "from plant_plugin.cli import libmultilabel; libmultilabel()"
 ON_TRIAL = """
 import sys
@@ -101,7 +109,34 @@ def finished(folder: Path) -> Path | None:
     return next((path.parent for path in folder.glob("*/result.json")), None)
 
 
-def train(planned: Planned, folder: Path) -> tuple[Path, int | None]:
+def hand_on(planned: Planned, run: Path, networks: Path) -> None:
+    """Keep the network of a finished run for runs that would train the same."""
+    if planned.on_a_part or not (run / MODEL).is_file() or (kept := networks / planned.training).exists():
+        return
+    result = json.loads((run / "result.json").read_text(encoding="utf-8"))
+    told = {name: {stage: result[name].get(stage, 0.0) for stage in STAGES} for name in ("time_s", "peak_memory_mb")}
+    networks.mkdir(parents=True, exist_ok=True)
+    with atomic_folder(kept) as temporary:
+        for name in (MODEL, "logs.json"):
+            shutil.copyfile(run / name, temporary / name)
+        (temporary / TRAINED_BY).write_text(json.dumps(told), encoding="utf-8")
+
+
+def take_over(planned: Planned, folder: Path, networks: Path) -> Path | None:
+    """A run's folder below ``folder`` whose stages have ended with a network that was kept; None: none was."""
+    if planned.on_a_part or not (kept := networks / planned.training).is_dir():
+        return None
+    run = folder / TAKEN_OVER
+    run.mkdir(parents=True)
+    for stage in STAGES:
+        shutil.copyfile(kept / MODEL, run / f"{stage}.safetensors")
+    for name in ("logs.json", TRAINED_BY):
+        shutil.copyfile(kept / name, run / name)
+    write_run_record(run, {"config_hash": planned.config.hash(), "finished": False})
+    return run
+
+
+def train(planned: Planned, folder: Path, networks: Path) -> tuple[Path, int | None]:
     """Make the run, or go on with it; its folder and how many training documents a part had."""
     word_vectors(planned)
     words, documents = flags_of(planned), None
@@ -111,10 +146,11 @@ def train(planned: Planned, folder: Path) -> tuple[Path, int | None]:
     elif planned.share is not None:
         documents = len(load_corpus(planned.config).train)
     if (done := finished(folder)) is None:
-        begun = next(folder.glob("*/run.json"), None)
-        words += ["--resume", str(begun.parent)] if begun else ["--result_dir", str(folder)]
-        if not begun:
+        begun = next((path.parent for path in folder.glob("*/run.json")), None)
+        if begun is None:
             shutil.rmtree(folder, ignore_errors=True)
+            begun = take_over(planned, folder, networks)
+        words += ["--resume", str(begun)] if begun else ["--result_dir", str(folder)]
         print("libmultilabel", *words, file=sys.stderr, flush=True)
         execute(words, planned.trial)
         done = finished(folder)
@@ -129,6 +165,12 @@ def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> No
     result["experiment"] = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
     if planned.trial:
         result["experiment"]["trial"] = planned.trial
+    if (trained := run / TRAINED_BY).is_file():
+        cost = json.loads(trained.read_text(encoding="utf-8"))
+        result["time_s"] |= cost["time_s"]
+        result["time_s"]["total"] += sum(cost["time_s"].values())
+        memory = {**result["peak_memory_mb"], **cost["peak_memory_mb"]}
+        result["peak_memory_mb"] = {**memory, "total": max(memory.values())}
     if documents is not None:
         result["experiment"]["training_documents"] = documents
     if (log := run / "logs.json").is_file():
@@ -175,11 +217,12 @@ def run_experiment(
         if not keep_models and copied(planned, target, folder):
             continue
         try:
-            run, documents = train(planned, place)
+            run, documents = train(planned, place, work / "networks")
         except (subprocess.CalledProcessError, FileNotFoundError) as error:
             failures.append((planned, f"{error}; what is there is in {place}"))
             continue
         keep(planned, run, target, documents)
+        hand_on(planned, run, work / "networks")
         if not keep_models:
             shutil.rmtree(place)
             shutil.rmtree(place.parent / f"{place.name}-data", ignore_errors=True)

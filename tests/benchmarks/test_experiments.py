@@ -53,7 +53,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(f"{name}.txt").write_text("".join(words(count, seed)))
     content = yaml.safe_load(find_config("plant_demo.yml").read_text())
     content |= {"data_name": "tiny", "training_file": "train.txt", "val_file": "valid.txt", "test_file": "test.txt",
-                "learning_rate": 0.01, "cache_dir": "cache"}  # fmt: skip
+                "learning_rate": 0.01, "cache_dir": "cache", "cpu": True}  # fmt: skip
     content["network_config"] |= {"hidden_size": 16, "embed_dim": 16, "pool_size": 8, "filter_sizes": [3]}
     content["stage2"] |= {"hard_negatives": 5, "epochs": 2}
     Path("plant_tiny.yml").write_text(yaml.safe_dump(content))
@@ -249,9 +249,9 @@ def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pyte
     kept = json.loads((folder / "beside_the_prior" / "seed1.json").read_text())
     assert kept["experiment"]["trial"] == "ranks_what_the_prior_leaves"
     assert kept["counts"]["documents"] == 40  # of validation
-    assert kept["hashes"]["config"] == choices["plant"].config.hash()
-    assert runner.run_experiment([choices["plant"]], folder, work) == []
-    plain = json.loads((folder / "plant" / "seed1.json").read_text())
+    assert kept["hashes"]["config"] == choices["gradient"].config.hash()
+    assert runner.run_experiment([choices["gradient"]], folder, work) == []
+    plain = json.loads((folder / "gradient" / "seed1.json").read_text())
     assert "trial" not in plain["experiment"]
     assert plain["epochs"]["stage1"] != kept["epochs"]["stage1"]
     assert capfd.readouterr().err.count("libmultilabel --config") == 2
@@ -368,15 +368,51 @@ def test_pages_of_speed_are_those_of_their_measurements(tmp_path: Path) -> None:
     assert tables.write_speed(tmp_path, check=True) == ["speed.md"]
 
 
-@pytest.mark.integration
-def test_every_experiment_at_a_tiny_scale(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Runs are made here; their words."""
+    seen: list[list[str]] = []
+
     def execute(words: list[str], trial: str | None) -> None:
         from plant_plugin.commands.train import libmultilabel
 
+        seen.append(words)
         with getattr(trials, trial)() if trial else nullcontext():
-            libmultilabel.main([*words, "--cpu"], standalone_mode=False)
+            libmultilabel.main(words, standalone_mode=False)
 
     monkeypatch.setattr(runner, "execute", execute)
+    return seen
+
+
+def test_a_network_is_trained_once_for_all_planted_scores(tiny: Path, in_this_process: list[list[str]]) -> None:
+    alone, scores = plan("main", "tiny", [1], variants=["plant", "plant_scores"])[0]
+    for work in ("shared", "apart"):
+        for planned in (alone, scores):
+            assert runner.run_experiment([planned], tiny / work, tiny / "runs" / (planned.name if work == "apart" else work)) == []
+    words = [" ".join(one) for one in in_this_process]
+    assert [runner.TAKEN_OVER in one for one in words] == [False, True, False, False]
+    results = [json.loads((tiny / work / "plant_scores" / "seed1.json").read_text()) for work in ("shared", "apart")]
+    taken, trained = results
+    for key in ("metrics", "epochs", "thresholds", "hashes", "strategy", "experiment"):
+        assert taken[key] == trained[key], key
+    of_network = json.loads((tiny / "shared" / "plant" / "seed1.json").read_text())
+    assert taken["metrics"] != of_network["metrics"]
+    for stage in runner.STAGES:
+        assert taken["time_s"][stage] == of_network["time_s"][stage]
+    assert taken["time_s"]["total"] > of_network["time_s"]["stage1"] + of_network["time_s"]["stage2"]
+
+
+def test_another_training_is_not_taken_over(tiny: Path) -> None:
+    (alone, single), _ = plan("main", "tiny", [1], variants=["plant", "end_to_end"])
+    (other,), _ = plan("main", "tiny", [2], variants=["plant"])
+    (on_validation, trial), _ = plan("stage1_choices", "tiny", [1], variants=["gradient", "labels_by_relevance"])
+    trainings = [planned.training for planned in (alone, single, other, trial)]
+    assert len(set(trainings)) == 4
+    assert on_validation.training == alone.training
+
+
+@pytest.mark.integration
+def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list[str]]) -> None:
     changes = {"main": ["limit_train_batches=4"], "overfitting": ["stage2.epochs=3"]}
     for experiment, definition in load_definitions().items():
         variants = ["plant", "linear", "end_to_end"] if experiment == "main" else list(definition["variants"])
