@@ -63,8 +63,9 @@ class Planned:
 
     @property
     def training(self) -> str:
-        """The same for runs whose networks are the same: planted scores come after training, and tests too."""
-        flags = {key: value for key, value in self.flags.items() if not key.startswith("planted_scores.")}
+        """The same for runs whose networks are the same: planted scores and tests come after training."""
+        unread = ("planted_scores.", "stage1.") if self.flags.get("strategy") == "end_to_end" else ("planted_scores.",)
+        flags = {key: value for key, value in self.flags.items() if not key.startswith(unread)}
         flags |= {"planted_scores.model": "none", "test_file": None, "seed": self.seed}
         found = load_config(self.config_name, flags).hash()
         return f"{self.trial}-{found}" if self.trial else found

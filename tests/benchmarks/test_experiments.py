@@ -386,12 +386,13 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 def test_a_network_is_trained_once_for_all_planted_scores(tiny: Path, in_this_process: list[list[str]]) -> None:
     alone, scores = plan("main", "tiny", [1], variants=["plant", "plant_scores"])[0]
-    for work in ("shared", "apart"):
+    for kept in ("shared", "apart"):
         for planned in (alone, scores):
-            assert runner.run_experiment([planned], tiny / work, tiny / "runs" / (planned.name if work == "apart" else work)) == []
+            work = tiny / "runs" / (planned.name if kept == "apart" else kept)
+            assert runner.run_experiment([planned], tiny / kept, work) == []
     words = [" ".join(one) for one in in_this_process]
     assert [runner.TAKEN_OVER in one for one in words] == [False, True, False, False]
-    results = [json.loads((tiny / work / "plant_scores" / "seed1.json").read_text()) for work in ("shared", "apart")]
+    results = [json.loads((tiny / kept / "plant_scores" / "seed1.json").read_text()) for kept in ("shared", "apart")]
     taken, trained = results
     for key in ("metrics", "epochs", "thresholds", "hashes", "strategy", "experiment"):
         assert taken[key] == trained[key], key
@@ -405,10 +406,10 @@ def test_a_network_is_trained_once_for_all_planted_scores(tiny: Path, in_this_pr
 def test_another_training_is_not_taken_over(tiny: Path) -> None:
     (alone, single), _ = plan("main", "tiny", [1], variants=["plant", "end_to_end"])
     (other,), _ = plan("main", "tiny", [2], variants=["plant"])
-    (on_validation, trial), _ = plan("stage1_choices", "tiny", [1], variants=["gradient", "labels_by_relevance"])
-    trainings = [planned.training for planned in (alone, single, other, trial)]
-    assert len(set(trainings)) == 4
-    assert on_validation.training == alone.training
+    choices = plan("stage1_choices", "tiny", [1], variants=["gradient", "no_stage1", "labels_by_relevance"])[0]
+    on_validation, without, trial = choices
+    assert len({planned.training for planned in (alone, single, other, trial)}) == 4
+    assert (on_validation.training, without.training) == (alone.training, single.training)
 
 
 @pytest.mark.integration
