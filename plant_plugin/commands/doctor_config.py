@@ -83,7 +83,7 @@ def show_needs(config: str, numbers: Numbers, *, on_gpu: bool) -> None:
     click.echo(f"{settings.config_path}: {documents:,} documents of {tokens:,} {unit}, {labels:,} labels, ", nl=False)
     click.echo(f"{plan.batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}")
     _show(found, "language model" if over_language_model else "words and encoder", documents * tokens, on_gpu=on_gpu)
-    if plan.prior or plan.ranked:
+    if plan.prior or settings.strategy == "plant":
         table = labels * settings.relevance.top * RELEVANCE_BYTES / GIB
         click.echo(f"  main memory     {table:.2f} GiB at most for the relevance of words, besides the documents")
 

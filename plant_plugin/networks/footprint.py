@@ -40,7 +40,7 @@ class Plan:
         batch_size: B.
         tokens: T, of the longest document of a batch.
         labels: L.
-        ranked: Labels of a document whose attention stage 1 trains; 0: no stage 1.
+        ranked: Labels of a document whose attention stage 1 trains by gradient; 0: none.
         chosen: Labels of a document that get a gradient in stage 2.
         num_heads: A.
         pool_size: P.
@@ -252,14 +252,15 @@ def plan_of(values: Mapping[str, Any], blocks: Mapping[str, Any], tokens: int, l
     wide = values["precision"] == "32" or (values["precision"] == "auto" and not on_gpu)
     wanted = {"all": labels, "positive": 0}.get(str(stage1.labels), stage1.labels)
     sizes = [stage.batch_size or values["batch_size"] for stage in (stage1, stage2)]
+    ranks = values["strategy"] == "plant" and stage1.method == "gradient"  # the closed form has no gradient to keep
     lora = network.get("lora")
     known = {field.name for field in dataclasses.fields(Plan)} & network.keys()
     taken = {name: network[name] for name in known if name != "lora"}
     return Plan(
-        batch_size=max(sizes if values["strategy"] == "plant" else sizes[1:]),
+        batch_size=max(sizes if ranks else sizes[1:]),
         tokens=tokens,
         labels=labels,
-        ranked=min(int(wanted), labels) if values["strategy"] == "plant" else 0,
+        ranked=min(int(wanted), labels) if ranks else 0,
         chosen=labels if stage2.hard_negatives is None else stage2.hard_negatives,
         lora=None if lora is None else LoraOptions(**lora),
         frozen=bool(network.get("lm_frozen")),

@@ -195,6 +195,9 @@ def test_the_plan_of_a_configuration() -> None:
     assert (found.narrow, found.stored, found.noise, found.prior, found.dense_relevance) == (2, 2, 1, True, True)
     alone = plan_of({**values, "strategy": "end_to_end"}, blocks, 100, 30, on_gpu=False)
     assert (alone.ranked, alone.narrow, alone.stored, alone.dense_relevance) == (0, 4, 4, False)
+    larger = {**blocks, "stage1": Stage1Options(method="closed_form", batch_size=16)}
+    closed = plan_of(values, larger, 100, 30, on_gpu=True)
+    assert (closed.ranked, closed.batch_size) == (0, 8)
 
 
 def test_arithmetic_by_hand() -> None:
