@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from plant_plugin.networks.plantable import PlantableNetwork
     from plant_plugin.training.prepare import Prepared
 
-# Of the mean variance of a key. A hundredth of that makes queries five times as long where few keys point, and training
-# with them can explode (benchmarks/FINDINGS.md).
-RIDGE = 1.0
+RIDGE = 0.01  # of the mean variance of a key
 
 
 def plant_queries(network: PlantableNetwork, prepared: Prepared, config: Config) -> None:

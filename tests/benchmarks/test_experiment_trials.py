@@ -27,9 +27,8 @@ TRIALS = sorted(
         if "trial" in flags
     }
 )
-IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections",
-             "less_ridge", "identity_with_less_ridge")  # fmt: skip
-IN_CLOSED_FORM = ("less_ridge", "identity_with_less_ridge")
+IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge")
+IN_CLOSED_FORM = ("more_ridge",)
 
 
 @pytest.fixture(scope="module")
