@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 
 import yaml
 
+import plant_plugin
 from plant_plugin.config import Config, load_config
 from plant_plugin.config_yaml import find_config
 from plant_plugin.errors import ConfigError
 
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
+CODE = (Path(__file__).with_name("trials.py"), *sorted(Path(plant_plugin.__file__).parent.rglob("*.py")))
 KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants", "grid", "on_demand", "keep_models",
         "measure", "pictures", "heading", "axis", "drawn", "logarithmic", "on_validation"}  # fmt: skip
 BOTH_STAGES = "both_stages"  # epochs that the packaged configuration trains
@@ -63,12 +66,20 @@ class Planned:
 
     @property
     def training(self) -> str:
-        """The same for runs whose networks are the same: planted scores and tests come after training."""
+        """The same for runs whose networks are the same: planted scores and tests come after training.
+
+        Another state of the package, or of the files that are read, is another training.
+        """
         unread = ("planted_scores.", "stage1.") if self.flags.get("strategy") == "end_to_end" else ("planted_scores.",)
         flags = {key: value for key, value in self.flags.items() if not key.startswith(unread)}
-        flags |= {"planted_scores.model": "none", "test_file": None, "seed": self.seed}
-        found = load_config(self.config_name, flags).hash()
-        return f"{self.trial}-{found}" if self.trial else found
+        config = load_config(
+            self.config_name, {**flags, "planted_scores.model": "none", "test_file": None, "seed": self.seed}
+        )
+        digest = hashlib.sha256(f"{config.hash()} {self.trial}".encode())
+        files = (config.training_file, config.val_file)
+        for path in (*CODE, *(Path(name) for name in files if name)):
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
 
 
 def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:

@@ -410,6 +410,9 @@ def test_another_training_is_not_taken_over(tiny: Path) -> None:
     on_validation, without, trial = choices
     assert len({planned.training for planned in (alone, single, other, trial)}) == 4
     assert (on_validation.training, without.training) == (alone.training, single.training)
+    before = alone.training
+    Path("train.txt").write_text("".join(words(150, 4)))
+    assert alone.training != before
 
 
 @pytest.mark.integration
