@@ -417,6 +417,9 @@ def test_another_training_is_not_taken_over(tiny: Path) -> None:
 
 @pytest.mark.integration
 def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list[str]]) -> None:
+    names = tiny / "data" / "tiny" / "label_names.tsv"
+    names.parent.mkdir(parents=True)
+    names.write_text("".join(f"{label}\tsign{label}x\n" for label in LABELS))
     changes = {"main": ["limit_train_batches=4"], "overfitting": ["stage2.epochs=3"]}
     for experiment, definition in load_definitions().items():
         variants = ["plant", "linear", "end_to_end"] if experiment == "main" else list(definition["variants"])
