@@ -64,7 +64,7 @@ def check_rate(given: dict[str, Any], name: str, key: str, problems: Problems) -
     """A rate of dropout: at 1 nothing is left to learn from."""
     _check_number(given, name, key, float, 0, problems)
     rate = given.get(name)
-    if isinstance(rate, int | float) and rate >= 1:
+    if isinstance(rate, int | float) and not isinstance(rate, bool) and rate >= 1:
         problems.add(key, f"has to be below 1, not {rate}")
 
 

@@ -24,13 +24,14 @@ class Problems:
         self.found = found or []
         self._keys: set[str] = set()
         self._unread: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
 
     def all_read(self) -> None:
         """From here on values are compared: a key that could not be read stands at its default and has been told."""
         self._unread = set(self._keys)
 
     def add(self, key: str, what: str, fix: str | None = None, *, value: object = None) -> None:
-        """Note a problem.
+        """Note a problem, once where two checks find the same.
 
         Args:
             key: Top-level, or ``block.key``.
@@ -38,8 +39,9 @@ class Problems:
             fix: What to do.
             value: Shown beside the key.
         """
-        if {key, key.partition(".")[0]} & self._unread:
+        if {key, key.partition(".")[0]} & self._unread or (key, what) in self._told:
             return
+        self._told.add((key, what))
         self._keys.add(key)
         where = key if value is None else f"{key}: {value}"
         line = self.lines.get(key)

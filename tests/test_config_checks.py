@@ -127,6 +127,7 @@ def test_term_frequency_is_normalised_by_its_maximum() -> None:
         ({"network_config": {**LM, "lm_dropout": 1.0}}, "network_config.lm_dropout", "below 1"),
         ({"network_config": {"encoder": "cnn", "embed_dropout": 1}}, "network_config.embed_dropout", "below 1"),
         ({"network_config": {"encoder": "cnn", "embed_dropout": -0.1}}, "network_config.embed_dropout", "at least 0"),
+        ({"network_config": {"encoder": "cnn", "embed_dropout": True}}, "network_config.embed_dropout", "be a number"),
         ({"network_config": {**LM, "lm_dropout": 0, "freeze_encoder": True}}, "network_config.lm_dropout", "frozen"),
         ({"network_config": {**LM, "gradient_tokens": 0}}, "network_config.gradient_tokens", "at least 1"),
         (

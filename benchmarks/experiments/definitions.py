@@ -68,7 +68,7 @@ class Planned:
     def training(self) -> str:
         """The same for runs whose networks are the same: planted scores and tests come after training.
 
-        Another state of the package, or of the files that are read, is another training.
+        Another state of the package, or of the files that are read, is another training; a language model is its name.
         """
         unread = ("planted_scores.", "stage1.") if self.flags.get("strategy") == "end_to_end" else ("planted_scores.",)
         flags = {key: value for key, value in self.flags.items() if not key.startswith(unread)}
@@ -76,9 +76,10 @@ class Planned:
             self.config_name, {**flags, "planted_scores.model": "none", "test_file": None, "seed": self.seed}
         )
         digest = hashlib.sha256(f"{config.hash()} {self.trial}".encode())
-        files = (config.training_file, config.val_file)
+        files = (config.training_file, config.val_file, config.label_file, config.embed_file)
         for path in (*CODE, *(Path(name) for name in files if name)):
-            digest.update(path.read_bytes())
+            if path.is_file():  # an embed_file may be the name of known vectors
+                digest.update(path.read_bytes())
         return digest.hexdigest()
 
 

@@ -114,7 +114,10 @@ def hand_on(planned: Planned, run: Path, networks: Path) -> None:
     if planned.on_a_part or not (run / MODEL).is_file() or (kept := networks / planned.training).exists():
         return
     result = json.loads((run / "result.json").read_text(encoding="utf-8"))
-    told = {name: {stage: result[name].get(stage, 0.0) for stage in STAGES} for name in ("time_s", "peak_memory_mb")}
+    told = {
+        name: {stage: result[name][stage] for stage in STAGES if stage in result[name]}
+        for name in ("time_s", "peak_memory_mb")
+    }
     networks.mkdir(parents=True, exist_ok=True)
     with atomic_folder(kept) as temporary:
         for name in (MODEL, "logs.json"):
