@@ -102,9 +102,8 @@ class PlantedScoresOptions:
     terms: int = 500_000  # the most frequent terms are kept
     top: int = 2000  # weights kept per label
     group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB
-    # null of the next two: near the best val_metric on validation documents, and of these the best PSP@5
-    adjustment: float | None = None  # τ, for rare labels; chosen on the linear scores alone
-    weight: float | None = None  # γ, chosen on the sums
+    adjustment: float | None = None  # τ, for rare labels; null: the best val_metric of the linear scores on validation
+    weight: float | None = None  # γ; null: among the best by val_metric on validation documents, the best by PSP@5
     names: str | None = None  # of labels: icd9, icd10 or a file; null: label_names.tsv beside the training file, if any
     name_weight: float | None = None  # ν of the names' words; null: the best with γ; 0: names are not read
     offset: float | None = None  # taken off every logit; null: so that the threshold of micro-F1 is probability 0.5

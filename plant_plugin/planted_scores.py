@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float32]
 
 CHOSEN = ("adjustment", "weight", "name_weight", "offset")  # options that null leaves to validation documents
+UNSEEN = 0.5  # of the name of a label without training documents
 ARRAYS, TERMS = "planted_scores.npz", "planted_scores_terms.json"
 
 
@@ -117,12 +118,15 @@ class PlantedScores:
     def plant_names(self, names: Sequence[str], counts: npt.NDArray[np.integer]) -> None:
         """Make what the labels' names could add to the weights: tf-idf of the name, divided by √(1 + n).
 
+        Half of it for a label without training documents: it is in hardly any other document either.
+
         Args:
             names: Of every label; empty where it has none.
             counts: n, training documents of each label, (L,): the more a label has, the less its name tells.
         """
         rows = sp.csr_array(self.vectorizer.transform(names))
-        self.names = sp.csr_array(sp.diags_array((1 / np.sqrt(1 + counts)).astype(np.float32)) @ rows)
+        share = np.where(counts > 0, 1 / np.sqrt(1 + counts), UNSEEN)
+        self.names = sp.csr_array(sp.diags_array(share.astype(np.float32)) @ rows)
 
     def name_scores(self, texts: Sequence[str]) -> Floats:
         """What names add to the linear scores (B, L) at ν = 1; 0 where none were planted."""

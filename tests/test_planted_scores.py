@@ -43,15 +43,15 @@ def test_by_hand() -> None:
 
 
 def test_names_by_hand_and_after_saving(tmp_path: Path) -> None:
-    """Idf is equal for both terms, so a name of one known word is a row of 1 at it, divided by √(1 + n)."""
+    """Idf is equal for both terms: a name of one known word is a row of 1 at it, divided by √(1 + n); half if n = 0."""
     options = PlantedScoresOptions(model="ridge", penalty=0.25, min_documents=1)
     labels = sp.csr_array(np.array([[1, 0, 0], [0, 1, 0]], dtype=np.float32))
     model = PlantedScores.fit(["alpha", "beta"], labels, options)
     model.plant_names(["", "unknown", "beta"], np.array([1, 1, 0]))
-    np.testing.assert_allclose(model.name_scores(["beta", "alpha"]), [[0, 0, 1], [0, 0, 0]], atol=1e-6)
+    np.testing.assert_allclose(model.name_scores(["beta", "alpha"]), [[0, 0, 0.5], [0, 0, 0]], atol=1e-6)
     model.plant_names(["alpha", "", "alpha beta"], np.array([3, 1, 0]))
     model.add_names(2.0)
-    half = 2 / np.sqrt(2)
+    half = 2 * 0.5 / np.sqrt(2)
     np.testing.assert_allclose(model.scores(["beta", "alpha"]), [[0, 0.8, half], [0.8 + 1, 0, half]], atol=1e-6)
     assert dict(model.terms("alpha", 2)[0]) == pytest.approx({"alpha": half})
     model.save(tmp_path, "hash")

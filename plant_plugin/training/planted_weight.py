@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from plant_plugin.data.label_names import label_names, names_beside
 from plant_plugin.errors import ConfigError, DataError
-from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
+from plant_plugin.evaluation.metrics import PROBABILITY_HALF
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.planted_scores import PlantedScores
@@ -98,11 +98,12 @@ def weighed_on_validation(config: Config) -> bool:
 def plant_weight(prepared: Prepared, config: Config, run: Run, validation: ScoreBatches) -> None:
     """Give the scores their adjustment τ, their weight γ and the weight ν of names: as configured, or the best.
 
-    τ is chosen first, on the linear scores alone, then γ and ν together on the sums. Best is the highest PSP@5 among
-    the values whose ``val_metric`` on validation documents is within ``NEAR_TIE`` of the highest (nDCG@5 where that is
-    the loss, or needs a threshold: there is none yet); of equals, the lowest values. Only labels with training
-    documents count: one that only validation documents have occurs there by construction, which speaks for a larger ν
-    than other documents would. The offset comes after the thresholds, see :func:`centred`.
+    τ is chosen first, on the linear scores alone, for the highest ``val_metric`` on validation documents (nDCG@5 where
+    that is the loss, or needs a threshold: there is none yet). Then γ and ν together on the sums: of the values whose
+    ``val_metric`` is within ``NEAR_TIE`` of the highest, those with the highest PSP@5; of equals, the lowest. There a
+    label without training documents counts as wrong wherever it is found: only labels that validation documents have
+    are known at all, so there, but not in other documents, each is true somewhere. The offset comes after the
+    thresholds, see :func:`centred`.
 
     Args:
         prepared: Its planted scores have no weight yet.
@@ -116,25 +117,26 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     watched = parse_metric(config.val_metric)
     ranks = watched.threshold is None and watched.family != "Loss"
     cutoff = min(5, prepared.num_labels)
-    metrics = (config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}")
+    metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
     planted.offset = options.offset or 0.0
-    planted.adjustment = _adjustment(prepared, planted, counts, config, metrics)
+    planted.adjustment = _adjustment(prepared, planted, config, metric)
     shares, unit = (SHARES, None) if options.weight is None else ((1.0,), options.weight)
     names = (options.name_weight or 0.0,) if planted.names is None or options.name_weight is not None else NAME_WEIGHTS
     tried = [(share, name) for share in shares for name in names]
     best, told = 0, ""
     if len(tried) > 1 and "val" in prepared.labels:
-        evaluators = [prepared.evaluator(config, metrics) for _ in tried]
+        evaluators = [prepared.evaluator(config, [metric, of_rare]) for _ in tried]
         for logits, truth, documents in validation():
             texts = prepared.texts("val", documents)
             scores, named = planted.scores(texts), planted.name_scores(texts)
             if unit is None:  # of the first batch: the same for all
                 unit = _spread(logits) / _spread(scores)
-            logits, truth = _of_trained(logits, truth, counts)
+            of_trained = truth.multiply(counts > 0)
             for (share, name), evaluator in zip(tried, evaluators, strict=True):
-                evaluator.update(logits + np.float32(share * unit) * (scores + np.float32(name) * named), truth)
-        best, found = _near_best(evaluators, metrics)
-        first, reached = (", ".join(f"{name} {found[which][name]:.4f}" for name in metrics) for which in (0, best))
+                evaluator.update(logits + np.float32(share * unit) * (scores + np.float32(name) * named), of_trained)
+        found = [evaluator.compute() for evaluator in evaluators]
+        best = _near_best(found, metric, of_rare)
+        first, reached = (f"{metric} {found[i][metric]:.4f}, {of_rare} {found[i][of_rare]:.4f}" for i in (0, best))
         told = f"; {first} with the lowest, {reached} with these"
     share, name = tried[best]
     planted.weight = share * (unit or 0.0)
@@ -163,42 +165,28 @@ def centred(planted: PlantedScores, tuned: Tuned, config: Config) -> Tuned:
     return Tuned(thresholds, tuned.documents, {**tuned.f1, **dict.fromkeys(PROBABILITY_HALF, tuned.f1["micro"])})
 
 
-def _adjustment(
-    prepared: Prepared,
-    planted: PlantedScores,
-    counts: npt.NDArray[np.int64],
-    config: Config,
-    metrics: tuple[str, str],
-) -> float:
+def _adjustment(prepared: Prepared, planted: PlantedScores, config: Config, metric: str) -> float:
     """τ: the configured one, or the best for the linear scores alone; 0 where there are no validation documents."""
     if config.planted_scores.adjustment is not None:
         return config.planted_scores.adjustment
     if "val" not in prepared.labels:
         return 0.0
-    labels = prepared.labels["val"]
-    evaluators = [prepared.evaluator(config, metrics) for _ in ADJUSTMENTS]
+    truth = prepared.labels["val"]
+    evaluators = [prepared.evaluator(config, [metric]) for _ in ADJUSTMENTS]
     planted.adjustment = 0.0
-    for start in range(0, labels.shape[0], ROWS):
-        rows = range(start, min(start + ROWS, labels.shape[0]))
+    for start in range(0, truth.shape[0], ROWS):
+        rows = range(start, min(start + ROWS, truth.shape[0]))
         scores = planted.scores(prepared.texts("val", rows))
-        scores, truth = _of_trained(scores, labels[rows.start : rows.stop], counts)
         for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
-            evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth)
-    return ADJUSTMENTS[_near_best(evaluators, metrics)[0]]
+            evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth[rows.start : rows.stop])
+    return ADJUSTMENTS[int(np.argmax([evaluator.compute()[metric] for evaluator in evaluators]))]
 
 
-def _of_trained(scores: Floats, truth: Any, counts: npt.NDArray[np.int64]) -> tuple[Floats, Any]:
-    """Scores (B, L) and truth in which labels without training documents are neither found nor missed."""
-    trained = counts > 0
-    return np.where(trained, scores, np.float32(-np.inf)), truth.multiply(trained)
-
-
-def _near_best(evaluators: list[Evaluator], metrics: tuple[str, str]) -> tuple[int, list[dict[str, float]]]:
-    """Which has the best second metric among those near the best first, the first of equals; and what all reached."""
-    found = [evaluator.compute() for evaluator in evaluators]
-    enough = max(one[metrics[0]] for one in found) - NEAR_TIE
-    near = [which for which, one in enumerate(found) if one[metrics[0]] >= enough]
-    return max(near, key=lambda which: found[which][metrics[1]], default=0), found
+def _near_best(found: list[dict[str, float]], metric: str, of_rare: str) -> int:
+    """Which has the best ``of_rare`` among those near the best ``metric``; the first of equals, or of NaN."""
+    enough = max(one[metric] for one in found) - NEAR_TIE
+    near = [which for which, one in enumerate(found) if one[metric] >= enough]
+    return max(near, key=lambda which: found[which][of_rare], default=0)
 
 
 def _spread(values: Floats) -> float:
