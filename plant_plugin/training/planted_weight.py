@@ -101,9 +101,9 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     τ is chosen first, on the linear scores alone, for the highest ``val_metric`` on validation documents (nDCG@5 where
     that is the loss, or needs a threshold: there is none yet). Then γ and ν together on the sums: of the values whose
     ``val_metric`` is within ``NEAR_TIE`` of the highest, those with the highest PSP@5; of equals, the lowest. There a
-    label without training documents counts as wrong wherever it is found: only labels that validation documents have
-    are known at all, so there, but not in other documents, each is true somewhere. The offset comes after the
-    thresholds, see :func:`centred`.
+    label without training documents counts as wrong wherever it is found: without a ``label_file`` it is known because
+    a validation document has it, so there, but not in other documents, each is true somewhere. The offset comes after
+    the thresholds, see :func:`centred`.
 
     Args:
         prepared: Its planted scores have no weight yet.
