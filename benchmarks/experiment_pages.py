@@ -162,7 +162,7 @@ def gain_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure
     found = tested(systems, definition["baseline"], definition["columns"])
     if found and definition.get("on_validation"):  # the results call what they were tested on the test split
         found.title = found.title.replace("test split", "validation documents")
-    return None if found is None else gains_picture(found, [n for n in found.metrics if n in definition["columns"]][:4])
+    return None if found is None else gains_picture(found, [n for n in definition["columns"] if n in found.metrics][:4])
 
 
 def curves(systems: list[System], definition: Mapping[str, Any]) -> Figure:

@@ -82,8 +82,8 @@ class Stage1Options(StageOptions):
 class Stage2Options(StageOptions):
     """End to end (method §4)."""
 
-    loss: str = choice("focal", "bce")
-    gamma: float = 2.0
+    loss: str = choice("focal", "bce", "asymmetric")
+    gamma: float = 2.0  # of the focal loss; of negatives in the asymmetric one, whose paper has 4 (and no smoothing)
     label_smoothing: float = 0.1
     hard_negatives: int | None = 1000  # per document; null: all labels
     reduction: str = choice("selected", "labels")

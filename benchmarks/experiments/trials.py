@@ -14,7 +14,6 @@ from unittest import mock
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from plant_plugin.losses import focal
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
@@ -151,17 +150,6 @@ def smoothed_positives() -> AbstractContextManager[Any]:
         return plain + target * label_smoothing * (negative - plain)
 
     focal_loss = focal.focal_loss
-    return mock.patch.object(focal, "focal_loss", loss)
-
-
-def asymmetric_loss() -> AbstractContextManager[Any]:
-    """Ridnik et al. 2021: γ 0 for positives and 4 for negatives, whose probability is lowered by 0.05 first."""
-
-    def loss(logits: Tensor, target: Tensor, gamma: float = 0.0, label_smoothing: float = 0.0) -> Tensor:
-        probability = (logits.sigmoid() - 0.05).clamp(min=0)
-        negative = -(probability**4) * torch.log1p(-probability)
-        return torch.where(target > 0, -functional.logsigmoid(logits), negative)
-
     return mock.patch.object(focal, "focal_loss", loss)
 
 

@@ -47,15 +47,17 @@ def names_of_file(path: Path) -> Names:
     """Names of ``label TAB name`` lines; empty lines are passed over.
 
     Raises:
-        DataError: The file cannot be read, or a line has no TAB.
+        DataError: The file cannot be read, a line has no TAB, or a label has two names.
     """
     found: dict[str, str] = {}
     with TextLines(path) as lines:
         for number, line in enumerate(lines, 1):
-            label, tab, name = line.strip("\r\n").partition("\t")
-            if not tab and label.strip():
-                raise DataError("no TAB", where=f"{path}, line {number}", fix="each line has to be: label TAB name")
-            found[label.strip()] = name.strip()
+            label, tab, name = line.partition("\t")
+            label, name, where = label.strip(), name.strip(), f"{path}, line {number}"
+            if not tab and label:
+                raise DataError("no TAB", where=where, fix="each line has to be: label TAB name")
+            if found.setdefault(label, name) != name:
+                raise DataError(f"another name for {label}", where=where, fix="keep one line for each label")
     return found.get
 
 

@@ -1,4 +1,4 @@
-"""Stage 2: focal loss with label smoothing, and hard negatives (method §4).
+"""Stage 2: focal loss with label smoothing, its asymmetric form, and hard negatives (method §4).
 
 Shape key: **B** documents · **L** labels · **M** chosen labels of a document.
 """
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+MARGIN = 0.05  # taken off the probability of negatives by the asymmetric loss, as in its paper
 
 def focal_loss(logits: Tensor, target: Tensor, gamma: float = 2.0, label_smoothing: float = 0.1) -> Tensor:
     """Focal loss of every (document, label) pair, from logits.
@@ -40,6 +41,28 @@ def binary_cross_entropy_loss(
 ) -> Tensor:
     """Binary cross entropy of every pair; the same call as :func:`focal_loss`, whose γ it does not have."""
     return focal_loss(logits, target, gamma=0.0, label_smoothing=label_smoothing)
+
+
+def asymmetric_loss(logits: Tensor, target: Tensor, gamma: float = 4.0, label_smoothing: float = 0.0) -> Tensor:
+    """Focal loss of negatives alone, and none for those that are improbable already: positives keep their whole weight.
+
+    ``q = max(p − 0.05, 0)``; ``loss = −[ỹ ln p + (1−ỹ) q^γ ln(1−q)]`` with p and ỹ as in :func:`focal_loss`.
+
+    Args:
+        logits: Any shape, real numbers.
+        target: The same shape, 0 or 1.
+        gamma: γ ≥ 0; how much well-classified negatives are damped; 4 in the paper.
+        label_smoothing: ε in [0, 1); 0 in the paper.
+
+    Returns:
+        The loss of each pair in nats, the shape of ``logits``; finite for every finite logit.
+
+    Source: Ridnik et al. 2021, "Asymmetric Loss For Multi-Label Classification", equations 5 to 7 with γ₊ = 0.
+    """
+    smooth = target * (1 - 2 * label_smoothing) + label_smoothing
+    # Not 0: the slope of q^γ is infinite there if γ < 1, and infinite times the clamp's 0 is no number.
+    shifted = (logits.sigmoid() - MARGIN).clamp(min=1e-8)
+    return -(smooth * functional.logsigmoid(logits) + (1 - smooth) * shifted**gamma * torch.log1p(-shifted))
 
 
 def hard_negatives(scores: Tensor, positives: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -119,7 +119,7 @@ def test_smoothing_of_positives_leaves_negatives_alone() -> None:
 
 
 def test_on_validation_no_test_document_is_looked_at() -> None:
-    for experiment in ("stage1_choices", "stage1_with_scores", "stage2_choices", "screening"):
+    for experiment in ("stage1_choices", "with_scores", "stage2_choices", "screening"):
         runs, _ = plan(experiment, "demo", [1])
         assert {planned.flags["test_file"] for planned in runs} == {"demo:valid"}
         assert {planned.trial for planned in runs} - {None} <= set(TRIALS)

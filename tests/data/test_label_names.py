@@ -27,6 +27,15 @@ def test_a_line_without_tab(tmp_path: Path) -> None:
         label_names([str(path)])
 
 
+def test_a_label_with_two_names(tmp_path: Path) -> None:
+    path = tmp_path / "names.tsv"
+    path.write_text("L1\tone\nL2\ttwo\nL2\ttwo\n")
+    assert label_names([str(path)])("L2") == "two"
+    path.write_text("L1\tone\nL2\ttwo\nL1\tuno\n")
+    with pytest.raises(DataError, match="line 3: another name for L1"):
+        label_names([str(path)])
+
+
 @pytest.mark.integration  # seconds of import
 def test_icd10() -> None:
     names = label_names(["icd10"])

@@ -1,14 +1,24 @@
-"""Focal loss and hard negatives against literal formulas."""
+"""Focal loss, its asymmetric form and hard negatives against literal formulas."""
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 
-from plant_plugin.losses.focal import binary_cross_entropy_loss, focal_loss, hard_negatives, reduce_selected
+from plant_plugin.losses.focal import (
+    asymmetric_loss,
+    binary_cross_entropy_loss,
+    focal_loss,
+    hard_negatives,
+    reduce_selected,
+)
+
+Loss = Callable[..., torch.Tensor]
 
 
 def literal(logit: float, target: int, gamma: float, smoothing: float) -> float:
@@ -33,18 +43,42 @@ def test_by_hand() -> None:
     assert focal_loss(torch.tensor(0.0), torch.tensor(1.0)).item() == pytest.approx(0.25 * math.log(2))
 
 
-def test_extreme_logits_stay_finite_and_have_gradients() -> None:
-    logits = torch.tensor([-1e4, 1e4], requires_grad=True)
-    loss = focal_loss(logits, torch.tensor([1.0, 0.0])).sum()
-    loss.backward()
-    assert torch.isfinite(loss)
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 4.0])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("target", [0, 1])
+def test_asymmetric_equals_the_literal_formula(gamma: float, smoothing: float, target: int) -> None:
+    logits = torch.linspace(-6, 6, 13, dtype=torch.float64)
+    found = asymmetric_loss(logits, torch.full_like(logits, target), gamma, smoothing)
+    smooth = 1 - smoothing if target else smoothing
+    expected = []
+    for logit in logits.tolist():
+        probability = 1 / (1 + math.exp(-logit))
+        shifted = max(probability - 0.05, 0)
+        expected.append(-(smooth * math.log(probability) + (1 - smooth) * shifted**gamma * math.log(1 - shifted)))
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-10, atol=1e-7)
+
+
+def test_improbable_negatives_have_no_asymmetric_gradient_and_rare_positives_a_whole_one() -> None:
+    logits = torch.full((2,), -3.5, requires_grad=True)  # p = 0.03
+    asymmetric_loss(logits, torch.tensor([1.0, 0.0])).sum().backward()
+    np.testing.assert_allclose(logits.grad.numpy(), [1 / (1 + math.exp(-3.5)) * -1, 0.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [focal_loss, asymmetric_loss])
+@pytest.mark.parametrize("gamma", [0.5, 2.0])
+def test_extreme_logits_stay_finite_and_have_gradients(loss: Loss, gamma: float) -> None:
+    logits = torch.tensor([-1e4, -4.0, 1e4], requires_grad=True)
+    total = loss(logits, torch.tensor([1.0, 0.0, 0.0]), gamma).sum()
+    total.backward()
+    assert torch.isfinite(total)
     assert torch.isfinite(logits.grad).all()
 
 
 def test_gradcheck() -> None:
     logits = torch.randn(5, dtype=torch.float64, requires_grad=True)
     target = torch.tensor([0, 1, 0, 1, 0], dtype=torch.float64)
-    assert torch.autograd.gradcheck(lambda free: focal_loss(free, target), (logits,))
+    for loss in (focal_loss, asymmetric_loss):
+        assert torch.autograd.gradcheck(functools.partial(loss, target=target), (logits,))
 
 
 def test_binary_cross_entropy_is_torchs() -> None:
