@@ -106,9 +106,8 @@ def _check_planted_scores(planted: PlantedScoresOptions, problems: Problems) -> 
     for name in ("ngrams", "min_documents", "terms", "top", "group_size"):
         _least(f"planted_scores.{name}", getattr(planted, name), 1, problems)
     _above_zero("planted_scores.penalty", planted.penalty, problems)
-    _least("planted_scores.adjustment", planted.adjustment, 0, problems)
-    _least("planted_scores.weight", planted.weight, 0, problems)
-    _least("planted_scores.name_weight", planted.name_weight, 0, problems)
+    for name in ("lead", "lead_weight", "adjustment", "weight", "name_weight"):
+        _least(f"planted_scores.{name}", getattr(planted, name), 0, problems)
 
 
 def _least(key: str, value: float | None, least: float, problems: Problems) -> None:

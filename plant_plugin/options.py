@@ -100,6 +100,8 @@ class PlantedScoresOptions:
     ngrams: int = 2  # longest run of words that is a term
     min_documents: int = 2  # terms of fewer training documents are left out
     terms: int = 500_000  # the most frequent terms are kept
+    lead: int = 0  # the first words of a text, which count more; 0: all count the same
+    lead_weight: float = 0.5  # their tf-idf, beside that of the whole text
     top: int = 2000  # weights kept per label
     group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB
     adjustment: float | None = None  # τ, for rare labels; null: the best val_metric of the linear scores on validation

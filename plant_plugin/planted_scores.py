@@ -3,7 +3,8 @@
 What a linear model knows of words and pairs of words costs seconds, a network learns it slowly and forgets the rare
 labels. So the logits of a document become ``network + γ · linear``, with one γ for all labels, chosen on validation
 documents (``benchmarks/FINDINGS.md``). Where labels have names, their words join the linear model: a label with few
-documents, or none, is known by its name.
+documents, or none, is known by its name. Where texts begin with what they are about, as laws do, words of the beginning
+count more.
 
 Shapes: N training documents, L labels, V terms (words and runs of words).
 """
@@ -43,6 +44,7 @@ class PlantedScores:
     Args:
         vectorizer: Turns texts into tf-idf rows of norm 1.
         weights: CSR (L, V) float32.
+        lead: How many words are the beginning of a text, and what its tf-idf counts beside that of the whole.
         rarity: (L,) float32: how much rarer a label is than others, see :func:`label_rarity`.
         adjustment: τ, 0 or more: what a unit of rarity adds to the linear score.
         weight: γ, 0 or more: logits per unit of the linear score.
@@ -58,12 +60,13 @@ class PlantedScores:
         vectorizer: TfidfVectorizer,
         weights: sp.csr_array,
         rarity: Floats,
+        lead: tuple[int, float] = (0, 0.0),
         adjustment: float = 0.0,
         weight: float = 0.0,
         name_weight: float = 0.0,
         offset: float = 0.0,
     ) -> None:
-        self.vectorizer, self.weights, self.rarity = vectorizer, weights, rarity
+        self.vectorizer, self.weights, self.rarity, self.lead = vectorizer, weights, rarity, lead
         self.adjustment, self.weight, self.name_weight, self.offset = adjustment, weight, name_weight, offset
         self.names: sp.csr_array | None = None  # (L, V), between plant_names and add_names
         self._by_term = sp.csr_array(weights.T)
@@ -85,21 +88,25 @@ class PlantedScores:
             raise ValueError(f"{len(texts)} documents but {labels.shape[0]} rows of labels")
         vectorizer = _vectorizer(options)
         try:
-            features = sp.csr_array(vectorizer.fit_transform(texts))
+            whole = sp.csr_array(vectorizer.fit_transform(texts))
         except ValueError as error:
             raise DataError(
                 f"no word is in {options.min_documents} training documents",
                 where="planted_scores.min_documents",
                 fix="choose a lower min_documents, or `model: none`",
             ) from error
-        targets = labels.astype(np.float32).tocsr()
-        weights = solve_ridge(features, targets, options)
+        targets, lead = labels.astype(np.float32).tocsr(), (options.lead, options.lead_weight)
+        weights = solve_ridge(_with_lead(whole, vectorizer, texts, lead), targets, options)
         rarity = label_rarity(targets.sum(axis=0))
-        return cls(vectorizer, weights, rarity)
+        return cls(vectorizer, weights, rarity, lead)
+
+    def features(self, texts: Sequence[str]) -> sp.csr_array:
+        """What the weights are for: tf-idf rows (B, V) of norm 1, of a whole text plus ``lead``'s share of its beginning."""
+        return _with_lead(sp.csr_array(self.vectorizer.transform(texts)), self.vectorizer, texts, self.lead)
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """Linear scores (B, L) of documents: about 1 for a label that is present and 0 for one that is not."""
-        scores: Floats = (sp.csr_array(self.vectorizer.transform(texts)) @ self._by_term).toarray()
+        scores: Floats = (self.features(texts) @ self._by_term).toarray()
         return scores + np.float32(self.adjustment) * self.rarity
 
     def add_to(self, logits: Floats, texts: Sequence[str]) -> None:
@@ -132,7 +139,7 @@ class PlantedScores:
         """What names add to the linear scores (B, L) at ν = 1; 0 where none were planted."""
         if self.names is None:
             return np.zeros((len(texts), self.weights.shape[0]), dtype=np.float32)
-        scores: Floats = (sp.csr_array(self.vectorizer.transform(texts)) @ self.names.T).toarray()
+        scores: Floats = (self.features(texts) @ self.names.T).toarray()
         return scores
 
     def add_names(self, weight: float) -> None:
@@ -148,7 +155,7 @@ class PlantedScores:
 
         Their sum is the linear score; neither γ nor the offset is in them.
         """
-        row = sp.csr_array(self.vectorizer.transform([text]))
+        row = self.features([text])
         own = sp.csr_array(row * self.weights[[label]])
         order = np.argsort(-np.abs(own.data), kind="stable")
         names = self._names
@@ -174,6 +181,7 @@ class PlantedScores:
                 adjustment=np.float64(self.adjustment), name_weight=np.float64(self.name_weight),
                 offset=np.float64(self.offset), rarity=self.rarity,
                 longest=np.int64(self.vectorizer.ngram_range[1]),
+                lead=np.int64(self.lead[0]), lead_weight=np.float64(self.lead[1]),
                 frequency=self.vectorizer.idf_.astype(np.float32), shape=np.array(self.weights.shape),
                 data=self.weights.data, indices=self.weights.indices, offsets=self.weights.indptr,
             )  # fmt: skip
@@ -192,8 +200,8 @@ class PlantedScores:
                 parts = (content["data"], content["indices"], content["offsets"])
                 weights = sp.csr_array(parts, shape=(int(content["shape"][0]), int(content["shape"][1])))
                 frequency, rarity, adjustment = content["frequency"], content["rarity"], float(content["adjustment"])
-                later = ("name_weight", "offset")  # older models lack them
-                name_weight, offset = (float(content[key]) if key in content else 0.0 for key in later)
+                later = ("lead", "lead_weight", "name_weight", "offset")  # older models lack them
+                lead, lead_weight, *chosen = (float(content[key]) if key in content else 0.0 for key in later)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             what = f"the planted scores cannot be read ({type(error).__name__})"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="train anew") from error
@@ -202,7 +210,7 @@ class PlantedScores:
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
         vectorizer = _vectorizer(PlantedScoresOptions(ngrams=longest), {term: row for row, term in enumerate(terms)})
         vectorizer.idf_ = frequency
-        return cls(vectorizer, weights, rarity, adjustment, weight, name_weight, offset)
+        return cls(vectorizer, weights, rarity, (int(lead), lead_weight), adjustment, weight, *chosen)
 
 
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
@@ -220,6 +228,19 @@ def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
     # Nothing is known of a label without documents: it must not rise above those whose words spoke against them.
     rarity: Floats = np.where(counts > 0, mean - logarithm, 0).astype(np.float32)
     return rarity
+
+
+def _with_lead(
+    whole: sp.csr_array, vectorizer: TfidfVectorizer, texts: Sequence[str], lead: tuple[int, float]
+) -> sp.csr_array:
+    """Rows of norm 1 that lean towards the beginnings of their texts: ``whole + share · beginning``, as unit vectors."""
+    words, share = lead
+    if not words or not share:
+        return whole
+    from sklearn.preprocessing import normalize
+
+    beginnings = vectorizer.transform(" ".join(text.split(None, words)[:words]) for text in texts)
+    return sp.csr_array(normalize(whole + np.float32(share) * sp.csr_array(beginnings)))
 
 
 def _vectorizer(options: PlantedScoresOptions, vocabulary: dict[str, int] | None = None) -> TfidfVectorizer:

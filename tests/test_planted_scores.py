@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -40,6 +41,45 @@ def test_by_hand() -> None:
     options = PlantedScoresOptions(model="ridge", penalty=0.25, min_documents=1)
     model = PlantedScores.fit(["alpha", "beta"], sp.csr_array(np.eye(2, dtype=np.float32)), options)
     np.testing.assert_allclose(model.scores(["beta", "alpha", "gamma"]), [[0, 0.8], [0.8, 0], [0, 0]], atol=1e-6)
+
+
+def test_words_of_the_beginning_count_more(task, tmp_path: Path) -> None:
+    texts, labels, unseen = task
+    options = dataclasses.replace(EVERYTHING, lead=4, lead_weight=0.7)
+    model = PlantedScores.fit(texts, labels, options)
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True).fit(texts)
+
+    def literal(documents: list[str]) -> np.ndarray:
+        beginnings = [" ".join(document.split(" ")[:4]) for document in documents]
+        rows = (vectorizer.transform(documents) + 0.7 * vectorizer.transform(beginnings)).toarray()
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    found = model.scores(unseen)
+    expected = KernelRidge(alpha=0.5).fit(literal(texts), labels.toarray()).predict(literal(unseen))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.abs(found - PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen)).max() > 0.01
+    terms, rest = model.terms(unseen[0], 2)
+    assert sum(value for _, value in terms) + rest == pytest.approx(found[0, 2], abs=1e-5)
+    model.save(tmp_path, "hash")
+    np.testing.assert_allclose(PlantedScores.load(tmp_path, "hash").scores(unseen), found, atol=1e-6)
+
+
+@pytest.mark.parametrize("lead", [{"lead": 0, "lead_weight": 0.5}, {"lead": 4, "lead_weight": 0.0}, {"lead": 12}])
+def test_no_beginning_or_nothing_after_it_changes_nothing(task, lead: dict[str, float]) -> None:
+    texts, labels, unseen = task  # documents of 12 words
+    model = PlantedScores.fit(texts, labels, dataclasses.replace(EVERYTHING, **lead))
+    plain = PlantedScores.fit(texts, labels, EVERYTHING)
+    np.testing.assert_allclose(model.scores(unseen), plain.scores(unseen), atol=1e-5)
+
+
+def test_a_model_from_before_beginnings_counts_all_words_alike(task, tmp_path: Path) -> None:
+    texts, labels, unseen = task
+    model = PlantedScores.fit(texts, labels, EVERYTHING)
+    model.save(tmp_path, "hash")
+    with np.load(tmp_path / ARRAYS) as content:
+        older = {key: content[key] for key in content if not key.startswith("lead")}
+    np.savez(tmp_path / ARRAYS, **older)
+    np.testing.assert_allclose(PlantedScores.load(tmp_path, "hash").scores(unseen), model.scores(unseen), atol=1e-6)
 
 
 def test_names_by_hand_and_after_saving(tmp_path: Path) -> None:

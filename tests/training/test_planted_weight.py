@@ -277,11 +277,13 @@ def test_negative_or_empty_values_are_refused(made: Made) -> None:
         made(
             planted_scores__penalty=0,
             planted_scores__ngrams=0,
+            planted_scores__lead=-1,
+            planted_scores__lead_weight=-0.5,
             planted_scores__weight=-1,
             planted_scores__adjustment=-1,
         )
-    for name in ("penalty", "ngrams", "weight", "adjustment"):
-        assert f"planted_scores.{name}" in str(caught.value)
+    for name in ("penalty", "ngrams", "lead", "lead_weight", "weight", "adjustment"):
+        assert f"planted_scores.{name}:" in str(caught.value)
 
 
 def test_baselines_do_not_read_them(made: Made) -> None:
