@@ -101,7 +101,7 @@ class PlantedScores:
         return cls(vectorizer, weights, rarity, lead)
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
-        """What the weights are for: tf-idf rows (B, V) of norm 1, of a whole text plus ``lead``'s share of its beginning."""
+        """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; words of the beginning count more, see ``lead``."""
         return _with_lead(sp.csr_array(self.vectorizer.transform(texts)), self.vectorizer, texts, self.lead)
 
     def scores(self, texts: Sequence[str]) -> Floats:
@@ -233,7 +233,7 @@ def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
 def _with_lead(
     whole: sp.csr_array, vectorizer: TfidfVectorizer, texts: Sequence[str], lead: tuple[int, float]
 ) -> sp.csr_array:
-    """Rows of norm 1 that lean towards the beginnings of their texts: ``whole + share · beginning``, as unit vectors."""
+    """Tf-idf rows of whole texts plus ``lead``'s share of those of their beginnings, of norm 1 again."""
     words, share = lead
     if not words or not share:
         return whole

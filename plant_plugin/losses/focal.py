@@ -11,6 +11,7 @@ from torch.nn import functional
 
 MARGIN = 0.05  # taken off the probability of negatives by the asymmetric loss, as in its paper
 
+
 def focal_loss(logits: Tensor, target: Tensor, gamma: float = 2.0, label_smoothing: float = 0.1) -> Tensor:
     """Focal loss of every (document, label) pair, from logits.
 
