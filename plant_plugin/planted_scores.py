@@ -101,7 +101,7 @@ class PlantedScores:
         return cls(vectorizer, weights, rarity, lead)
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
-        """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; words of the beginning count more, see ``lead``."""
+        """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; with ``lead`` their beginnings count more."""
         return _with_lead(sp.csr_array(self.vectorizer.transform(texts)), self.vectorizer, texts, self.lead)
 
     def scores(self, texts: Sequence[str]) -> Floats:
