@@ -179,3 +179,25 @@ def frequency_bias() -> AbstractContextManager[Any]:
         run(network, prepared, config, of_run)
 
     return mock.patch.object(strategies, "run_stage2", with_bias)
+
+
+def positions() -> AbstractContextManager[Any]:
+    """In stage 2 states get a learned vector of how far a word stands from the beginning.
+
+    By half powers of two of its distance in steps of five words; vectors start at 0.
+    """
+    run = stage2.run_stage2
+
+    def with_positions(network: Any, prepared: Any, config: Any, of_run: Any) -> None:
+        network.position = torch.nn.Parameter(torch.zeros(32, network.backbone.hidden_size))
+        encode = network.encode
+
+        def encode_with_positions(batch: dict[str, Tensor]) -> Any:
+            hidden = encode(batch)
+            place = (2 * torch.log2(1 + torch.arange(hidden.states.shape[1]) / 5)).long().clamp(max=31)
+            return hidden._replace(states=hidden.states + network.position[place] * hidden.mask[:, :, None])
+
+        network.encode = encode_with_positions
+        run(network, prepared, config, of_run)
+
+    return mock.patch.object(strategies, "run_stage2", with_positions)
