@@ -252,7 +252,7 @@ def test_an_id_that_is_no_number(value: str, tmp_path: Path) -> None:
     raw = broken(tmp_path, notes=[(1, value, "2101", SUMMARY, "Report", "secret text")])
     with pytest.raises(DataError, match=r"NOTEEVENTS\.csv, line 2: HADM_ID is not a whole number") as caught:
         prepare(raw, tmp_path / "data")
-    assert value not in str(caught.value)
+    assert value not in str(caught.value).replace(str(tmp_path), "")  # pytest numbers its folders
 
 
 def test_no_document_is_left(tmp_path: Path) -> None:
