@@ -14,7 +14,7 @@ from plant_plugin.config_resume import AUTO
 from plant_plugin.config_schema import BLOCKS, OPTIONS
 from plant_plugin.config_values import conform
 from plant_plugin.errors import ConfigError, PlantError
-from plant_plugin.options import NAME_SOURCES, PLANTED_PRIOR, PRIOR_SHARING
+from plant_plugin.options import NAME_SOURCES, PLANTED_PRIOR, PLANTED_SCORES, PRIOR_SHARING
 from plant_plugin.registry import REQUIRED, Entry, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
@@ -55,7 +55,14 @@ def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) ->
     _check_named("strategies", "strategy", values["strategy"], problems)
     _check_metrics(values, network, problems)
     _check_files(values, problems)
-    names = blocks["planted_scores"].names
+    scores = blocks["planted_scores"]
+    if values["strategy"] == PLANTED_SCORES:
+        if scores.model == "none":
+            fix = "say `planted_scores: {model: ridge}`, or train a network: strategy plant or end_to_end"
+            problems.add("strategy", "there are no planted scores", fix, value=PLANTED_SCORES)
+        if values["checkpoint_path"] and not values["eval"]:
+            problems.add("checkpoint_path", "there is no network to start from it", "leave it out, or say --eval")
+    names = scores.names
     if names is not None and names not in NAME_SOURCES and not Path(names).is_file():
         problems.add(
             "planted_scores.names", "no such file", f"{PATH_FIX}; or say {' or '.join(NAME_SOURCES)}", value=names

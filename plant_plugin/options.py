@@ -30,6 +30,7 @@ def choice(default: str, *allowed: str) -> Any:
 
 
 NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
+PLANTED_SCORES = "planted_scores"  # the strategy that trains no network
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ class PlantedScoresOptions:
     top: int = 2000  # weights kept per label
     group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB
     adjustment: float | None = None  # τ, for rare labels; null: the best val_metric of the linear scores on validation
-    weight: float | None = None  # γ; null: among the best by val_metric on validation documents, the best by PSP@5
+    # γ; null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
+    weight: float | None = None
     names: str | None = None  # of labels: icd9, icd10 or a file; null: label_names.tsv beside the training file, if any
     name_weight: float | None = None  # ν of the names' words; null: the best with γ; 0: names are not read
     offset: float | None = None  # taken off every logit; null: so that the threshold of micro-F1 is probability 0.5

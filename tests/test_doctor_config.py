@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from tiny_language_models import write_language_model
 
 from plant_plugin.cli import plant
+from plant_plugin.config_yaml import find_config
 
 pytest.importorskip("peft", reason="needs the extra llm")
 
@@ -64,10 +65,14 @@ def test_word_level_encoders(tmp_path: Path) -> None:
     assert f"{4 * 50 + 8 * (3 * 50 + 1):,} of the words and encoder" in told(str(tmp_path / "c.yml"))[1]
 
 
-def test_what_is_not_worked_out() -> None:
+def test_what_is_not_worked_out(tmp_path: Path) -> None:
+    alone = tmp_path / "alone.yml"
+    packaged = yaml.safe_load(find_config("plant_demo.yml").read_text())
+    alone.write_text(yaml.safe_dump({**packaged, "strategy": "planted_scores", "planted_scores": {"model": "ridge"}}))
     flags = ("--labels", "5", "--documents", "9", "--tokens", "10")
     for config, said in (
         ("laat_demo.yml", "for PLANT without freeze_encoder only"),
+        (str(alone), "strategy: planted_scores"),
         ("plant_demo.yml", "give --words"),
     ):
         code, text = told(config, *flags)

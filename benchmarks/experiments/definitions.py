@@ -14,6 +14,7 @@ import plant_plugin
 from plant_plugin.config import Config, load_config
 from plant_plugin.config_yaml import find_config
 from plant_plugin.errors import ConfigError
+from plant_plugin.options import PLANTED_SCORES
 
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
 CODE = (Path(__file__).with_name("trials.py"), *sorted(Path(plant_plugin.__file__).parent.rglob("*.py")))
@@ -63,6 +64,11 @@ class Planned:
     def config(self) -> Config:
         """The checked configuration, without a share of the training documents."""
         return load_config(self.config_name, {**self.flags, "seed": self.seed})
+
+    @property
+    def trains(self) -> bool:
+        """Whether there is a network that others could take over."""
+        return self.config.strategy != PLANTED_SCORES and not self.on_a_part
 
     @property
     def training(self) -> str:

@@ -111,7 +111,7 @@ def finished(folder: Path) -> Path | None:
 
 def hand_on(planned: Planned, run: Path, networks: Path) -> None:
     """Keep the network of a finished run for runs that would train the same."""
-    if planned.on_a_part or not (run / MODEL).is_file() or (kept := networks / planned.training).exists():
+    if not planned.trains or not (run / MODEL).is_file() or (kept := networks / planned.training).exists():
         return
     result = json.loads((run / "result.json").read_text(encoding="utf-8"))
     told = {
@@ -127,7 +127,7 @@ def hand_on(planned: Planned, run: Path, networks: Path) -> None:
 
 def take_over(planned: Planned, folder: Path, networks: Path) -> Path | None:
     """A run's folder below ``folder`` whose stages have ended with a network that was kept; None: none was."""
-    if planned.on_a_part or not (kept := networks / planned.training).is_dir():
+    if not planned.trains or not (kept := networks / planned.training).is_dir():
         return None
     run = folder / TAKEN_OVER
     run.mkdir(parents=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plant_plugin.errors import ConfigError
+from plant_plugin.options import PLANTED_SCORES
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -60,10 +61,10 @@ def show_needs(config: str, numbers: Numbers, *, on_gpu: bool) -> None:
     settings = load_config(config, stand_in)
     network = settings.network_config
     over_language_model = bool(network.get("lm_weight"))
-    if settings.model_name != "PLANT" or network.get("freeze_encoder"):
+    if settings.model_name != "PLANT" or network.get("freeze_encoder") or settings.strategy == PLANTED_SCORES:
         raise ConfigError(
             "memory is worked out for PLANT without freeze_encoder only",
-            where=f"model_name: {settings.model_name}",
+            where=f"model_name: {settings.model_name}, strategy: {settings.strategy}",
             fix="leave out --config to see what is installed; try others with --limit_train_batches 2",
         )
     tokens = numbers.tokens or settings.max_seq_length

@@ -42,5 +42,6 @@ def construct(model_name: str, num_labels: int, vectors: Tensor | None, options:
         fix = "correct the value; the network's signature says what it takes"
         raise ConfigError(f"{model_name} cannot be built: {error}", where="network_config", fix=fix) from error
     take_our_dropout(network)
+    network.built_as = (model_name, dict(options))
     network.vectors_shape = None if vectors is None else tuple(vectors.shape)
     return network

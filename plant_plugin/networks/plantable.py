@@ -7,7 +7,7 @@ document.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from scipy import sparse
@@ -64,7 +64,9 @@ class PlantableNetwork(nn.Module, ABC):
     num_labels: int
     backbone: nn.Module
     has_prior: bool = False
-    vectors_shape: tuple[int, ...] | None = None  # of embed_vecs; noted by `construct` for the checkpoint
+    # Noted by `construct` for the checkpoint: name and options; the shape of embed_vecs.
+    built_as: tuple[str, dict[str, Any]] = ("", {})
+    vectors_shape: tuple[int, ...] | None = None
     _relevance: PlantedRelevance | None = None
 
     @abstractmethod

@@ -62,7 +62,7 @@ def write_result(
         path: The file, usually ``result.json`` in the run's folder.
         config: The configuration; its name, data set, seed and hash are recorded, no path and no text.
         model: E.g. ``PLANT`` or ``linear-1vsrest``.
-        strategy: E.g. ``plant``, ``end_to_end`` or ``libmultilabel``.
+        strategy: E.g. ``plant``, ``planted_scores`` or ``libmultilabel``.
         split: Which split the metrics are of, e.g. ``test``.
         metrics: Exact name -> fraction, not percent. What is undefined (NaN) becomes null.
         counts: Documents, labels and what was left out.

@@ -47,7 +47,7 @@ class Scored:
         truncated: Share of each split's documents that were not read to their end; empty: unknown.
         planted_scores: What was chosen for them, by the name of the option; empty: there are none.
         centred: What tuned thresholds become where they move all scores; None: they do not.
-        strategy: ``plant`` or ``end_to_end``; ``libmultilabel``: trained as LibMultiLabel trains.
+        strategy: ``plant``, ``end_to_end`` or ``planted_scores``; ``libmultilabel``: trained as LibMultiLabel trains.
     """
 
     model: str

@@ -18,6 +18,7 @@ from plant_plugin.config_problems import Problems
 from plant_plugin.config_schema import BLOCKS, MAPPINGS, OPTIONS, SEARCH, SEARCH_OPTIONS
 from plant_plugin.config_values import conform, read_option
 from plant_plugin.errors import ConfigError
+from plant_plugin.options import PLANTED_SCORES
 from plant_plugin.registry import suggestion
 from plant_plugin.search.space import Expression, put, take_expressions
 
@@ -221,6 +222,10 @@ def _check_task(base: Config, problems: Problems) -> None:
     if base.linear:
         problems.add("linear", "a search is for networks", "try linear options one by one; they train in seconds")
         return
+    if base.strategy == PLANTED_SCORES:
+        problems.add(
+            "strategy", "no network is trained, so that there are no epochs to compare", "say plant or end_to_end"
+        )
     if base.model_name.lower() == "attentionxml":
         problems.add("model_name", "AttentionXML has no validation metric of the whole model", "choose another network")
     for key in ("eval", "resume"):

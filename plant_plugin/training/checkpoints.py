@@ -77,10 +77,11 @@ def save_model(
     Of a language model that is quantised, adapted or frozen its name and fingerprint are kept, not its weights.
     """
     identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
+    model_name, network_config = network.built_as
     content = {
         "format": FORMAT,
-        "model_name": config.model_name,
-        "network_config": config.network_config,
+        "model_name": model_name,
+        "network_config": network_config,
         "max_seq_length": config.max_seq_length,
         "word_vectors": network.vectors_shape,
         "planted_scores": prepared.planted_scores is not None,

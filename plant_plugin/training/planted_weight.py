@@ -17,6 +17,7 @@ from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
+from plant_plugin.options import PLANTED_SCORES
 from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.training.prepare import Prepared
 
@@ -30,6 +31,9 @@ SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
 ADJUSTMENTS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05)
 # Tried weights ν of the labels' names, in units of the linear score; with 4 a name that is the whole document counts 4.
 NAME_WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+# γ where there is no network: of 3 to 30 the lowest cross-entropy on validation documents of EURLEX-6K, once the
+# threshold of micro-F1 is the probability 0.5. It changes probabilities, not which labels are found.
+ALONE = 20.0
 ROWS = 256  # validation documents scored at once by the linear model alone
 # This far below the best `val_metric` is as good: what it does for rare labels decides (benchmarks/FINDINGS.md).
 NEAR_TIE = 0.002
@@ -47,7 +51,7 @@ def fit_planted_scores(prepared: Prepared, config: Config, run: Run) -> None:
         DataError: The configured names are of none of the labels.
     """
     options = config.planted_scores
-    if options.weight is None and "val" not in prepared.arrays:
+    if _weight(config) is None and "val" not in prepared.arrays:
         raise ConfigError(
             "there are no validation documents to choose it on",
             where="planted_scores.weight",
@@ -87,12 +91,18 @@ def _names(config: Config) -> str | None:
     return options.names or (str(beside) if beside is not None else None)
 
 
+def _weight(config: Config) -> float | None:
+    """γ, where it need not be chosen."""
+    configured = config.planted_scores.weight
+    return ALONE if configured is None and config.strategy == PLANTED_SCORES else configured
+
+
 def weighed_on_validation(config: Config) -> bool:
     """Whether :func:`plant_weight` starts a pass over the network's logits."""
     options = config.planted_scores
     if options.model == "none":
         return False
-    return options.weight is None or (options.name_weight is None and _names(config) is not None)
+    return _weight(config) is None or (options.name_weight is None and _names(config) is not None)
 
 
 def plant_weight(prepared: Prepared, config: Config, run: Run, validation: ScoreBatches) -> None:
@@ -120,7 +130,8 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
     planted.offset = options.offset or 0.0
     planted.adjustment = _adjustment(prepared, planted, config, metric)
-    shares, unit = (SHARES, None) if options.weight is None else ((1.0,), options.weight)
+    unit = _weight(config)
+    shares = SHARES if unit is None else (1.0,)
     names = (options.name_weight or 0.0,) if planted.names is None or options.name_weight is not None else NAME_WEIGHTS
     tried = [(share, name) for share in shares for name in names]
     best, told = 0, ""

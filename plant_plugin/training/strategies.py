@@ -1,9 +1,9 @@
-"""The strategies: ``plant`` (stage 1, then stage 2) and ``end_to_end`` (stage 2 only), on the same network."""
+"""The strategies: ``plant`` (stage 1, then stage 2), ``end_to_end`` (stage 2 only), ``planted_scores`` (no network)."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,9 @@ from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.kernels import triton_choice
 from plant_plugin.networks.construct import construct
+from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.options import PLANTED_SCORES
 from plant_plugin.report.logs import append_log, shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog, Place
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from plant_plugin.run import Run
 
 Scores = npt.NDArray[np.float32]
+Stages = dict[str, Callable[[PlantableNetwork, Prepared, "Config", "Run"], None]]
 ScoreBatch = tuple[Scores, Any, npt.NDArray[np.int64]]
 
 
@@ -49,7 +52,7 @@ def plant(config: Config, run: Run) -> dict[str, Any]:
     Returns:
         The content of ``result.json``, or an empty dictionary without a test split.
     """
-    return _train_and_test(config, run, planted=True)
+    return _train_and_test(config, run, {"stage1": run_stage1, "stage2": run_stage2})
 
 
 def end_to_end(config: Config, run: Run) -> dict[str, Any]:
@@ -58,20 +61,29 @@ def end_to_end(config: Config, run: Run) -> dict[str, Any]:
     Returns:
         The content of ``result.json``, or an empty dictionary without a test split.
     """
-    return _train_and_test(config, run, planted=False)
+    return _train_and_test(config, run, {"stage2": run_stage2})
 
 
-def _train_and_test(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
+def planted_scores(config: Config, run: Run) -> dict[str, Any]:
+    """The planted scores alone: what they are without the configured network, in the time that they take.
+
+    Returns:
+        The content of ``result.json``, or an empty dictionary without a test split.
+    """
+    return _train_and_test(config, run, {})
+
+
+def _train_and_test(config: Config, run: Run, stages: Stages) -> dict[str, Any]:
     triton_choice.choose(config.kernels)
     with contextlib.ExitStack() as stack:
         stack.enter_context(sigterm_stops(config, run))
         stack.enter_context(full_disk_resumes(config, run))
         if is_first():
             run.metrics = stack.enter_context(contextlib.closing(MetricLog(config, run.folder)))
-        return _results(config, run, planted=planted)
+        return _results(config, run, stages)
 
 
-def _results(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
+def _results(config: Config, run: Run, stages: Stages) -> dict[str, Any]:
     L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
     if config.eval:
         with first_alone():
@@ -81,12 +93,10 @@ def _results(config: Config, run: Run, *, planted: bool) -> dict[str, Any]:
             run.log("this run has ended before; these are its results")
             return read_result(run.folder) if is_first() else {}
         with first_alone():
-            network, prepared = _ready(config, run, planted=planted)
-        if planted:
-            with run.phase("stage1"):
-                run_stage1(network, prepared, config, run)
-        with run.phase("stage2"):
-            run_stage2(network, prepared, config, run)
+            network, prepared = _ready(config, run, planted="stage1" in stages)
+        for stage, train in stages.items():
+            with run.phase(stage):
+                train(network, prepared, config, run)
     if not is_first():
         _assist(network, prepared, config, run)
         return {}
@@ -133,16 +143,22 @@ def _assist(network: PlantableNetwork, prepared: Prepared, config: Config, run: 
 
 def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool) -> PlantableNetwork:
     """The configured network with fresh weights, its relevance computed and planted where anything reads it."""
-    options = dict(config.network_config)
+    name, options = _network_of(config)
     vectors = None
     if isinstance(prepared.tokens, WordTokens):
         vectors = embedding_matrix(prepared.tokens, config, dim=options.get("embed_dim"))
-    network = construct(config.model_name, prepared.num_labels, vectors, options)
+    network = construct(name, prepared.num_labels, vectors, options)
     if planted or network.has_prior:
         add_relevance(prepared, config.relevance, run)
         assert prepared.relevance is not None
         network.plant_relevance(prepared.relevance.matrix)
     return network
+
+
+def _network_of(config: Config) -> tuple[str, dict[str, Any]]:
+    """Name and options of the network that the strategy trains."""
+    alone = config.strategy == PLANTED_SCORES
+    return (NO_NETWORK, {}) if alone else (config.model_name, dict(config.network_config))
 
 
 def _model_folder(config: Config) -> Path:
@@ -154,12 +170,12 @@ def _model_folder(config: Config) -> Path:
 def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str, float]]:
     """A trained model and the data to test it on, under the model's own labels and vocabulary."""
     folder = _model_folder(config)
-    given = dict(config.network_config)
+    name, given = _network_of(config)
     model = load_trained(folder, given.get("lm_weight"))
     content = model.content
-    if config.model_name != content["model_name"]:
+    if name != content["model_name"]:
         raise CheckpointError(
-            f"it holds {content['model_name']}, the configuration names {config.model_name}",
+            f"it holds {content['model_name']}, the configuration names {name}",
             where=str(folder),
             fix="use the configuration of the training run",
         )

@@ -403,6 +403,20 @@ def test_a_network_is_trained_once_for_all_planted_scores(tiny: Path, in_this_pr
     assert taken["time_s"]["total"] > of_network["time_s"]["stage1"] + of_network["time_s"]["stage2"]
 
 
+def test_scores_alone_train_nothing_that_could_be_kept(tiny: Path, in_this_process: list[list[str]]) -> None:
+    names = tiny / "data" / "tiny" / "label_names.tsv"
+    names.parent.mkdir(parents=True)
+    names.write_text("".join(f"{label}\tsign{label}x\n" for label in LABELS))
+    runs = plan("main", "tiny", [1], variants=["plant_names", "scores_alone"])[0]
+    assert runner.run_experiment(runs, tiny / "results", tiny / "work") == []
+    assert [planned.trains for planned in runs] == [True, False]
+    assert [path.name for path in (tiny / "work" / "networks").iterdir()] == [runs[0].training]
+    whole, alone = (json.loads((tiny / "results" / one.name / "seed1.json").read_text()) for one in runs)
+    assert "stage2" in whole["time_s"]
+    assert not {"stage1", "stage2"} & alone["time_s"].keys()
+    assert "planted_scores" in alone["time_s"]
+
+
 def test_another_training_is_not_taken_over(tiny: Path) -> None:
     (alone, single), _ = plan("main", "tiny", [1], variants=["plant", "end_to_end"])
     (other,), _ = plan("main", "tiny", [2], variants=["plant"])

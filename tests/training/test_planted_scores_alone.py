@@ -1,0 +1,109 @@
+"""The strategy that trains no network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plant_plugin.config import Config
+from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.planted_scores import PlantedScores
+from plant_plugin.prediction.predictor import Predictor
+from plant_plugin.run import run
+from plant_plugin.training.planted_weight import ALONE
+
+Made = Callable[..., Config]
+SCORES = {"strategy": "planted_scores", "planted_scores__model": "ridge"}
+
+
+def texts_of(config: Config) -> list[str]:
+    return [line.split("\t")[1] for line in Path(config.test_file).read_text(encoding="utf-8").splitlines()]
+
+
+def test_its_logits_are_the_linear_scores(made: Made) -> None:
+    config = made(**SCORES)
+    result = run(config)
+    folder = Path(config.checkpoint_dir)
+    assert (result["model"], result["strategy"]) == ("PLANT", "planted_scores")
+    assert not {"relevance", "stage1", "stage2"} & result["time_s"].keys()
+    assert result["metrics"]["P@1"] > 0.9
+    assert result["planted_scores"]["weight"] == ALONE
+
+    predictor, texts = Predictor.load(folder, device="cpu"), texts_of(config)
+    linear = predictor.model.planted_scores
+    assert linear is not None
+    expected = np.float32(ALONE) * linear.scores(texts) - np.float32(linear.offset)
+    np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-5)
+
+    again = run(made(**SCORES, eval=True, checkpoint_path=str(folder), result_dir=str(folder.parent / "again")))
+    assert again["metrics"] == pytest.approx(result["metrics"], abs=1e-6)
+
+
+def test_names_are_weighed_without_a_network(made: Made) -> None:
+    config = made(**SCORES)
+    names = Path(config.training_file).parent / "label_names.tsv"
+    names.write_text("".join(f"L{label}\tsign{label}x\n" for label in range(12)), encoding="utf-8")
+    result = run(config)
+    assert result["planted_scores"]["name_weight"] >= 0
+    fixed = run(made(**SCORES, planted_scores__name_weight=4.0, result_dir=str(names.parent / "fixed")))
+    assert fixed["planted_scores"]["name_weight"] == 4
+    assert fixed["planted_scores"]["adjustment"] == result["planted_scores"]["adjustment"]
+
+
+def test_explanations_name_terms_and_no_passages(made: Made) -> None:
+    config = made(**SCORES)
+    run(config)
+    predictor = Predictor.load(Path(config.checkpoint_dir), device="cpu")
+    (evidence,) = predictor.explain("filler1 sign3x filler2 sign3x", labels=["L3"]).labels
+    assert evidence.predicted
+    assert evidence.terms[0][0] == "sign3x"
+    assert evidence.passages == []
+    assert evidence.bias + evidence.planted == pytest.approx(evidence.found.logit, abs=1e-5)
+    assert evidence.contribution is not None
+    assert not evidence.contribution.any()
+
+
+def test_validation_documents_are_not_needed(made: Made) -> None:
+    config = made(**SCORES, val_file=None, val_size=0)
+    result = run(config)
+    assert result["planted_scores"] == {"adjustment": 0, "weight": ALONE, "name_weight": 0, "offset": 0}
+
+
+def test_a_model_of_another_strategy_is_not_taken_for_it(made: Made, tmp_path: Path) -> None:
+    config = made(**SCORES)
+    run(config)
+    trained = str(config.checkpoint_dir)
+    with pytest.raises(ConfigError, match=r"strategy.*there are no planted scores"):
+        made(strategy="planted_scores")
+    with pytest.raises(ConfigError, match=r"checkpoint_path.*no network to start from"):
+        made(**SCORES, checkpoint_path=trained)
+    with pytest.raises(CheckpointError, match="NoNetwork, the configuration names PLANT"):
+        run(made(eval=True, checkpoint_path=trained, result_dir=str(tmp_path / "other")))
+
+
+def test_the_tokens_of_a_language_model_do_no_harm(made: Made, tiny_language_model: Path) -> None:
+    config = made(**SCORES, network_config={"lm_weight": str(tiny_language_model)})
+    of_words = made(**SCORES, result_dir=str(tiny_language_model.parent / "words"))
+    result = run(config)
+    assert result["metrics"] == pytest.approx(run(of_words)["metrics"], abs=1e-6)
+    linear = PlantedScores.load(Path(config.checkpoint_dir), result["hashes"]["labels"])
+    predictor, texts = Predictor.load(Path(config.checkpoint_dir), device="cpu"), texts_of(config)
+    expected = np.float32(ALONE) * linear.scores(texts) - np.float32(linear.offset)
+    np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-5)
+
+
+def test_an_interrupted_run_goes_on_and_an_ended_one_is_read(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    from plant_plugin.training import strategies
+
+    config = made(**SCORES)
+    with monkeypatch.context() as patch:
+        patch.setattr(strategies, "report", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run(config)
+    resumed = made(**SCORES, resume=str(config.checkpoint_dir))
+    result = run(resumed)
+    assert result["metrics"]["P@1"] > 0.9
+    assert run(resumed)["metrics"] == result["metrics"]
