@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 import torch
+from scipy.linalg import cho_factor, cho_solve
 
 from plant_plugin.options import PlantedScoresOptions
 
@@ -58,15 +59,15 @@ def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScores
     blocks = [dense[:, start : start + COLUMNS] for start in range(0, dense.shape[1], COLUMNS)]
     kernel = _kernel(blocks, rare)
     kernel.diagonal().add_(options.penalty)
-    factor = torch.linalg.cholesky(kernel)
-    del kernel
+    # In place, where torch would need twice the memory: Fortran's lower triangle is the upper one that was made.
+    factor = cho_factor(kernel.numpy().T, lower=True, overwrite_a=True, check_finite=False)
     rare_by_term, by_label = sp.csr_array(rare.T), targets.tocsc()
     # One for all blocks of labels: fresh memory costs more than products.
     weights = torch.empty(min(LABELS, targets.shape[1]), len(order))
     rows = []
     for start in range(0, targets.shape[1], LABELS):
-        known = torch.from_numpy(by_label[:, start : start + LABELS].toarray())
-        part = torch.cholesky_solve(known, factor).contiguous()
+        known = by_label[:, start : start + LABELS].toarray(order="F")
+        part = torch.from_numpy(cho_solve(factor, known, overwrite_b=True, check_finite=False)).contiguous()
         found = weights[: part.shape[1]]
         for column, block in zip(range(0, dense.shape[1], COLUMNS), blocks, strict=True):
             found[:, column : column + block.shape[1]] = part.T @ torch.from_numpy(block.toarray())
@@ -76,15 +77,17 @@ def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScores
 
 
 def _kernel(blocks: Sequence[sp.csc_array], rare: sp.csr_array) -> torch.Tensor:
-    """X·Xᵀ, (G, G), of columns to be made dense and of those that stay sparse."""
+    """The upper triangle of X·Xᵀ, (G, G), of columns to be made dense and of those that stay sparse."""
     count = rare.shape[0]
     kernel = torch.zeros(count, count)
+    starts = range(0, count, ROWS)
     for block in blocks:
         columns = torch.from_numpy(block.toarray())
-        kernel.addmm_(columns, columns.T)
-    transposed = sp.csr_array(rare.T)
-    for start in range(0, count, ROWS):
-        kernel[start : start + ROWS] += torch.from_numpy((rare[start : start + ROWS] @ transposed).toarray())
+        for start in starts:
+            kernel[start : start + ROWS, start:].addmm_(columns[start : start + ROWS], columns[start:].T)
+    for start in starts:
+        product = rare[start : start + ROWS] @ rare[start:].T
+        kernel[start : start + ROWS, start:] += torch.from_numpy(product.toarray())
     return kernel
 
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
+from plant_plugin import planted_scores_ridge
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
@@ -34,6 +35,16 @@ def test_equals_scikit_learns_kernel_ridge(task) -> None:
     found = PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen)
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert found.std() > 0.01
+
+
+def test_blocks_of_documents_columns_and_labels_change_nothing(task, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels, unseen = task
+    whole = PlantedScores.fit(texts, labels, EVERYTHING)
+    for name, size in (("ROWS", 7), ("COLUMNS", 4), ("LABELS", 2), ("FREQUENT", 0.3)):
+        monkeypatch.setattr(planted_scores_ridge, name, size)
+    np.testing.assert_allclose(
+        PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen), whole.scores(unseen), atol=1e-5
+    )
 
 
 def test_by_hand() -> None:
