@@ -106,7 +106,11 @@ class PlantedScores:
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """Linear scores (B, L) of documents: about 1 for a label that is present and 0 for one that is not."""
-        scores: Floats = (self.features(texts) @ self._by_term).toarray()
+        return self.scores_of(self.features(texts))
+
+    def scores_of(self, features: sp.csr_array) -> Floats:
+        """Linear scores (B, L) of what :meth:`features` made of documents."""
+        scores: Floats = (features @ self._by_term).toarray()
         return scores + np.float32(self.adjustment) * self.rarity
 
     def add_to(self, logits: Floats, texts: Sequence[str]) -> None:
@@ -135,11 +139,11 @@ class PlantedScores:
         share = np.where(counts > 0, 1 / np.sqrt(1 + counts), UNSEEN)
         self.names = sp.csr_array(sp.diags_array(share.astype(np.float32)) @ rows)
 
-    def name_scores(self, texts: Sequence[str]) -> Floats:
+    def name_scores_of(self, features: sp.csr_array) -> Floats:
         """What names add to the linear scores (B, L) at ν = 1; 0 where none were planted."""
         if self.names is None:
-            return np.zeros((len(texts), self.weights.shape[0]), dtype=np.float32)
-        scores: Floats = (self.features(texts) @ self.names.T).toarray()
+            return np.zeros((features.shape[0], self.weights.shape[0]), dtype=np.float32)
+        scores: Floats = (features @ self.names.T).toarray()
         return scores
 
     def add_names(self, weight: float) -> None:

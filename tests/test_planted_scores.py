@@ -99,7 +99,9 @@ def test_names_by_hand_and_after_saving(tmp_path: Path) -> None:
     labels = sp.csr_array(np.array([[1, 0, 0], [0, 1, 0]], dtype=np.float32))
     model = PlantedScores.fit(["alpha", "beta"], labels, options)
     model.plant_names(["", "unknown", "beta"], np.array([1, 1, 0]))
-    np.testing.assert_allclose(model.name_scores(["beta", "alpha"]), [[0, 0, 0.5], [0, 0, 0]], atol=1e-6)
+    np.testing.assert_allclose(
+        model.name_scores_of(model.features(["beta", "alpha"])), [[0, 0, 0.5], [0, 0, 0]], atol=1e-6
+    )
     model.plant_names(["alpha", "", "alpha beta"], np.array([3, 1, 0]))
     model.add_names(2.0)
     half = 2 * 0.5 / np.sqrt(2)
@@ -109,7 +111,7 @@ def test_names_by_hand_and_after_saving(tmp_path: Path) -> None:
     loaded = PlantedScores.load(tmp_path, "hash")
     assert loaded.name_weight == 2
     np.testing.assert_array_equal(loaded.scores(["beta", "alpha"]), model.scores(["beta", "alpha"]))
-    np.testing.assert_array_equal(loaded.name_scores(["beta"]), [[0, 0, 0]])
+    np.testing.assert_array_equal(loaded.name_scores_of(loaded.features(["beta"])), [[0, 0, 0]])
 
 
 def test_terms_sum_to_the_score(task) -> None:

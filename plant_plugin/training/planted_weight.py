@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from plant_plugin.data.label_names import label_names, names_beside
 from plant_plugin.errors import ConfigError, DataError
@@ -129,17 +130,20 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     cutoff = min(5, prepared.num_labels)
     metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
     planted.offset = options.offset or 0.0
-    planted.adjustment = _adjustment(prepared, planted, config, metric)
+    features = None
+    if "val" in prepared.labels:  # once for both passes
+        features = planted.features(prepared.texts("val", range(prepared.labels["val"].shape[0])))
+    planted.adjustment = _adjustment(prepared, planted, features, config, metric)
     unit = _weight(config)
     shares = SHARES if unit is None else (1.0,)
     names = (options.name_weight or 0.0,) if planted.names is None or options.name_weight is not None else NAME_WEIGHTS
     tried = [(share, name) for share in shares for name in names]
     best, told = 0, ""
-    if len(tried) > 1 and "val" in prepared.labels:
+    if len(tried) > 1 and features is not None:
         evaluators = [prepared.evaluator(config, [metric, of_rare]) for _ in tried]
         for logits, truth, documents in validation():
-            texts = prepared.texts("val", documents)
-            scores, named = planted.scores(texts), planted.name_scores(texts)
+            rows = features[documents]
+            scores, named = planted.scores_of(rows), planted.name_scores_of(rows)
             if unit is None:  # of the first batch: the same for all
                 unit = _spread(logits) / _spread(scores)
             of_trained = truth.multiply(counts > 0)
@@ -176,20 +180,22 @@ def centred(planted: PlantedScores, tuned: Tuned, config: Config) -> Tuned:
     return Tuned(thresholds, tuned.documents, {**tuned.f1, **dict.fromkeys(PROBABILITY_HALF, tuned.f1["micro"])})
 
 
-def _adjustment(prepared: Prepared, planted: PlantedScores, config: Config, metric: str) -> float:
+def _adjustment(
+    prepared: Prepared, planted: PlantedScores, features: sp.csr_array | None, config: Config, metric: str
+) -> float:
     """τ: the configured one, or the best for the linear scores alone; 0 where there are no validation documents."""
     if config.planted_scores.adjustment is not None:
         return config.planted_scores.adjustment
-    if "val" not in prepared.labels:
+    if features is None:
         return 0.0
     truth = prepared.labels["val"]
     evaluators = [prepared.evaluator(config, [metric]) for _ in ADJUSTMENTS]
     planted.adjustment = 0.0
     for start in range(0, truth.shape[0], ROWS):
-        rows = range(start, min(start + ROWS, truth.shape[0]))
-        scores = planted.scores(prepared.texts("val", rows))
+        rows = slice(start, start + ROWS)
+        scores = planted.scores_of(features[rows])
         for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
-            evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth[rows.start : rows.stop])
+            evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth[rows])
     return ADJUSTMENTS[int(np.argmax([evaluator.compute()[metric] for evaluator in evaluators]))]
 
 

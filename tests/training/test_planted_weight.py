@@ -91,13 +91,16 @@ class Fixed:
         self.known, self.rarity, self.weight, self.adjustment = scores, rarity, 0.0, 0.0
         self.names, self.name_weight, self.offset = names, 0.0, 0.0
 
-    def name_scores(self, rows: list[int]) -> np.ndarray:
+    def features(self, rows: list[int]) -> np.ndarray:
+        return np.array(rows)
+
+    def name_scores_of(self, rows: np.ndarray) -> np.ndarray:
         return np.zeros_like(self.known[rows]) if self.names is None else self.names[rows]
 
     def add_names(self, weight: float) -> None:
         self.name_weight = weight
 
-    def scores(self, rows: list[int]) -> np.ndarray:
+    def scores_of(self, rows: np.ndarray) -> np.ndarray:
         return self.known[rows] + np.float32(self.adjustment) * self.rarity
 
 
@@ -144,7 +147,10 @@ def weigh(
         train_counts=counts,
         evaluator=lambda config, metrics: measured(metrics, counts),
     )
-    config, run = SimpleNamespace(planted_scores=options, val_metric=metric), SimpleNamespace(log=said.append)
+    config, run = (
+        SimpleNamespace(planted_scores=options, val_metric=metric, strategy="plant"),
+        SimpleNamespace(log=said.append),
+    )
     planted_weight.plant_weight(prepared, config, run, lambda: [(logits, truth, np.arange(documents))])
 
 
