@@ -37,6 +37,7 @@ AT_LEAST = {
 }
 LIMITS = ("limit_train_batches", "limit_val_batches", "limit_test_batches")
 LARGEST_SEED = 2**32 - 1  # numpy takes no larger one
+LARGEST_GROUP = 46_340  # LAPACK may count a matrix's entries in 32 bits
 
 
 def check_numbers(values: dict[str, Any], problems: Problems) -> None:
@@ -105,6 +106,9 @@ def _check_stage2(stage: Stage2Options, problems: Problems) -> None:
 def _check_planted_scores(planted: PlantedScoresOptions, problems: Problems) -> None:
     for name in ("ngrams", "min_documents", "terms", "top", "group_size"):
         _least(f"planted_scores.{name}", getattr(planted, name), 1, problems)
+    if planted.group_size > LARGEST_GROUP:
+        fix = f"say {LARGEST_GROUP}: more documents are dealt into equal groups"
+        problems.add("planted_scores.group_size", f"has to be at most {LARGEST_GROUP}", fix, value=planted.group_size)
     _above_zero("planted_scores.penalty", planted.penalty, problems)
     for name in ("lead", "lead_weight", "adjustment", "weight", "name_weight"):
         _least(f"planted_scores.{name}", getattr(planted, name), 0, problems)

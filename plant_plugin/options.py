@@ -104,7 +104,7 @@ class PlantedScoresOptions:
     lead: int = 0  # the first words of a text, which count more; 0: all count the same
     lead_weight: float = 0.5  # their tf-idf, beside that of the whole text
     top: int = 2000  # weights kept per label
-    group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB
+    group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB; larger groups are better
     adjustment: float | None = None  # τ, for rare labels; null: the best val_metric of the linear scores on validation
     # γ; null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
     weight: float | None = None

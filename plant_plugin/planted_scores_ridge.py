@@ -5,14 +5,17 @@ Shapes: N training documents, G documents of a group, L labels, V terms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 import scipy.sparse as sp
 import torch
 from scipy.linalg import cho_factor, cho_solve
 
+from plant_plugin.errors import ConfigError
 from plant_plugin.options import PlantedScoresOptions
 
 # A term in a larger share of the documents than this is a dense column: a sparse product takes some 3 ns for each pair
@@ -20,6 +23,7 @@ from plant_plugin.options import PlantedScoresOptions
 FREQUENT = 0.05
 COLUMNS = 2_048  # dense columns (G, columns) held at once
 ROWS = 1_000  # rows of the kernel matrix made at once: the sparse product holds an index beside each value
+GIB = 1024**3
 LABELS = 128  # labels whose dense weights (labels, V) are held at once
 
 
@@ -37,17 +41,32 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
     Returns:
         CSR (L, V) float32, transposed W.
 
+    Raises:
+        ConfigError: A group's kernel matrix does not fit into free memory.
+
     Source:
         Kernel ridge regression: Saunders et al. 1998; mean of groups: Zhang, Duchi & Wainwright 2013, "Divide and
         Conquer Kernel Ridge Regression".
     """
     groups = -(-features.shape[0] // options.group_size)
+    _check_memory(-(-features.shape[0] // groups))
     total = sp.csr_array((targets.shape[1], features.shape[1]), dtype=np.float32)
     for group in range(groups):
         # every g-th document: neighbours in a file are often alike, and so each group holds its share of them
         total = total + _group(features[group::groups], targets[group::groups], options)
     mean = sp.csr_array(total / groups)
     return mean if groups == 1 else _prune(mean, options.top)
+
+
+def _check_memory(documents: int) -> None:
+    """Refuse a kernel matrix of so many documents that does not fit: the system would kill the run, without a word."""
+    needed, free = 4 * documents**2, psutil.virtual_memory().available
+    if needed > free:
+        raise ConfigError(
+            f"{documents:,} documents at once need {needed / GIB:.1f} GiB of memory, {free / GIB:.1f} are free",
+            where="planted_scores.group_size",
+            fix=f"choose smaller groups, e.g. {math.isqrt(free // 8):,}; the model is then the mean of theirs",
+        )
 
 
 def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:

@@ -3,15 +3,17 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
 from plant_plugin import planted_scores_ridge
-from plant_plugin.errors import CheckpointError, DataError
+from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
 
@@ -140,6 +142,15 @@ def test_many_documents_are_the_mean_of_their_groups(task) -> None:
         axis=0,
     )
     np.testing.assert_allclose(halves.scores(unseen), expected, atol=1e-5)
+
+
+def test_a_group_that_does_not_fit_into_memory_is_refused(task, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels, _ = task
+    free = 4 * 40**2
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
+    with pytest.raises(ConfigError, match=r"(?s)planted_scores\.group_size: 60 documents at once need .*e\.g\. 28;"):
+        PlantedScores.fit(texts, labels, EVERYTHING)
+    PlantedScores.fit(texts, labels, dataclasses.replace(EVERYTHING, group_size=28))
 
 
 def test_keeps_the_largest_weights_of_each_label(task) -> None:
