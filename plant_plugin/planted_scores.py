@@ -166,6 +166,12 @@ class PlantedScores:
         terms = [(names[term], float(value)) for term, value in zip(own.indices[order], own.data[order], strict=True)]
         return terms, float(self.adjustment * self.rarity[label])
 
+    def strongest(self, label: int, top: int) -> list[tuple[str, float]]:
+        """The terms that speak most for a label: weights, the largest first, those above 0; γ is not in them."""
+        own = self.weights[[label]]
+        order = np.argsort(-own.data, kind="stable")[:top]
+        return [(self._names[own.indices[place]], float(own.data[place])) for place in order if own.data[place] > 0]
+
     @cached_property
     def _names(self) -> list[str]:
         return sorted(self.vectorizer.vocabulary_, key=self.vectorizer.vocabulary_.__getitem__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import click
@@ -18,8 +19,8 @@ from plant_plugin.commands.predict import FOLDER, model_options
 def label(model: Path, label: str, top: int, as_json: bool, device: str | None, names: tuple[str, ...]) -> None:
     """Show what the run folder MODEL knows of LABEL.
 
-    Its tokens by relevance (MIG) and by the learned attention alone, the labels whose attention is alike, how many
-    documents have it, and its F1 on validation and test documents.
+    Its tokens by relevance (MIG) and by the learned attention alone, its terms by the planted scores, the labels whose
+    attention is alike, how many documents have it, and its F1 on validation and test documents.
     """
     import json
     from dataclasses import asdict
@@ -41,18 +42,19 @@ def label(model: Path, label: str, top: int, as_json: bool, device: str | None, 
         click.echo(_reached("validation", found.statistics.validation_count, found.statistics.validation_f1))
     if found.test_f1 is not None:
         click.echo(_reached("test", found.test_count or 0, found.test_f1))
-    click.echo(f"\n{'by MIG':<34}{'by learned attention':<34}")
-    relevant = found.relevant or []
-    for place in range(max(len(relevant), len(found.attended))):
-        cells = [
-            f"  {rows[place][0]:<23}{rows[place][1]:>7.3f}" if place < len(rows) else ""
-            for rows in (relevant, found.attended)
-        ]
-        click.echo(f"{cells[0]:<34}{cells[1]}".rstrip())
+    columns = {"by MIG": found.relevant, "by learned attention": found.attended, "by planted scores": found.terms}
+    shown = {heading: rows for heading, rows in columns.items() if rows}
+    click.echo("\n" + "".join(f"{heading:<34}" for heading in shown).rstrip())
+    for row in itertools.zip_longest(*shown.values()):
+        click.echo("".join(f"  {_cell(found):<32}" for found in row).rstrip())
     if found.nearest:
         click.echo("\nlabels with the most similar attention")
         for other, name, cosine in found.nearest:
             click.echo(f"  {cosine:>6.3f}  {other} {name or ''}".rstrip())
+
+
+def _cell(found: tuple[str, float] | None) -> str:
+    return "" if found is None else f"{found[0]:<23}{found[1]:>7.3f}"
 
 
 def _reached(split: str, count: int, f1: dict[str, float]) -> str:

@@ -35,7 +35,10 @@ class LabelProfile:
         name: What it stands for, where that is known.
         relevant: Tokens of the highest relevance (MIG as normalised in training), with it; None without a table.
         attended: Tokens that the learned attention scores highest when each stands alone, with the score (queries ·
-            keys, without the planted prior). Over a language model only tokens with relevance are tried.
+            keys, without the planted prior). Over a language model only tokens with relevance are tried. Empty without
+            a network.
+        terms: Terms whose weights in the planted scores are highest, with the logits that the term as a whole document
+            would add; None without planted scores.
         nearest: Labels whose attention queries, less the mean query, point the same way: label, name, cosine.
         statistics: Training and validation documents that have the label, and its F1 on the latter; None where the
             run had no validation split.
@@ -48,6 +51,7 @@ class LabelProfile:
     name: str | None
     relevant: list[tuple[str, float]] | None
     attended: list[tuple[str, float]]
+    terms: list[tuple[str, float]] | None
     nearest: list[tuple[str, str | None, float]]
     statistics: LabelStatistics | None = None
     num_train: int | None = None
@@ -75,6 +79,7 @@ def label_profile(predictor: Predictor, label: str, top: int = 15) -> LabelProfi
         predictor.names(label),
         _relevant(predictor, column, top),
         _attended(predictor, column, top),
+        _terms(predictor, column, top),
         _nearest(predictor, column, top),
         read_label_statistics(predictor.folder, column, label),
         num_train,
@@ -91,7 +96,16 @@ def _relevant(predictor: Predictor, column: int, top: int) -> list[tuple[str, fl
     return _named(predictor, table.indices[row], table.data[row], top)
 
 
+def _terms(predictor: Predictor, column: int, top: int) -> list[tuple[str, float]] | None:
+    planted = predictor.model.planted_scores
+    if planted is None or not planted.weight:
+        return None
+    return [(term, planted.weight * value) for term, value in planted.strongest(column, top)]
+
+
 def _attended(predictor: Predictor, column: int, top: int) -> list[tuple[str, float]]:
+    if not predictor.network.planted_parameters():
+        return []
     tokens = predictor.model.tokens
     candidates = np.setdiff1d(np.arange(tokens.size), tokens.special_ids)
     if not isinstance(tokens, WordTokens) and predictor.relevance is not None:

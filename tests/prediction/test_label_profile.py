@@ -72,6 +72,18 @@ def test_learned_attention_is_that_of_a_token_alone(predictor: Predictor, monkey
     assert [token for token, _ in label_profile(predictor, "L3", top=1000).attended] == [token for token, _ in found]
 
 
+def test_terms_are_what_the_planted_scores_add_for_a_document_of_one(predictor: Predictor) -> None:
+    planted, column = predictor.model.planted_scores, predictor.column_of["L3"]
+    assert planted is not None
+    found = label_profile(predictor, "L3", top=4).terms
+    assert found is not None
+    assert found[0][0] == "sign3x"
+    assert [value for _, value in found] == sorted((value for _, value in found), reverse=True)
+    word, value = found[0]
+    gained = planted.scores([word]) - planted.scores([""])
+    assert value == pytest.approx(planted.weight * gained[0, column], abs=1e-5)
+
+
 def test_nearest_labels(predictor: Predictor) -> None:
     found = label_profile(predictor, "L3", top=4).nearest
     queries = predictor.network.head.queries().detach().flatten(1).numpy()  # type: ignore[union-attr, operator]
@@ -98,7 +110,7 @@ def test_without_relevance_and_with_a_network_of_your_own(
     folder = untrained(model_name="own_network:OwnNetwork", network_config={})
     (folder / "relevance.npz").unlink()
     found = label_profile(Predictor.load(folder, device="cpu"), "L3")
-    assert found.relevant is None
+    assert (found.relevant, found.terms) == (None, None)
     assert found.nearest == []
     assert len(found.attended) == 15
 
@@ -112,7 +124,8 @@ def test_the_command(trained: Path) -> None:
     shown = CliRunner().invoke(plant, ["label", str(trained), "L3", "--top", "3", "--device", "cpu"])
     assert shown.exit_code == 0, shown.output
     assert "of 120 training documents" in shown.output
-    assert "sign3x" in shown.output
+    assert "by MIG                            by learned attention              by planted scores\n" in shown.output
+    assert shown.output.count("sign3x") >= 2
     assert "at threshold micro" in shown.output
     written = CliRunner().invoke(plant, ["label", str(trained), "L3", "--json", "--device", "cpu"])
     assert json.loads(written.stdout)["relevant"][0] == ["sign3x", 1.0]

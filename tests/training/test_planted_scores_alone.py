@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from plant_plugin.cli import plant
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.planted_scores import PlantedScores
@@ -64,6 +66,11 @@ def test_explanations_name_terms_and_no_passages(made: Made) -> None:
     assert evidence.bias + evidence.planted == pytest.approx(evidence.found.logit, abs=1e-5)
     assert evidence.contribution is not None
     assert not evidence.contribution.any()
+
+    shown = CliRunner().invoke(plant, ["label", str(config.checkpoint_dir), "L3", "--device", "cpu"])
+    assert shown.exit_code == 0, shown.output
+    assert "by planted scores\n  sign3x" in shown.output
+    assert "by learned attention" not in shown.output
 
 
 def test_validation_documents_are_not_needed(made: Made) -> None:
