@@ -60,6 +60,10 @@ def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) ->
         if scores.model == "none":
             fix = "say `planted_scores: {model: ridge}`, or train a network: strategy plant or end_to_end"
             problems.add("strategy", "there are no planted scores", fix, value=PLANTED_SCORES)
+        if scores.weight == 0:
+            problems.add(
+                "planted_scores.weight", "0 leaves nothing to predict with", "leave it out: 20 where it is null"
+            )
         if values["checkpoint_path"] and not values["eval"]:
             problems.add("checkpoint_path", "there is no network to start from it", "leave it out, or say --eval")
     names = scores.names

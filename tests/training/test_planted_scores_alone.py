@@ -79,6 +79,11 @@ def test_validation_documents_are_not_needed(made: Made) -> None:
     assert result["planted_scores"] == {"adjustment": 0, "weight": ALONE, "name_weight": 0, "offset": 0}
 
 
+def test_a_weight_of_zero_would_predict_nothing(made: Made) -> None:
+    with pytest.raises(ConfigError, match=r"planted_scores\.weight.*nothing to predict with"):
+        made(**SCORES, planted_scores__weight=0.0)
+
+
 def test_a_model_of_another_strategy_is_not_taken_for_it(made: Made, tmp_path: Path) -> None:
     config = made(**SCORES)
     run(config)
