@@ -19,7 +19,8 @@ from plant_plugin.options import PLANTED_SCORES
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
 CODE = (Path(__file__).with_name("trials.py"), *sorted(Path(plant_plugin.__file__).parent.rglob("*.py")))
 KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants", "grid", "on_demand", "keep_models",
-        "measure", "pictures", "heading", "axis", "drawn", "logarithmic", "on_validation"}  # fmt: skip
+        "measure", "pictures", "heading", "axis", "drawn", "in_readme", "logarithmic", "on_validation"}  # fmt: skip
+NAMES_VARIANTS = ("on_demand", "drawn", "in_readme")
 BOTH_STAGES = "both_stages"  # epochs that the packaged configuration trains
 AFTER_STAGE1 = "after_stage1"  # those of them that a stage 1 by gradient leaves to stage 2
 SHARE = "training_share"  # no key of a configuration: files with a part of the training documents
@@ -93,7 +94,7 @@ def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
     """All experiments by name.
 
     Raises:
-        ConfigError: A key that does not exist, or an experiment without variants.
+        ConfigError: A key that does not exist, an experiment without variants, or a list of some that it does not have.
     """
     definitions: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     for name, definition in definitions.items():
@@ -101,6 +102,11 @@ def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
             raise ConfigError(f"there is no key {', '.join(sorted(unknown))}", where=f"{path.name}, {name}")
         if not definition.get("variants"):
             raise ConfigError("there are no variants", where=f"{path.name}, {name}")
+        for key in NAMES_VARIANTS:
+            if unknown := set(definition.get(key, ())) - set(definition["variants"]):
+                raise ConfigError(
+                    f"there is no variant {', '.join(sorted(unknown))}", where=f"{path.name}, {name}: {key}"
+                )
     return definitions
 
 

@@ -18,7 +18,7 @@ from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
-from plant_plugin.options import PLANTED_SCORES
+from plant_plugin.options import NAME_SOURCES, PLANTED_SCORES
 from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.training.prepare import Prepared
 
@@ -77,7 +77,10 @@ def _known_names(prepared: Prepared, config: Config, run: Run) -> list[str] | No
     names = [known(label) or "" for label in labels]
     found = sum(map(bool, names))
     if options.names and not found:
-        fix = "each line has to be: label TAB name, the label as in the training file"
+        if options.names in NAME_SOURCES:
+            fix = f"say another of {', '.join(NAME_SOURCES)}, or give a file of label TAB name"
+        else:
+            fix = "each line has to be: label TAB name, the label as in the training file"
         raise DataError(f"none of the {len(labels)} labels has a name there", where=source, fix=fix)
     run.log(f"planted scores: {found} of {len(labels)} labels have a name in {source}")
     return names

@@ -104,7 +104,11 @@ def test_a_grid_runs_each_variant_with_each_value() -> None:
 def test_what_is_wrong_in_a_definition_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no variant nothing"):
         plan("main", "demo", [1], variants=["nothing"])
-    for content, message in (("a: {variant: 1}", "no key variant"), ("a: {question: b}", "no variants")):
+    for content, message in (
+        ("a: {variant: 1}", "no key variant"),
+        ("a: {question: b}", "no variants"),
+        ("a: {variants: {b: {}}, in_readme: [b, c]}", "a: in_readme: there is no variant c"),
+    ):
         (tmp_path / "wrong.yml").write_text(content)
         with pytest.raises(ConfigError, match=message):
             load_definitions(tmp_path / "wrong.yml")

