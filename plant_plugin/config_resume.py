@@ -18,7 +18,7 @@ def write_run_record(folder: Path, record: Mapping[str, Any]) -> None:
 
     Args:
         folder: Of the run.
-        record: ``config_hash``, ``finished`` and the ``hashes`` of the data.
+        record: ``config_hash``, ``finished``, the ``hashes`` of the data, and what the run has ``cost`` so far.
     """
     with atomic_write(folder / RUN_FILE) as temporary:
         temporary.write_text(json.dumps(dict(record)) + "\n", encoding="utf-8")
@@ -31,6 +31,12 @@ def read_run_record(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) and "config_hash" in record else None
+
+
+def note_cost(folder: Path, time_s: Mapping[str, float], peak_memory_mb: Mapping[str, float]) -> None:
+    """Keep what a run has cost until the state that was just written, for the start that goes on from there."""
+    cost = {"time_s": dict(time_s), "peak_memory_mb": dict(peak_memory_mb)}
+    write_run_record(folder, {**(read_run_record(folder) or {}), "cost": cost})
 
 
 def note_skipped_steps(folder: Path, stage: str, steps: int) -> None:

@@ -54,7 +54,9 @@ class Run:
         self.stop_asked = self.stops_itself = False
         self.time_s: dict[str, float] = {}
         self.peak_memory_mb: dict[str, float] = {}
+        self._open: dict[str, float] = {}  # phase -> when it began
         self._started = time.perf_counter()
+        self._before: dict[str, dict[str, float]] = {}
         self._new_folder = writes and not folder.exists()
         if not writes:
             return
@@ -73,13 +75,21 @@ class Run:
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Add the wall seconds of the block to ``time_s[name]`` and keep its peak memory (MB)."""
-        start = time.perf_counter()
+        self._open[name] = time.perf_counter()
         with _peak_memory() as peak:
             try:
                 yield
             finally:
-                self.time_s[name] = self.time_s.get(name, 0.0) + time.perf_counter() - start
+                self.time_s[name] = self.time_s.get(name, 0.0) + time.perf_counter() - self._open.pop(name)
         self.peak_memory_mb[name] = max(self.peak_memory_mb.get(name, 0.0), peak[0])
+
+    def go_on(self, before: dict[str, dict[str, float]]) -> None:
+        """Count what earlier starts of this run cost too.
+
+        Args:
+            before: What :meth:`totals` said when the state to go on from was written; empty where nobody noted it.
+        """
+        self._before = before
 
     @contextlib.contextmanager
     def stopping_by_itself(self) -> Iterator[None]:
@@ -91,11 +101,18 @@ class Run:
             self.stops_itself = False
 
     def totals(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Seconds and peak megabytes of every phase so far, with their ``total``."""
-        seconds = {**self.time_s, "total": time.perf_counter() - self._started}
+        """Seconds and peak megabytes of every phase so far, with their ``total``, over all starts of the run."""
+        now = time.perf_counter()
+        seconds = {**self.time_s, "total": now - self._started}
+        for name, start in self._open.items():
+            seconds[name] = seconds.get(name, 0.0) + now - start
         unit = 1024**2 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, KiB elsewhere
-        whole = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-        rounded = {name: round(value, 1) for name, value in {**self.peak_memory_mb, "total": whole}.items()}
+        megabytes = {**self.peak_memory_mb, "total": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit}
+        for name, value in self._before.get("time_s", {}).items():
+            seconds[name] = seconds.get(name, 0.0) + value
+        for name, value in self._before.get("peak_memory_mb", {}).items():
+            megabytes[name] = max(megabytes.get(name, 0.0), value)
+        rounded = {name: round(value, 1) for name, value in megabytes.items()}
         return {name: round(value, 3) for name, value in seconds.items()}, rounded
 
     @property

@@ -31,6 +31,24 @@ def test_phases_add_up_and_have_a_peak(tmp_path: Path) -> None:
     assert memory["total"] >= len(block) / 2**20
 
 
+def test_a_run_that_goes_on_counts_its_earlier_starts(tmp_path: Path) -> None:
+    first = Run(tmp_path / "run", silent=True)
+    with first.phase("stage2"):
+        time.sleep(0.02)
+        seconds, memory = first.totals()  # in the middle of a phase
+    assert seconds["stage2"] >= 0.02
+    memory["total"] += 10_000
+    again = Run(tmp_path / "run", silent=True)
+    again.go_on({"time_s": seconds, "peak_memory_mb": memory})
+    with again.phase("stage2"), again.phase("test"):
+        time.sleep(0.02)
+    both, most = again.totals()
+    assert both["stage2"] >= seconds["stage2"] + 0.02
+    assert both["total"] >= seconds["total"] + 0.02
+    assert both["test"] < both["stage2"]
+    assert most["total"] == memory["total"]
+
+
 def test_an_error_inside_a_phase_passes_and_its_time_counts(tmp_path: Path) -> None:
     run = Run(tmp_path / "run", silent=True)
     with pytest.raises(KeyError), run.phase("read"):

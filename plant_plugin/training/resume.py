@@ -37,6 +37,7 @@ def has_ended(config: Config, run: Run) -> bool:
         )
     if record.get("finished"):
         _clean(run)
+    run.go_on(record.get("cost", {}))
     return bool(record.get("finished"))
 
 

@@ -17,6 +17,7 @@ import torch
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 
+from plant_plugin.config_resume import note_cost
 from plant_plugin.files import atomic_write
 from plant_plugin.options import parse_interval
 from plant_plugin.report.logs import log_lengths
@@ -141,6 +142,7 @@ class KeepState(Checkpoint):
         trainer.save_checkpoint(path)  # the others wait for the first process, which writes
         if not is_first():
             return
+        note_cost(self.run.folder, *self.run.totals())
         for old in sorted(self.folder.glob(PATTERN))[:-KEPT]:
             old.unlink(missing_ok=True)
 

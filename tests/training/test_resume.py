@@ -90,7 +90,10 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
             flip(newest)
     (folder,) = folders
     moved = folder.rename(tmp_path / "moved")
-    run(made(**OFTEN, resume=str(moved)))
+    cost = json.loads((moved / "run.json").read_text())["cost"]
+    result = run(made(**OFTEN, resume=str(moved)))
+    assert result["time_s"]["stage1"] > cost["time_s"]["stage1"] > 0
+    assert result["time_s"]["total"] > cost["time_s"]["total"]
     same_bytes(whole.checkpoint_dir, moved)
     assert [path.name for path in moved.iterdir() if path.name.startswith(("stage", "."))] == []
 
