@@ -103,7 +103,7 @@ class PlantedScoresOptions:
     terms: int = 500_000  # the most frequent terms are kept
     lead: int = 0  # the first words of a text, which count more; 0: all count the same
     lead_weight: float = 0.5  # their tf-idf, beside that of the whole text
-    top: int = 2000  # weights kept per label
+    top: int = 2000  # weights kept per label; solved from tens of thousands of documents it wants 10000
     group_size: int = 16_000  # documents solved at once: their square of float32, 1 GB; larger groups are better
     adjustment: float | None = None  # τ, for rare labels; null: the best val_metric of the linear scores on validation
     # γ; null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
