@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import plant_plugin
 from plant_plugin.config import Config, load_config
 from plant_plugin.config_yaml import find_config
 from plant_plugin.errors import ConfigError
-from plant_plugin.options import PLANTED_SCORES
+from plant_plugin.options import PLANTED_SCORES, PlantedScoresOptions
 
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
 CODE = (Path(__file__).with_name("trials.py"), *sorted(Path(plant_plugin.__file__).parent.rglob("*.py")))
@@ -79,9 +79,8 @@ class Planned:
         """
         unread = ("planted_scores.", "stage1.") if self.flags.get("strategy") == "end_to_end" else ("planted_scores.",)
         flags = {key: value for key, value in self.flags.items() if not key.startswith(unread)}
-        config = load_config(
-            self.config_name, {**flags, "planted_scores.model": "none", "test_file": None, "seed": self.seed}
-        )
+        config = load_config(self.config_name, {**flags, "test_file": None, "seed": self.seed})
+        config = replace(config, planted_scores=PlantedScoresOptions())
         digest = hashlib.sha256(f"{config.hash()} {self.trial}".encode())
         files = (config.training_file, config.val_file, config.label_file, config.embed_file)
         for path in (*CODE, *(Path(name) for name in files if name)):

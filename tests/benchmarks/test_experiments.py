@@ -429,6 +429,9 @@ def test_another_training_is_not_taken_over(tiny: Path) -> None:
     assert len({planned.training for planned in (alone, single, other, trial)}) == 4
     assert (on_validation.training, without.training) == (alone.training, single.training)
     before = alone.training
+    content = yaml.safe_load(Path("plant_tiny.yml").read_text())
+    Path("plant_tiny.yml").write_text(yaml.safe_dump(content | {"planted_scores": {"model": "ridge", "top": 7}}))
+    assert alone.training == before
     Path("train.txt").write_text("".join(words(150, 4)))
     assert alone.training != before
 
