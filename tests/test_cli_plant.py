@@ -196,6 +196,12 @@ def test_doctor_in_a_good_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "GiB free" in outcome.output
 
 
+@pytest.mark.parametrize(("feature", "hinted"), [("AVX-512 bf16", True), ("AVX-512", False)])
+def test_doctor_says_where_bf16_pays(monkeypatch: pytest.MonkeyPatch, feature: str, hinted: bool) -> None:
+    monkeypatch.setattr(doctor, "processor_features", lambda: [feature])
+    assert ("--precision bf16" in invoke("doctor").output) == hinted
+
+
 def test_doctor_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = ["no-such-package-of-anybody>=1", "click<1", "tomli; python_version < '3'"]
     monkeypatch.setattr(metadata, "requires", lambda name: wanted)

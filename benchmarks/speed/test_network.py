@@ -185,13 +185,18 @@ def test_dropout(measure: Callable[..., Any], way: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "dropout", "taken_over"),
-    [("its own dropout, 0.1", None, False), ("as in a network of ours, 0.1", None, True), ("plant_plugin", 0.0, True)],
+    ("way", "dropout", "taken_over", "narrow"),
+    [
+        ("its own dropout, 0.1", None, False, False),
+        ("as in a network of ours, 0.1", None, True, False),
+        ("precision bf16", 0.0, True, True),
+        ("plant_plugin", 0.0, True, False),
+    ],
 )
 def test_a_language_model_that_trains(
-    measure: Callable[..., Any], tmp_path: Path, way: str, dropout: float | None, taken_over: bool
+    measure: Callable[..., Any], tmp_path: Path, way: str, dropout: float | None, taken_over: bool, narrow: bool
 ) -> None:
-    """MiniLM's shape, random weights: ``lm_dropout: 0`` against the model's own rates, drawn by torch or by us."""
+    """MiniLM's shape, random weights: ``lm_dropout: 0`` in fp32 and bf16, its own rates drawn by torch and by us."""
     documents, subwords = 8, 256
     BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536).save_pretrained(
         tmp_path
@@ -204,7 +209,9 @@ def test_a_language_model_that_trains(
     length, mask = torch.full((documents,), subwords), torch.ones(documents, subwords, dtype=torch.bool)
 
     def step() -> None:
-        backbone(text, length, mask).sum().backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
+            states = backbone(text, length, mask)
+        states.sum().backward()
 
     step()
     measure(f"language model forward+backward: {documents} × {subwords} sub-words, 6 layers, H=384", way, step)

@@ -122,7 +122,9 @@ def _gpu() -> str:
 
 
 def _processor() -> str:
-    return ", ".join([processor_name(), f"{usable_cores()} cores", *processor_features()])
+    features = processor_features()
+    hint = "; language models train faster with --precision bf16" if any("bf16" in name for name in features) else ""
+    return ", ".join([processor_name(), f"{usable_cores()} cores", *features]) + hint
 
 
 def _memory() -> str:
