@@ -27,6 +27,12 @@ def processor_features(description: Path = CPUINFO) -> list[str]:
     return [name for flag, name in FLAGS.items() if flag in flags]
 
 
+def bf16_is_slow(description: Path = CPUINFO) -> bool:
+    """Whether this is an x86 processor that has no instructions for bf16 products; False where nothing is known."""
+    flags = _field("flags", description).split()
+    return bool(flags) and not any("bf16" in flag for flag in flags)
+
+
 def _field(name: str, description: Path) -> str:
     try:
         text = description.read_text(encoding="utf-8", errors="replace")

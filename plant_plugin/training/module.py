@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import random
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.options import StageOptions
+from plant_plugin.processor import bf16_is_slow
 from plant_plugin.report.metric_log import Place
 from plant_plugin.training.guards import StepGuard
 from plant_plugin.training.memory import in_pieces
@@ -25,6 +27,8 @@ from plant_plugin.training.processes import count, rank
 if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.networks.plantable import PlantableNetwork
+
+logger = logging.getLogger(__name__)
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -264,6 +268,8 @@ def device_of(config: Config) -> torch.device:
 def precision_of(config: Config, device: torch.device) -> Any:
     """Lightning's name of the configured precision; ``auto`` is bf16 (or fp16) on a GPU and fp32 on a CPU.
 
+    Says so where bf16 is asked of a processor that has no instructions for it.
+
     Raises:
         ConfigError: fp16 on a CPU, which has no fast fp16 products and no loss scaling.
     """
@@ -274,6 +280,10 @@ def precision_of(config: Config, device: torch.device) -> Any:
         return "bf16-mixed" if torch.cuda.is_bf16_supported() else "16-mixed"
     if chosen == "16" and device.type == "cpu":
         raise ConfigError("fp16 needs a GPU", where="precision", fix="use precision: bf16, 32 or auto")
+    if chosen == "bf16" and device.type == "cpu" and bf16_is_slow():
+        logger.warning(
+            "precision: bf16 is slower than 32 here, up to thirty times: the processor has neither AVX-512 bf16 nor AMX"
+        )
     return {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[chosen]
 
 

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import torch
+
+from plant_plugin.config import Config
+from plant_plugin.errors import ConfigError
+from plant_plugin.training import module
+from plant_plugin.training.module import precision_of
+
+CPU = torch.device("cpu")
+
+
+def config(precision: str) -> Config:
+    return cast("Any", SimpleNamespace(precision=precision))
+
+
+@pytest.mark.parametrize(("precision", "slow"), [("bf16", True), ("bf16", False), ("auto", True), ("32", True)])
+def test_bf16_where_it_is_slow_is_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, precision: str, slow: bool
+) -> None:
+    monkeypatch.setattr(module, "bf16_is_slow", lambda: slow)
+    with caplog.at_level(logging.WARNING):
+        assert precision_of(config(precision), CPU) == {"bf16": "bf16-mixed"}.get(precision, "32-true")
+    assert ("slower than 32 here" in caplog.text) == (slow and precision == "bf16")
+
+
+def test_fp16_is_refused_on_a_processor() -> None:
+    with pytest.raises(ConfigError, match="needs a GPU"):
+        precision_of(config("16"), CPU)
