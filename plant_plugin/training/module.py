@@ -265,10 +265,16 @@ def device_of(config: Config) -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() and not config.cpu else "cpu")
 
 
+def warn_of_slow_bf16(config: Config) -> None:
+    """Say so where bf16 is asked of a processor that has no instructions for it."""
+    if config.precision == "bf16" and device_of(config).type == "cpu" and bf16_is_slow():
+        logger.warning(
+            "precision: bf16 is slower than 32 here, up to thirty times: the processor has neither AVX-512 bf16 nor AMX"
+        )
+
+
 def precision_of(config: Config, device: torch.device) -> Any:
     """Lightning's name of the configured precision; ``auto`` is bf16 (or fp16) on a GPU and fp32 on a CPU.
-
-    Says so where bf16 is asked of a processor that has no instructions for it.
 
     Raises:
         ConfigError: fp16 on a CPU, which has no fast fp16 products and no loss scaling.
@@ -280,10 +286,6 @@ def precision_of(config: Config, device: torch.device) -> Any:
         return "bf16-mixed" if torch.cuda.is_bf16_supported() else "16-mixed"
     if chosen == "16" and device.type == "cpu":
         raise ConfigError("fp16 needs a GPU", where="precision", fix="use precision: bf16, 32 or auto")
-    if chosen == "bf16" and device.type == "cpu" and bf16_is_slow():
-        logger.warning(
-            "precision: bf16 is slower than 32 here, up to thirty times: the processor has neither AVX-512 bf16 nor AMX"
-        )
     return {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[chosen]
 
 

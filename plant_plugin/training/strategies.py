@@ -28,7 +28,7 @@ from plant_plugin.report.scored import Scored, device_name, report, tuned_thresh
 from plant_plugin.training.checkpoints import load_weights, save_model
 from plant_plugin.training.frozen_states import add_frozen_states
 from plant_plugin.training.interruption import full_disk_resumes, sigterm_stops
-from plant_plugin.training.module import device_of, move
+from plant_plugin.training.module import device_of, move, warn_of_slow_bf16
 from plant_plugin.training.planted_weight import centred, fit_planted_scores, plant_weight, weighed_on_validation
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
 from plant_plugin.training.processes import at_first, count, first_alone, from_first, is_first, rank
@@ -117,6 +117,8 @@ def _results(config: Config, run: Run, stages: Stages) -> dict[str, Any]:
 
 def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork, Prepared]:
     """The data and the network before its first step."""
+    if is_first():
+        warn_of_slow_bf16(config)
     prepared = prepare(config, run)
     if is_first():
         same_data(config, run, prepared)

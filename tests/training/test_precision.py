@@ -10,13 +10,13 @@ import torch
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError
 from plant_plugin.training import module
-from plant_plugin.training.module import precision_of
+from plant_plugin.training.module import precision_of, warn_of_slow_bf16
 
 CPU = torch.device("cpu")
 
 
 def config(precision: str) -> Config:
-    return cast("Any", SimpleNamespace(precision=precision))
+    return cast("Any", SimpleNamespace(precision=precision, cpu=True))
 
 
 @pytest.mark.parametrize(("precision", "slow"), [("bf16", True), ("bf16", False), ("auto", True), ("32", True)])
@@ -25,8 +25,13 @@ def test_bf16_where_it_is_slow_is_said(
 ) -> None:
     monkeypatch.setattr(module, "bf16_is_slow", lambda: slow)
     with caplog.at_level(logging.WARNING):
-        assert precision_of(config(precision), CPU) == {"bf16": "bf16-mixed"}.get(precision, "32-true")
+        warn_of_slow_bf16(config(precision))
     assert ("slower than 32 here" in caplog.text) == (slow and precision == "bf16")
+
+
+@pytest.mark.parametrize(("precision", "named"), [("auto", "32-true"), ("32", "32-true"), ("bf16", "bf16-mixed")])
+def test_precision_on_a_processor(precision: str, named: str) -> None:
+    assert precision_of(config(precision), CPU) == named
 
 
 def test_fp16_is_refused_on_a_processor() -> None:
