@@ -26,7 +26,13 @@ from plant_plugin.config_resume import AUTO, unfinished_run
 from plant_plugin.config_schema import BLOCKS, MAPPINGS, OPTIONS, SEARCH_OPTIONS
 from plant_plugin.config_values import block_fields, read_field, read_option
 from plant_plugin.config_yaml import find_config, read_yaml
-from plant_plugin.options import PlantedScoresOptions, RelevanceOptions, Stage1Options, Stage2Options
+from plant_plugin.options import (
+    EvidenceOptions,
+    PlantedScoresOptions,
+    RelevanceOptions,
+    Stage1Options,
+    Stage2Options,
+)
 from plant_plugin.registry import suggestion
 
 SEARCH_FIX = "`plant search FILE` takes it: it belongs to a search for hyper-parameters"
@@ -62,6 +68,7 @@ class Config:
         stage1: Block.
         stage2: Block.
         planted_scores: Block.
+        evidence: Block.
         config_path: The YAML file, or None.
         run_name: ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume.
         checkpoint_dir: The run's folder.
@@ -72,6 +79,7 @@ class Config:
     stage1: Stage1Options
     stage2: Stage2Options
     planted_scores: PlantedScoresOptions
+    evidence: EvidenceOptions
     config_path: Path | None
     run_name: str
     checkpoint_dir: Path
@@ -108,6 +116,8 @@ class Config:
         for name in ("devices", "num_nodes"):  # one device is what there was before these keys
             if content[name] == 1:
                 del content[name]
+        if self.evidence == EvidenceOptions():  # as runs were before this block
+            del content["evidence"]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 

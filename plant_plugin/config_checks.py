@@ -66,6 +66,12 @@ def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) ->
             )
         if values["checkpoint_path"] and not values["eval"]:
             problems.add("checkpoint_path", "there is no network to start from it", "leave it out, or say --eval")
+    for key in DATA_KEYS:
+        name = getattr(blocks["evidence"], key)
+        if name is not None and not Path(name).is_file():
+            problems.add(f"evidence.{key}", "no such file", PATH_FIX, value=name)
+        elif name is not None and values[key] is None:
+            problems.add(f"evidence.{key}", "there are no documents that it could be of", f"give {key}", value=name)
     names = scores.names
     if names is not None and names not in NAME_SOURCES and not Path(names).is_file():
         problems.add(

@@ -9,7 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from plant_plugin.options import PlantedScoresOptions, RelevanceOptions, Stage1Options, Stage2Options
+from plant_plugin.options import (
+    EvidenceOptions,
+    PlantedScoresOptions,
+    RelevanceOptions,
+    Stage1Options,
+    Stage2Options,
+)
 
 Scalar = type[str] | type[int] | type[float] | type[bool]
 
@@ -200,5 +206,6 @@ BLOCKS: dict[str, type[Any]] = {
     "stage1": Stage1Options,
     "stage2": Stage2Options,
     "planted_scores": PlantedScoresOptions,
+    "evidence": EvidenceOptions,
 }
 MAPPINGS = ("network_config", "scheduler_config")  # free mappings, bound to the signature of what they configure

@@ -1,4 +1,4 @@
-"""The five configuration blocks that PLANT adds, each a dataclass whose signature holds the defaults.
+"""The configuration blocks that PLANT adds, each a dataclass whose signature holds the defaults.
 
 A value of ``None`` in a stage means: LibMultiLabel's own top-level key (``learning_rate``, ``epochs``, …) applies.
 Allowed values stand beside the field, so that the configuration check and the code read the same list.
@@ -120,3 +120,12 @@ class LoraOptions:
     r: int = 16  # rank
     alpha: int = 32  # the adapters' output is multiplied with alpha / r
     dropout: float = 0.05
+
+
+@dataclass(frozen=True)
+class EvidenceOptions:
+    """What made coders assign labels, and what is planted from it (method §9)."""
+
+    training_file: str | None = None  # spans of the training documents, see plant_plugin/data/evidence.py
+    val_file: str | None = None  # of the validation documents: trained on only where they are, with `refit`
+    test_file: str | None = None  # of the test documents: never trained on

@@ -25,6 +25,7 @@ BLOCK_HELP = {
     "stage1": "the attention learns to rank tokens",
     "stage2": "end to end",
     "planted_scores": "a linear model beside the network",
+    "evidence": "what made coders assign labels, and what is planted from it",
 }
 
 

@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from plant_plugin.data.demo import demo_file
-from plant_plugin.data.libmultilabel_txt import Documents, ReadCounts, read_libmultilabel_text
+from plant_plugin.data.evidence import read_evidence
+from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Documents, ReadCounts, read_libmultilabel_text
 from plant_plugin.data.xmc_sparse import read_xmc_documents
 from plant_plugin.errors import DataError
 from plant_plugin.text_lines import TextLines
@@ -29,6 +30,7 @@ SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 DEMO_PREFIX = "demo:"
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB what it stands for
 FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
+EVIDENCE_KEYS = {"train": "training_file", "val": "val_file", "test": "test_file"}  # of the block `evidence`
 
 
 @dataclass
@@ -40,6 +42,7 @@ class Split:
         texts: The documents as they stand in the file.
         labels: The labels of each document as they stand in the file, also those outside the label set.
         ids: Document ids, or None when the file has none.
+        evidence: What made somebody assign its labels to each document; None where no file says so.
         counts: Documents read, lines dropped, documents without labels.
     """
 
@@ -48,6 +51,7 @@ class Split:
     labels: list[list[str]] = field(repr=False)
     ids: list[str] | None = field(repr=False)
     counts: ReadCounts
+    evidence: list[DocumentEvidence] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -150,6 +154,7 @@ def _training_splits(config: Config) -> tuple[Split, Split | None]:
     if val is not None and config.merge_train_val:
         # LibMultiLabel numbers merged documents anew, as ids of two files may clash.
         merged = Documents(train.texts + val.texts, train.labels + val.labels, None)
+        merged.evidence = _merged_evidence(train, val)
         merged.counts.dropped = train.counts.dropped + val.counts.dropped
         return _split("train", merged), None
     return train, val
@@ -160,6 +165,9 @@ def _read_split(name: str, source: str, config: Config) -> Split:
         documents = read_xmc_documents(source, config.vocab_file)
     else:
         documents = read_source(source, allow_bad_lines=config.allow_bad_lines, cache_dir=config.cache_dir)
+    evidence_file = getattr(config.evidence, EVIDENCE_KEYS[name])
+    if evidence_file is not None:
+        documents.evidence = read_evidence(evidence_file, documents)
     if config.remove_no_label_data and name != "test":
         kept = [row for row, labels in enumerate(documents.labels) if labels]
         documents = _select(documents, kept)
@@ -187,7 +195,7 @@ def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
 
     # YAML and flags may give 100.0 for 100 documents; scikit-learn takes only whole numbers of type int.
     size = int(val_size) if val_size >= 1 and float(val_size).is_integer() else val_size
-    documents = Documents(train.texts, train.labels, train.ids)
+    documents = Documents(train.texts, train.labels, train.ids, evidence=train.evidence)
     try:
         kept, drawn = train_test_split(range(len(train)), test_size=size, random_state=SPLIT_SEED)
     except ValueError as error:
@@ -206,6 +214,7 @@ def _select(documents: Documents, rows: Iterable[int]) -> Documents:
     rows = list(rows)
     ids = None if documents.ids is None else [documents.ids[row] for row in rows]
     selected = Documents([documents.texts[row] for row in rows], [documents.labels[row] for row in rows], ids)
+    selected.evidence = None if documents.evidence is None else [documents.evidence[row] for row in rows]
     selected.counts.dropped = documents.counts.dropped
     return selected
 
@@ -213,7 +222,14 @@ def _select(documents: Documents, rows: Iterable[int]) -> Documents:
 def _split(name: str, documents: Documents) -> Split:
     without_labels = sum(not labels for labels in documents.labels)
     counts = ReadCounts(len(documents.texts), documents.counts.dropped, without_labels)
-    return Split(name, documents.texts, documents.labels, documents.ids, counts)
+    return Split(name, documents.texts, documents.labels, documents.ids, counts, documents.evidence)
+
+
+def _merged_evidence(first: Split, second: Split) -> list[DocumentEvidence] | None:
+    """Of two splits one after the other; a split without evidence has none for any document."""
+    if first.evidence is None and second.evidence is None:
+        return None
+    return [labels for split in (first, second) for labels in split.evidence or [{}] * len(split)]
 
 
 def _label_names(config: Config, train: Split, val: Split | None, test: Split | None) -> list[str]:

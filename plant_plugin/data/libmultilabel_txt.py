@@ -24,6 +24,9 @@ from plant_plugin.errors import DataError
 
 COLUMNS = (2, 3)
 
+Spans = list[tuple[int, int]]  # where each begins and ends, in characters of a text
+DocumentEvidence = dict[str, Spans]  # label -> spans, see :mod:`plant_plugin.data.evidence`
+
 
 @dataclass
 class ReadCounts:
@@ -36,12 +39,13 @@ class ReadCounts:
 
 @dataclass
 class Documents:
-    """What a reader returns: parallel lists, ``ids`` being None when the file has none."""
+    """What a reader returns: parallel lists; ``ids`` and ``evidence`` are None where there are none."""
 
     texts: list[str] = field(default_factory=list)
     labels: list[list[str]] = field(default_factory=list)
     ids: list[str] | None = None
     counts: ReadCounts = field(default_factory=ReadCounts)
+    evidence: list[DocumentEvidence] | None = None
 
 
 def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False, keep_texts: bool = True) -> Documents:

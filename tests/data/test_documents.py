@@ -9,6 +9,7 @@ import pytest
 from plant_plugin.data.documents import Corpus, Split, load_corpus
 from plant_plugin.data.libmultilabel_txt import ReadCounts
 from plant_plugin.errors import DataError
+from plant_plugin.options import EvidenceOptions
 
 
 def configuration(folder: Path, train: str = "", val: str | None = None, test: str | None = None, **keys):
@@ -22,7 +23,7 @@ def configuration(folder: Path, train: str = "", val: str | None = None, test: s
         if content is not None and not (key == "training_file" and keys.get("eval")):
             (folder / key).write_text(content, encoding="utf-8")
             values[key] = str(folder / key)
-    return SimpleNamespace(**{**values, **keys})
+    return SimpleNamespace(**{"evidence": EvidenceOptions(), **values, **keys})
 
 
 TRAIN = "".join(f"l{number % 4} common\tword{number}\n" for number in range(20))

@@ -1,0 +1,102 @@
+"""Coders' evidence: the stretches of a text that made somebody assign a label, one file beside each text file.
+
+``train.txt`` ↔ ``train_evidence.tsv``, one line a document and label::
+
+    document TAB label TAB start-end;start-end
+
+The document is its number in the text file, from 0, or its id where the text file has ids. Places are characters of
+the text column, the end behind the last one. Spans of a label may overlap; they come out sorted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Documents, Spans
+from plant_plugin.errors import DataError
+from plant_plugin.files import atomic_write
+from plant_plugin.text_lines import OPENERS, TextLines
+
+__all__ = ["DocumentEvidence", "Spans", "evidence_beside", "read_evidence", "write_evidence"]
+
+PLACES = re.compile(r"\d+-\d+(;\d+-\d+)*")
+FORMAT = "each line has to be: document TAB label TAB start-end;start-end"
+
+
+def evidence_beside(path: Path) -> Path:
+    """The evidence file that belongs to a text file: ``train.txt`` or ``train.txt.xz`` → ``train_evidence.tsv``."""
+    stem = path.with_suffix("") if path.suffix in OPENERS else path
+    return stem.with_name(f"{stem.stem}_evidence.tsv")
+
+
+def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEvidence]:
+    """The evidence for each document, in the order of the documents; empty for those that have none.
+
+    Args:
+        path: The evidence file, plain, ``.gz`` or ``.xz``.
+        documents: What the text file beside it holds, all of it.
+
+    Raises:
+        DataError: The file cannot be read, or a line is not of the format, names a document that is not there or a
+            label that the document lacks, or a span is empty or outside the text; with file and line.
+    """
+    path = Path(path)
+    if documents.counts.dropped and documents.ids is None:
+        fix = "mend the lines that are left out, or give the documents ids"
+        raise DataError("documents were left out, so that their numbers say nothing", where=str(path), fix=fix)
+    row_of = {name: row for row, name in enumerate(documents.ids)} if documents.ids is not None else None
+    found: list[DocumentEvidence] = [{} for _ in documents.texts]
+    with TextLines(path, newline=None) as lines:
+        for number, line in enumerate(lines, 1):
+            where, fields = f"{path}, line {number}", line.rstrip("\n").split("\t")
+            if fields == [""]:
+                continue
+            if len(fields) != 3 or not PLACES.fullmatch(fields[2]):
+                raise DataError("this is no evidence", where=where, fix=FORMAT)
+            row = _row(fields[0], row_of, len(found), where)
+            label = fields[1]
+            if label not in documents.labels[row]:
+                fix = "give the document the label, or take the line out"
+                raise DataError(f"the document does not have the label {label!r}", where=where, fix=fix)
+            found[row].setdefault(label, []).extend(_spans(fields[2], len(documents.texts[row]), where))
+    return [{label: sorted(spans) for label, spans in evidence.items()} for evidence in found]
+
+
+def write_evidence(path: Path, evidence: Iterable[DocumentEvidence], ids: Sequence[str] | None = None) -> None:
+    """Write what :func:`read_evidence` reads.
+
+    Args:
+        path: The file.
+        evidence: Of each document, in the order of the text file.
+        ids: Of the documents, where the text file has them.
+    """
+    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+        for row, labels in enumerate(evidence):
+            document = row if ids is None else ids[row]
+            for label, spans in labels.items():
+                places = ";".join(f"{start}-{end}" for start, end in spans)
+                stream.write(f"{document}\t{label}\t{places}\n")
+
+
+def _row(document: str, row_of: dict[str, int] | None, documents: int, where: str) -> int:
+    if row_of is not None:
+        row = row_of.get(document, -1)
+    else:
+        row = int(document) if document.isdecimal() else -1
+    if not 0 <= row < documents:
+        kind = "the id of a document" if row_of is not None else f"a number below {documents}"
+        raise DataError("there is no such document", where=where, fix=f"its first column has to be {kind}")
+    return row
+
+
+def _spans(places: str, length: int, where: str) -> Spans:
+    spans = []
+    for place in places.split(";"):
+        start, end = map(int, place.split("-"))
+        if not start < end <= length:
+            fix = "count characters of the text column from 0, the end behind the last; was the text changed since?"
+            raise DataError(f"the span {place} is not inside the text of {length} characters", where=where, fix=fix)
+        spans.append((start, end))
+    return spans
