@@ -18,9 +18,18 @@ import scipy.sparse as sp
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.options import RelevanceOptions
-from plant_plugin.relevance import Margins, Relevance, Values, assemble, check, count_documents, every_type, values_of
-from plant_plugin.relevance_counts import Integers, Table
-from plant_plugin.relevance_spool import Spool
+from plant_plugin.relevance.counts import Integers, Table
+from plant_plugin.relevance.mutual_information import (
+    Margins,
+    Relevance,
+    Values,
+    assemble,
+    check,
+    count_documents,
+    every_type,
+    values_of,
+)
+from plant_plugin.relevance.spool import Spool
 
 Shard = tuple[TokenArrays, sp.csr_array]
 BLOCKS = 16  # of labels: each is added up and turned into values by itself

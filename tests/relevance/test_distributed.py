@@ -12,7 +12,7 @@ from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.options import RelevanceOptions
 from plant_plugin.relevance import compute_relevance
-from plant_plugin.relevance_distributed import Shard, relevance_of_shards
+from plant_plugin.relevance.distributed import Shard, relevance_of_shards
 
 SPECIAL, TYPES, LABELS = (0, 1), 40, 9
 OPTIONS = [

@@ -24,8 +24,8 @@ from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.files import atomic_write
 from plant_plugin.options import RelevanceOptions
-from plant_plugin.relevance_counts import Integers, Small, Table, count_pairs, distinct_tokens, kept_values
-from plant_plugin.relevance_spool import Spool
+from plant_plugin.relevance.counts import Integers, Small, Table, count_pairs, distinct_tokens, kept_values
+from plant_plugin.relevance.spool import Spool
 
 FORMAT_VERSION = 1
 BLOCK_CELLS = 2_000_000  # (label, token type) cells that one worker holds at once

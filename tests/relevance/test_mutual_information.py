@@ -12,14 +12,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plant_plugin import relevance as module
 from plant_plugin.data.documents import Corpus, Split, load_corpus
 from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
 from plant_plugin.data.tokens import TokenArrays, WordTokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
-from plant_plugin.options import RelevanceOptions
+from plant_plugin.options import EvidenceOptions, RelevanceOptions
 from plant_plugin.relevance import Relevance, compute_relevance
-from plant_plugin.relevance_counts import mutual_information
+from plant_plugin.relevance import mutual_information as module
+from plant_plugin.relevance.counts import mutual_information
 
 SPECIAL = (0, 1)
 
@@ -233,7 +233,7 @@ def test_validation_and_test_data_have_no_influence(tmp_path: Path) -> None:
         values = {
             "label_file": None, "val_size": 0.2, "merge_train_val": False, "remove_no_label_data": False,
             "include_test_labels": False, "allow_bad_lines": False, "cache_dir": None, "eval": False,
-            "data_format": "txt", **keys,
+            "data_format": "txt", "evidence": EvidenceOptions(), **keys,
         }  # fmt: skip
         for name, content in (("training", train), ("val", val), ("test", test)):
             (tmp_path / name).write_text(content, encoding="utf-8")
