@@ -13,6 +13,7 @@ from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.options import EvidenceOptions
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -32,7 +33,8 @@ def read_checked(settings: AttributeDict, **changes: Any) -> Corpus:
     Raises:
         DataError: A file is missing, empty or malformed, or a split is empty.
     """
-    return load_corpus(cast("Config", SimpleNamespace(**{**settings, **changes})))
+    no_evidence = {"evidence": EvidenceOptions()}  # which none of LibMultiLabel's models reads
+    return load_corpus(cast("Config", SimpleNamespace(**{**settings, **no_evidence, **changes})))
 
 
 def warn_changed_labels(corpus: Corpus, as_read: Iterable[Iterable[str]]) -> None:
