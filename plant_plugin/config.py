@@ -72,6 +72,7 @@ class Config:
         config_path: The YAML file, or None.
         run_name: ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume.
         checkpoint_dir: The run's folder.
+        identity: Hash of the configuration that this one was made from, as one pass of its run; None: its own.
     """
 
     values: Mapping[str, Any]
@@ -83,6 +84,7 @@ class Config:
     config_path: Path | None
     run_name: str
     checkpoint_dir: Path
+    identity: str | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name == "values" or name.startswith("__") or name not in self.values:
@@ -109,12 +111,22 @@ class Config:
         blocks = {name: asdict(getattr(self, name)) for name in BLOCKS}
         return copy.deepcopy({**self.values, **blocks})
 
+    def on_both(self, **blocks: Any) -> Config:
+        """The pass of ``refit: train+val`` that reads training and validation documents as one, under the same hash.
+
+        Args:
+            blocks: Those that are other ones there.
+        """
+        return replace(self, values={**self.values, "merge_train_val": True}, identity=self.hash(), **blocks)
+
     def hash(self) -> str:
         """SHA-256, in hexadecimal, of every key that the result depends on."""
+        if self.identity is not None:
+            return self.identity
         counted = {name: _counted(name, value) for name, value in self.as_dict().items()}
         content = {name: value for name, value in counted.items() if name not in WITHOUT_INFLUENCE}
-        for name in ("devices", "num_nodes"):  # one device is what there was before these keys
-            if content[name] == 1:
+        for name, before in (("devices", 1), ("num_nodes", 1), ("refit", "none")):  # as runs were before these keys
+            if content[name] == before:
                 del content[name]
         if self.evidence == EvidenceOptions():  # as runs were before this block
             del content["evidence"]

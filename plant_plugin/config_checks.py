@@ -81,6 +81,8 @@ def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) ->
     check_numbers(values, problems)
     check_blocks(blocks, problems)
     _check_read(values, blocks, network, problems)
+    if values["refit"] != "none" and not values["eval"]:
+        _check_refit(values, network, problems)
     if values["linear"]:
         _check_linear(values, problems)
     elif network is not None:
@@ -195,6 +197,30 @@ def _check_read(values: dict[str, Any], blocks: dict[str, Any], network: Entry |
             problems.add(
                 key, f"{name} does not read it", "leave it out; it is for PLANT and the other networks of this package"
             )
+
+
+def _check_refit(values: dict[str, Any], network: Entry | None, problems: Problems) -> None:
+    """The first training needs validation documents, the second their place among the training documents."""
+
+    def refuse(what: str, fix: str) -> None:
+        problems.add("refit", what, fix, value=values["refit"])
+
+    if values["merge_train_val"]:
+        refuse("with merge_train_val there are no validation documents to find anything on", "leave out one of the two")
+    if values["val_file"] is None and (values["linear"] or not values["val_size"]):
+        fix = "give a val_file" if values["linear"] else "give a val_file or a val_size above 0"
+        refuse("there are no validation documents to find anything on", fix)
+    words = network is not None and network.ours and not values["network_config"].get("lm_weight")
+    if words and values["checkpoint_path"] and values["vocab_file"] is None:
+        what = "a checkpoint's vocabulary is not that of training and validation documents together"
+        refuse(what, "leave out checkpoint_path, or give the vocab_file that the checkpoint was trained with")
+    if values["linear"] or network is None or network.ours:
+        return
+    if values["lr_scheduler"]:
+        what = f"{SCHEDULER} follows val_metric, which the second training cannot measure"
+        refuse(what, "leave out lr_scheduler or refit")
+    if values["resume"]:
+        refuse(f"{network.name} has two trainings then, and resume knows one", "start again, without resume")
 
 
 def _check_linear(values: dict[str, Any], problems: Problems) -> None:

@@ -11,6 +11,7 @@ from plant_plugin.files import atomic_write
 
 AUTO = "auto"  # --resume auto
 RUN_FILE = "run.json"
+FIRST_PASS = "first_pass"  # folder in a run's own: the first training of `refit`
 
 
 def write_run_record(folder: Path, record: Mapping[str, Any]) -> None:
@@ -43,6 +44,12 @@ def note_skipped_steps(folder: Path, stage: str, steps: int) -> None:
     """Add the steps that a stage left out to ``run.json``, for ``result.json``."""
     record = read_run_record(folder) or {}
     write_run_record(folder, {**record, "skipped_steps": {**record.get("skipped_steps", {}), stage: steps}})
+
+
+def note_best_epoch(folder: Path, stage: str, epoch: int) -> None:
+    """Add the epoch, from 1, whose weights a stage has kept to ``run.json``."""
+    record = read_run_record(folder) or {}
+    write_run_record(folder, {**record, "best_epochs": {**record.get("best_epochs", {}), stage: epoch}})
 
 
 def skipped_steps(folder: Path) -> dict[str, int]:

@@ -86,6 +86,13 @@ _DATA = _group(
     ("max_seq_length", int, 500, "Tokens read of each document; none: all, the default of ours over a language model."),
     ("shuffle", bool, True, "A new order of the training documents in every epoch."),
     ("merge_train_val", bool, False, "Train on the validation documents too.", _FLAG),
+    (
+        "refit",
+        str,
+        "none",
+        "train+val: train again on both, with the epochs, weights and thresholds found on validation; test that model.",
+        {"choices": ("none", "train+val")},
+    ),
     ("include_test_labels", bool, False, "Let the label set hold labels that only the test documents have.", _FLAG),
     ("remove_no_label_data", bool, False, "Leave out training and validation documents without labels.", _FLAG),
     ("add_special_tokens", bool, True, "Let a language model's tokenizer add its start and end tokens."),

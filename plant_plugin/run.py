@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import logging
 import os
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plant_plugin import registry
-from plant_plugin.config_resume import RUN_FILE
+from plant_plugin.config_resume import FIRST_PASS, RUN_FILE
 from plant_plugin.errors import PlantError
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class Run:
         metrics: Where the strategies keep the numbers of training.
         stop_asked: SIGTERM has come.
         stops_itself: What is running looks at ``stop_asked`` and ends by itself, its state saved.
+        resumed_from: The folder that a user names to go on: its own, or that of the run that this is a pass of.
+        prefix: Of the names of phases other than ``test``: ``refit_`` while ``refit`` trains again.
+        stop_after: Epochs after which a stage ends before its schedule does, by its name; the others are not in it.
 
     Raises:
         PlantError: The folder cannot be made or written to.
@@ -49,14 +53,16 @@ class Run:
     metrics: MetricLog
 
     def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True, writes: bool = True) -> None:
-        self.folder = folder
+        self.folder = self.resumed_from = folder
         self.silent, self.tests = silent, tests
         self.stop_asked = self.stops_itself = False
+        self.prefix, self.stop_after = "", dict[str, int]()
         self.time_s: dict[str, float] = {}
         self.peak_memory_mb: dict[str, float] = {}
         self._open: dict[str, float] = {}  # phase -> when it began
         self._started = time.perf_counter()
         self._before: dict[str, dict[str, float]] = {}
+        self._writes = writes
         self._new_folder = writes and not folder.exists()
         if not writes:
             return
@@ -75,6 +81,7 @@ class Run:
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Add the wall seconds of the block to ``time_s[name]`` and keep its peak memory (MB)."""
+        name = name if name == "test" else self.prefix + name
         self._open[name] = time.perf_counter()
         with _peak_memory() as peak:
             try:
@@ -90,6 +97,25 @@ class Run:
             before: What :meth:`totals` said when the state to go on from was written; empty where nobody noted it.
         """
         self._before = before
+
+    @contextlib.contextmanager
+    def first_pass(self) -> Iterator[Run]:
+        """A run in a folder inside this one's, which does not test; what it costs is counted here too."""
+        first = copy.copy(self)
+        first.folder, first.tests = self.folder / FIRST_PASS, False
+        first._new_folder = self._writes and not first.folder.exists()
+        if self._writes:
+            first.folder.mkdir(exist_ok=True)
+        try:
+            yield first
+        except PlantError:
+            first.remove_empty_folder()
+            raise
+        self._before = first._before
+
+    def train_again(self, epochs: dict[str, int]) -> None:
+        """What comes is the second training, in which stages end after these epochs."""
+        self.prefix, self.stop_after = "refit_", epochs
 
     @contextlib.contextmanager
     def stopping_by_itself(self) -> Iterator[None]:

@@ -225,3 +225,22 @@ def test_watched_metrics_are_monitored() -> None:
     assert OPTIONS["monitor_metrics"].default == ("P@1", "P@3", "P@5")
     linear = load_config(None, {**KIM_CNN, "linear": True, "monitor_metrics": ["P@3"]})
     assert linear.monitor_metrics == ["P@3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"merge_train_val": True}, "with merge_train_val there are no validation documents"),
+        ({"val_file": None, "val_size": 0}, "no validation documents to find anything on"),
+        ({"linear": True, "val_file": None}, "no validation documents to find anything on"),
+        ({"checkpoint_path": "."}, "a checkpoint's vocabulary is not that of"),
+        ({**KIM_CNN, "lr_scheduler": "ReduceLROnPlateau", "scheduler_config": {"factor": 0.5}}, "follows val_metric"),
+        ({**KIM_CNN, "resume": "."}, "KimCNN has two trainings then"),
+    ],
+)
+def test_what_cannot_be_refitted_is_said_before_data_are_read(changes: dict[str, Any], message: str) -> None:
+    given = {**PLANT, "val_file": "demo:valid", **changes}
+    assert message in problems_of(**given, refit="train+val")["refit"]
+    assert "refit" not in problems_of(**given, no_such_key=1)
+    tested = {**given, "eval": True, "checkpoint_path": "."}
+    assert "refit" not in problems_of(**tested, refit="train+val", no_such_key=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from libmultilabel.nn.attentionxml import PlainDataset, PLTDataset, PLTModel, PL
 from libmultilabel.nn.model import Model
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from plant_plugin.config_resume import FIRST_PASS
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, explained, load_checkpoint
 from plant_plugin.host.neural import NetworkBaseline
@@ -29,16 +31,19 @@ class AttentionXMLBaseline(NetworkBaseline):
     Two differences from LibMultiLabel 0.10.0 that change no number: ``eval`` works (there it stops, as it forgets the
     label set of a checkpoint), and sizes that cannot work are named before training. As there, the test metrics are
     printed but not written to ``logs.json``; ``result.json`` has them.
+
+    LibMultiLabel cannot train it without validation documents. For ``refit`` nothing is chosen on them: each level ends
+    after the epochs of the first training, whose clusters, made of both splits, hold for the second too.
     """
 
     def build(self) -> None:
         """Make LibMultiLabel's trainer of two levels; ``checkpoint_path`` names the second level's checkpoint."""
         settings = self.settings
         if settings.checkpoint_path is None:
-            if "val" not in self.datasets:
+            if "val" not in self.datasets and not self.run.stop_after:
                 what = "AttentionXML chooses its best epoch on validation documents, and there are none"
                 raise ConfigError(what, where="val_size", fix="give a val_file or a val_size above 0, do not merge")
-            documents = self.datasets["train"] + self.datasets["val"]
+            documents = self.datasets["train"] + self.datasets.get("val", [])
             self.word_dict, self.embed_vecs = read_word_vectors(settings, documents)
             self.labels = read_labels(settings, self.datasets)
             self._check_clusters(len(self.labels))
@@ -47,7 +52,10 @@ class AttentionXMLBaseline(NetworkBaseline):
             raise ConfigError(what, where="checkpoint_path", fix="leave it out, or add --eval to test it")
         else:
             self.labels = self._checkpoint_labels(Path(settings.checkpoint_path))
-        self.trainer = PLTTrainer(settings, classes=self.labels, embed_vecs=self.embed_vecs, word_dict=self.word_dict)
+        kind = SecondTrainer if self.run.stop_after else PLTTrainer
+        self.trainer = kind(settings, classes=self.labels, embed_vecs=self.embed_vecs, word_dict=self.word_dict)
+        if self.run.stop_after:
+            self.trainer.prepare(self.run.stop_after)
         if settings.checkpoint_path is not None:
             self.trainer.checkpoint_dir = Path(settings.checkpoint_path).parent
 
@@ -81,8 +89,9 @@ class AttentionXMLBaseline(NetworkBaseline):
 
     def train(self) -> None:
         """Both levels, one after the other."""
+        datasets = {"val": self.datasets["train"][:1], **self.datasets}  # scored for nothing where there are none
         with explained("AttentionXML"):
-            self.fit(self.datasets)
+            self.fit(datasets)
         dump_log(self.settings.log_path, config=self.settings)
 
     def test(self) -> None:
@@ -119,6 +128,30 @@ class AttentionXMLBaseline(NetworkBaseline):
             moved = _on(batch, device)
             products = level_1.scatter_logits(level_1(moved), moved["labels_selected"], moved["label_scores"])
             yield logits_of(products.cpu().numpy()), sparse_truth(batch["label"].numpy())
+
+
+class SecondTrainer(PLTTrainer):
+    """Trains each level for a number of epochs and keeps its last weights; nothing is measured meanwhile."""
+
+    def prepare(self, epochs: dict[str, int]) -> None:
+        """Take over from the first training.
+
+        Args:
+            epochs: Of ``level_0`` and ``level_1``.
+        """
+        self._left = [epochs["level_0"], epochs["level_1"]]
+        self.val_metric, self.limit_val_batches = None, 0
+        own = self.get_cluster_path()
+        shutil.copyfile(own.parent / FIRST_PASS / own.name, own)
+
+    @property
+    def epochs(self) -> int:
+        """LibMultiLabel asks once for each level."""
+        return self._left.pop(0)
+
+    @epochs.setter
+    def epochs(self, value: int) -> None:
+        pass  # of the configuration
 
 
 def _on(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:

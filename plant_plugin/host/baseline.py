@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plant_plugin.errors import FullDiskError
 from plant_plugin.files import is_full
 from plant_plugin.host.settings import library_log, library_settings, quiet
-from plant_plugin.report.scored import report
+from plant_plugin.report.scored import report, tuned_thresholds
 
 if TYPE_CHECKING:
+    from libmultilabel.common_utils import AttributeDict
+
     from plant_plugin.config import Config
+    from plant_plugin.report.scored import Scored
     from plant_plugin.run import Run
 
 
@@ -22,6 +27,8 @@ def run_baseline(config: Config, run: Run) -> dict[str, Any]:
     For the same configuration and seed the random numbers are drawn in the same order, so ``logs.json``,
     ``predictions.txt`` and the checkpoints hold what LibMultiLabel writes. Checkpoints of LibMultiLabel are pickles:
     evaluate only those that you trust.
+
+    With ``refit: train+val`` LibMultiLabel trains twice, the second time as with its own ``merge_train_val``.
 
     Args:
         config: ``model_name`` is one of LibMultiLabel's networks or ``AttentionXML``, or ``linear`` is set.
@@ -39,14 +46,29 @@ def run_baseline(config: Config, run: Run) -> dict[str, Any]:
     settings = library_settings(config, run)
     with library_log(settings.silent), quiet(settings.silent), _full_disk(run):
         if settings.linear:
-            from plant_plugin.host.linear import run_linear
-
-            scored = run_linear(settings, run)
+            from plant_plugin.host.linear import run_linear as train
         else:
-            from plant_plugin.host.neural import run_network
+            from plant_plugin.host.neural import run_network as train
+        if settings["refit"] == "none":
+            return report(config, run, train(settings, run))
+        thresholds = None if settings.eval else _first_thresholds(settings, run, train)
+        settings["merge_train_val"] = True
+        return report(config, run, train(settings, run), thresholds)
 
-            scored = run_network(settings, run)
-        return report(config, run, scored)
+
+def _first_thresholds(settings: AttributeDict, run: Run, train: Callable[[AttributeDict, Run], Scored]) -> Any:
+    """Train a first time, in a folder of its own, for thresholds and for the epochs of the second time."""
+    with run.first_pass() as first:
+        own = copy.copy(settings)
+        own["checkpoint_dir"], own["log_path"] = str(first.folder), str(first.folder / Path(settings["log_path"]).name)
+        thresholds = tuned_thresholds(first, train(own, first))
+    epochs = {}
+    if not settings["linear"]:
+        from plant_plugin.host.neural import epochs_kept
+
+        epochs = epochs_kept(first.folder)
+    run.train_again(epochs)
+    return thresholds
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ def run_linear(settings: AttributeDict, run: Run) -> Scored:
     if not settings.eval:
         with run.phase("train"):
             baseline.train()
-    if settings.test_file is not None:
+    if settings.test_file is not None and run.tests:
         with run.phase("test"):
             metrics = baseline.test()
         run.log(linear.tabulate_metrics(metrics, "test"))
@@ -44,7 +44,7 @@ class LinearBaseline:
     """One linear technique from the files to the scores.
 
     LibMultiLabel's linear models train on the whole training file and never look at a validation file, so a
-    ``val_file`` serves here to tune thresholds.
+    ``val_file`` serves here to tune thresholds, and with ``refit`` to train the second model on it too.
 
     Args:
         settings: From `library_settings`.
@@ -57,6 +57,7 @@ class LinearBaseline:
     def __init__(self, settings: AttributeDict) -> None:
         self.settings = settings
         self.files = with_svm_files(settings)  # the same but for files of another format
+        self.on_both = settings["refit"] != "none" and settings["merge_train_val"]  # else there is nothing to merge
 
     def read(self) -> None:
         """Seed, read and turn texts into tf-idf (``svm`` and ``xmc`` files hold features already)."""
@@ -65,28 +66,46 @@ class LinearBaseline:
             self.corpus = None
             check_svm(settings)
         else:
-            # Nothing is split off or merged in for a linear model.
-            self.corpus = read_checked(settings, val_size=0, merge_train_val=False)
+            # Nothing is split off for a linear model.
+            self.corpus = read_checked(settings, val_size=0, merge_train_val=self.on_both)
         if settings.seed is not None:
             np.random.seed(settings.seed)  # from here on the order of random draws is LibMultiLabel's
         if settings.eval:
             self.preprocessor, self.model = _load(settings.checkpoint_path)
             # The training file is read as LibMultiLabel does, for its label counts.
-            raw = linear.load_dataset(settings.data_format, settings.training_file, settings.test_file)
+            raw = self._with_validation(
+                linear.load_dataset(settings.data_format, settings.training_file, settings.test_file)
+            )
             self._check_features()
             self.datasets = self.preprocessor.transform(raw)
             if self.corpus is not None:
                 check_labels(self.corpus, self.labels, settings.checkpoint_path, training=False)
         else:
             self.preprocessor = linear.Preprocessor(settings.include_test_labels, settings.remove_no_label_data)
-            raw = linear.load_dataset(
-                settings.data_format, settings.training_file, settings.test_file, settings.label_file
+            raw = self._with_validation(
+                linear.load_dataset(
+                    settings.data_format, settings.training_file, settings.test_file, settings.label_file
+                )
             )
             self.datasets = self.preprocessor.fit_transform(raw)
         if self.corpus is not None and "train" in raw:
             warn_changed_labels(self.corpus, raw["train"]["y"])
         asked = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
         check_ranks(asked, settings.save_k_predictions, len(self.labels), most=len(self.labels))
+
+    def _with_validation(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """Training documents and behind them those of ``val_file``, where the model is one of both."""
+        if self.on_both and "train" in raw:
+            train, val = raw["train"], linear.load_dataset(self.files.data_format, None, self.files.val_file)["test"]
+            train["y"] = train["y"] + val["y"]
+            if self.files.data_format == "svm":
+                width = max(train["x"].shape[1], val["x"].shape[1])  # the highest number that each file has
+                for split in (train, val):
+                    split["x"].resize(split["x"].shape[0], width)
+                train["x"] = sp.vstack([train["x"], val["x"]], format="csr")
+            else:
+                train["x"] = train["x"] + val["x"]
+        return raw
 
     def _check_features(self) -> None:
         made_with = self.preprocessor.data_format
@@ -186,7 +205,9 @@ class LinearBaseline:
             labels=self.labels,
             train_counts=None if train is None else np.asarray(train["y"].sum(axis=0)).ravel().astype(np.int64),
             num_train=None if train is None else int(train["y"].shape[0]),
-            validation=(lambda: self.scores(self._validation())) if self.settings.val_file else None,
+            validation=(
+                (lambda: self.scores(self._validation())) if self.settings.val_file and not self.on_both else None
+            ),
             test=None if test is None else (lambda: self.scores(test)),
             hashes=hashes,
             counts=counts,

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+CHOSEN = {"train": "best_model.ckpt", "level_0": "model_0.ckpt", "level_1": "model_1.ckpt"}
+
 
 def run_network(settings: AttributeDict, run: Run) -> Scored:
     """Train (unless ``eval``) and test the network that the settings name."""
@@ -57,6 +59,15 @@ def run_network(settings: AttributeDict, run: Run) -> Scored:
         with run.phase("test"):
             baseline.test()
     return baseline.scored()
+
+
+def epochs_kept(folder: Path) -> dict[str, int]:
+    """The epoch, from 1, of each checkpoint that LibMultiLabel chose by ``val_metric``: pickles of this run's own."""
+    paths = {stage: folder / name for stage, name in CHOSEN.items() if (folder / name).is_file()}
+    return {
+        stage: torch.load(path, map_location="cpu", mmap=True, weights_only=False)["epoch"] + 1
+        for stage, path in paths.items()
+    }
 
 
 class NetworkBaseline:
@@ -111,7 +122,7 @@ class NetworkBaseline:
             self._load_model(settings.checkpoint_path)
         self.trainer = init_trainer(
             checkpoint_dir=settings.checkpoint_dir,
-            epochs=settings.epochs,
+            epochs=self.run.stop_after.get("train", settings.epochs),
             patience=settings.patience,
             early_stopping_metric=settings.early_stopping_metric,
             val_metric=settings.val_metric,
@@ -189,7 +200,8 @@ class NetworkBaseline:
             with without_packing() if self.settings["without_packing"] else nullcontext():
                 self.trainer.fit(*arguments, **state)
         except (KeyboardInterrupt, SystemExit):  # Lightning turns the former into the latter
-            if (folder / "last.ckpt").is_file() and self.settings["model_name"] != "AttentionXML":
+            resumes = self.settings["model_name"] != "AttentionXML" and self.settings["refit"] == "none"
+            if resumes and (folder / "last.ckpt").is_file():
                 self.run.log(f"Stopped. Go on after the last finished epoch: the same command with --resume {folder}")
             raise
 

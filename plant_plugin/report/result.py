@@ -55,6 +55,7 @@ def write_result(
     device: str,
     truncated: Mapping[str, float] | None = None,
     planted_scores: Mapping[str, float] | None = None,
+    epochs: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Write the result of a run, whole or not at all.
 
@@ -74,6 +75,7 @@ def write_result(
         device: Where it ran.
         truncated: Share of each split's documents that were not read to their end; None or empty: unknown.
         planted_scores: What was chosen for them, by the name of the option; None or empty: there are none.
+        epochs: Of each stage in the training again of ``refit``, found in the first; None: it was not trained again.
 
     Returns:
         The content of the file.
@@ -93,6 +95,7 @@ def write_result(
         "thresholds": plain(thresholds),
         **({"truncated": plain(truncated)} if truncated else {}),
         **({"planted_scores": plain(planted_scores)} if planted_scores else {}),
+        **({} if epochs is None else {"refit": {"documents": config.refit, "epochs": dict(epochs)}}),
         "time_s": plain(time_s),
         "peak_memory_mb": plain(peak_memory_mb),
         "device": device,

@@ -144,6 +144,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         hashes=scored.hashes,
         truncated=scored.truncated,
         planted_scores=scored.planted_scores,
+        epochs=None if config.eval or config.refit == "none" else run.stop_after,
         backend=evaluator.backend,
         device=scored.device,
     )

@@ -54,14 +54,14 @@ def listen(config: Config, run: Run) -> Any:
 def stopped(config: Config, run: Run) -> Stopped:
     """The message after SIGTERM."""
     return Stopped(
-        "stopped, the state is saved", where=str(run.folder), fix=f"go on with: {resume_command(config, run)}"
+        "stopped, the state is saved", where=str(run.resumed_from), fix=f"go on with: {resume_command(config, run)}"
     )
 
 
 def interrupted(config: Config, run: Run) -> Interrupted:
     """The message after Ctrl-C."""
     fix = f"go on behind the last step that was saved: {resume_command(config, run)}"
-    return Interrupted("interrupted", where=str(run.folder), fix=fix)
+    return Interrupted("interrupted", where=str(run.resumed_from), fix=fix)
 
 
 @contextlib.contextmanager
@@ -93,4 +93,4 @@ def resume_command(config: Config, run: Run) -> str:
             del typed[place : place + 2]
     else:
         typed = ["--config", str(config.config_path or config.config_name)]
-    return shlex.join(["libmultilabel", *typed, "--resume", str(run.folder)])
+    return shlex.join(["libmultilabel", *typed, "--resume", str(run.resumed_from)])

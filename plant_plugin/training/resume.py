@@ -57,7 +57,8 @@ def same_data(config: Config, run: Run, prepared: Prepared) -> None:
             fix="resume with the same files, or start a new run",
         )
     if "hashes" not in record:
-        write_run_record(run.folder, {"config_hash": config.hash(), "finished": False, "hashes": prepared.hashes})
+        known = {"config_hash": config.hash(), "finished": False, **record}
+        write_run_record(run.folder, {**known, "hashes": prepared.hashes})
 
 
 def finish(config: Config, run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ from plant_plugin.training.module import device_of, move, warn_of_slow_bf16
 from plant_plugin.training.planted_weight import centred, fit_planted_scores, plant_weight, weighed_on_validation
 from plant_plugin.training.prepare import Prepared, add_relevance, prepare
 from plant_plugin.training.processes import at_first, count, first_alone, from_first, is_first, rank
+from plant_plugin.training.refit import trained_once
 from plant_plugin.training.resume import finish, has_ended, read_result, same_data
 from plant_plugin.training.scoring import document_scores, load_trained, with_planted
 from plant_plugin.training.stage1 import run_stage1
@@ -84,14 +86,17 @@ def _train_and_test(config: Config, run: Run, stages: Stages) -> dict[str, Any]:
 
 
 def _results(config: Config, run: Run, stages: Stages) -> dict[str, Any]:
+    asked, thresholds = config, None
+    if not config.eval and from_first(lambda: has_ended(config, run)):
+        run.log("this run has ended before; these are its results")
+        return read_result(run.folder) if is_first() else {}
+    if config.refit != "none":
+        config, thresholds = trained_once(config, run, functools.partial(_train_and_test, stages=stages))
     L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
     if config.eval:
         with first_alone():
             network, prepared, thresholds = _load(config, run)
     else:
-        if from_first(lambda: has_ended(config, run)):
-            run.log("this run has ended before; these are its results")
-            return read_result(run.folder) if is_first() else {}
         with first_alone():
             network, prepared = _ready(config, run, planted="stage1" in stages)
         for stage, train in stages.items():
@@ -104,9 +109,10 @@ def _results(config: Config, run: Run, stages: Stages) -> dict[str, Any]:
         if prepared.planted_scores is not None:
             with run.phase("planted_scores"):
                 plant_weight(prepared, config, run, lambda: score_batches(network, prepared, config, "val"))
-        thresholds = tuned_thresholds(run, _scored(network, prepared, config, run))
+        if thresholds is None:
+            thresholds = tuned_thresholds(run, _scored(network, prepared, config, run))
         save_model(run.folder, network, prepared, config, thresholds)
-    write_log_config(config.log_path, config.as_dict())
+    write_log_config(config.log_path, asked.as_dict())
     shorten_log(config.log_path, {"test": 0})  # of a run that was killed behind its test
     run.metrics.go_on("test", 0)
     result = report(config, run, _scored(network, prepared, config, run), thresholds)

@@ -10,7 +10,7 @@ import lightning as L
 import torch
 from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, TQDMProgressBar
 
-from plant_plugin.config_resume import note_skipped_steps
+from plant_plugin.config_resume import note_best_epoch, note_skipped_steps
 from plant_plugin.errors import PlantError
 from plant_plugin.report.logs import shorten_log
 from plant_plugin.training.interruption import interrupted, stopped
@@ -53,7 +53,9 @@ def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> No
         note_skipped_steps(run.folder, module.stage, module.guard.skipped)
     best = run.folder / module.stage / BEST
     if is_first() and best.is_file():
-        module.load_state_dict(torch.load(best, map_location="cpu", weights_only=True)["state_dict"])
+        content = torch.load(best, map_location="cpu", weights_only=True)
+        module.load_state_dict(content["state_dict"])
+        note_best_epoch(run.folder, module.stage, content["epoch"] + 1)
     same_weights(module.network)
 
 
@@ -125,7 +127,7 @@ def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_sta
         accelerator="gpu" if device.type == "cuda" else "cpu",
         **trainer_settings(config),
         precision=precision_of(config, device),
-        max_epochs=module.schedule.epochs,
+        max_epochs=run.stop_after.get(module.stage, module.schedule.epochs),
         callbacks=callbacks,
         plugins=[WholeFiles()],
         accumulate_grad_batches=module.options.accumulate,
