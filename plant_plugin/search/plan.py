@@ -28,7 +28,7 @@ PACKAGES = {"optuna": ("optuna", "Optuna"), "bayesopt": ("bayes_opt", "bayesian-
 SAME_FOR_ALL = frozenset(
     {
         "training_file", "val_file", "test_file", "val_size", "label_file", "data_format", "merge_train_val",
-        "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics", "val_metric",
+        "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics", "val_metric",
         "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu", "limit_test_batches",
     }
 )  # fmt: skip
@@ -106,7 +106,7 @@ def plan_search(path_or_name: str | Path | None, overrides: Mapping[str, Any] | 
     expressions = take_expressions(given, problems)
     _check_expressions(expressions, options, problems)
     _check_installed(options, problems)
-    given["merge_train_val"] = False  # trials are compared on validation documents
+    given |= {"merge_train_val": False, "refit": "none"}  # trials are compared on validation documents
     base: Config | None = None
     try:
         base = checked_config(given, problems)

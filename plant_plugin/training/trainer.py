@@ -80,6 +80,7 @@ def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resume
         warnings.filterwarnings("ignore", message=".*in eval mode at the start of training.*")  # a frozen encoder
         warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
         warnings.filterwarnings("ignore", message=".*It is recommended to use .*sync_dist.*")  # metrics are the same
+        warnings.filterwarnings("ignore", message=".*Total length of `list` across ranks is zero.*")  # no validation
         warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")  # it is: resumed_at
         try:
             trainer.fit(module, ckpt_path=None if found is None else str(found.path), weights_only=True)

@@ -81,9 +81,12 @@ def test_a_linear_model_is_that_of_one_file(ending: str, baseline: Baseline, dat
     assert "refit" not in tested.result
 
 
-def test_attention_xml_keeps_its_clusters_and_trains_each_level_for_its_epochs(baseline: Baseline) -> None:
+def test_attention_xml_keeps_its_clusters_and_trains_each_level_for_its_epochs(
+    baseline: Baseline, capfd: pytest.CaptureFixture[str]
+) -> None:
     first = baseline(**ATTENTION_XML, epochs=3)
     again = baseline(**ATTENTION_XML, **REFIT, epochs=3, data_name="again")
+    assert capfd.readouterr() == ("", "")
     kept = [torch.load(first.folder / f"model_{level}.ckpt", weights_only=False)["epoch"] + 1 for level in (0, 1)]
     assert again.result["refit"]["epochs"] == {"level_0": kept[0], "level_1": kept[1]}
     assert again.result["thresholds"] == first.result["thresholds"]

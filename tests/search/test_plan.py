@@ -46,7 +46,7 @@ def test_a_plan(search_file: Make) -> None:
     values = plan.configuration(plan.decoded(drawn))
     assert values["network_config"] == {"encoder": "cnn", "hidden_size": 16}
     assert values["stage1"] == {"k": 5, "epochs": 3}
-    assert values["merge_train_val"] is False
+    assert (values["merge_train_val"], values["refit"]) == (False, "none")
     assert not {"num_samples", "scheduler"} & values.keys()
     assert plan.configuration(plan.decoded({"network_config.hidden_size": 0, "stage1.k": 1}))["stage1"]["k"] == 10
 

@@ -128,6 +128,18 @@ def test_two_processes_do_what_one_does_with_twice_the_accumulation(made: Made, 
 
 @pytest.mark.integration
 @needs_two_cores
+def test_two_processes_train_again_on_both_as_one_does(made: Made, tmp_path: Path) -> None:
+    given = {"batch_size": 18, "planted_scores__model": "ridge", "refit": "train+val"}
+    one = run(made(**given, stage1__accumulate=2, stage2__accumulate=2, result_dir=str(tmp_path / "one")))
+    two = run(made(**given, devices=2, result_dir=str(tmp_path / "two")))
+    assert two["refit"] == one["refit"]
+    assert two["time_s"].keys() == one["time_s"].keys()
+    assert two["thresholds"] == pytest.approx(one["thresholds"], abs=2e-3)
+    assert two["metrics"] == pytest.approx(one["metrics"], abs=2e-3)
+
+
+@pytest.mark.integration
+@needs_two_cores
 def test_torchrun_and_resuming(made: Made, tmp_path: Path) -> None:
     """Started by torchrun, stopped by SIGTERM at a step, and gone on with by the same command."""
     one = made(**SHORT, stage1__accumulate=2, stage2__accumulate=2, result_dir=str(tmp_path / "one"))
