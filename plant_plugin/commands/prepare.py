@@ -135,6 +135,61 @@ def demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool) -> No
     click.echo(("would be written: " if dry_run else "written: ") + str(out))
 
 
+def marked_options(raw: str, out: str = "The folder to write.") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The options of sources whose documents are marked."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        command = click.option("--dry-run", is_flag=True, help="Read everything, write nothing, tell the counts.")(
+            command
+        )
+        command = click.option("--out", required=True, type=FOLDER, help=out)(command)
+        return click.option("--raw", required=True, type=click.Path(path_type=Path), help=raw)(command)
+
+    return add
+
+
+@prepare.command()
+@marked_options(
+    "The folder that codiesp.zip was unpacked into.", "Where the folders of the sets go, e.g. data/codiesp."
+)
+def codiesp(raw: Path, out: Path, dry_run: bool) -> None:
+    """CodiEsp v4: Spanish clinical cases, their ICD-10 codes and the coders' evidence."""
+    from plant_plugin.prepare.codiesp import prepare_codiesp
+
+    tell(prepare_codiesp(raw, out, dry_run), out, dry_run)
+
+
+@prepare.command()
+@marked_options("A folder of .txt and .ann; in folders train, valid (or dev) and test, or all for training.")
+@click.option("--type", "types", multiple=True, help="Only entities of this type; may be given several times.")
+@click.option("--types-as-labels", is_flag=True, help="An entity without a code has its type as label.")
+def brat(raw: Path, out: Path, **options: Any) -> None:
+    """Texts marked with brat: codes in normalisations, or else in notes, with their evidence."""
+    from plant_plugin.prepare.brat import prepare_brat
+
+    tell(prepare_brat(raw, out, **options), out, options["dry_run"])
+
+
+@prepare.command()
+@marked_options("A JSON file of Label Studio, or a folder with train.json, valid.json (or dev.json), test.json.")
+@click.option("--text_key", default="text", show_default=True, help="Where a task's data has the text.")
+@click.option("--control", "controls", multiple=True, help="Only labels of this control (from_name); several times.")
+def labelstudio(raw: Path, out: Path, **options: Any) -> None:
+    """Texts marked with Label Studio: labels of spans, with their evidence, and of documents."""
+    from plant_plugin.prepare.annotation_tools import prepare_labelstudio
+
+    tell(prepare_labelstudio(raw, out, **options), out, options["dry_run"])
+
+
+@prepare.command()
+@marked_options("A JSONL file of doccano, or a folder with train.jsonl, valid.jsonl (or dev.jsonl), test.jsonl.")
+def doccano(raw: Path, out: Path, dry_run: bool) -> None:
+    """Texts marked with doccano: labels of spans, with their evidence, and of documents."""
+    from plant_plugin.prepare.annotation_tools import prepare_doccano
+
+    tell(prepare_doccano(raw, out, dry_run), out, dry_run)
+
+
 def tell(made: Mapping[str, Any], out: Path, dry_run: bool = False) -> None:
     """Print the counts of a preparation, what to worry about first; never a text or an id."""
     counts = {**made["counts"]}

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from marked_words import marked_words
+
+from plant_plugin.cli import plant
+from plant_plugin.errors import DataError
+from plant_plugin.prepare.brat import prepare_brat
+
+TEXT = "Known asthma.\nPain of the left\nknee since May, no fever."
+MARKS = """\
+T1\tDisease 6 12\tasthma
+T2\tSymptom 14 21;31 35\tPain of knee
+T3\tNegated 50 55\tfever
+T4\tDate 42 45\tMay
+N1\tReference T1 ICD10:J45.909\tUnspecified asthma
+N2\tReference T2 ICD10:M25.562\tPain in left knee
+N3\tReference T2 R52
+#1\tAnnotatorNotes T4\twhich year
+#2\tAnnotatorNotes R1\tnot read
+R1\tSince Arg1:T2 Arg2:T4
+E1\tDisease:T1
+A1\tUncertain T2
+*\tEquiv T1 T2
+"""
+CASE = {"case.txt": TEXT, "case.ann": MARKS}
+
+
+def write(folder: Path, files: dict[str, str] | None = None) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in (files or CASE).items():
+        (folder / name).write_bytes(content.encode())
+    return folder
+
+
+def prepare(raw: Path, out: Path, **options: Any) -> tuple[dict[str, int], list[dict[str, list[str]]]]:
+    made = prepare_brat(raw, out, **options)
+    return made["counts"], marked_words(out / "train.txt")
+
+
+def test_codes_of_normalisations(tmp_path: Path) -> None:
+    counts, marked = prepare(write(tmp_path / "raw"), tmp_path / "out")
+    assert (tmp_path / "out" / "train.txt").read_text() == (
+        "J45.909 M25.562 R52\tKnown asthma. Pain of the left knee since May, no fever.\n"
+    )
+    assert marked == [{"J45.909": ["asthma"], "M25.562": ["Pain of", "knee"], "R52": ["Pain of", "knee"]}]
+    assert counts == {"notes_taken_for_remarks": 1, "marks_without_code": 2}
+
+
+def test_types(tmp_path: Path) -> None:
+    counts, marked = prepare(write(tmp_path / "raw"), tmp_path / "out", types=("Disease", "Date"), types_as_labels=True)
+    assert marked == [{"J45.909": ["asthma"], "Date": ["May"]}]
+    assert counts["marks_of_other_types"] == 2
+
+
+def test_codes_in_notes(tmp_path: Path) -> None:
+    marks = "T1\tDisease 6 12\tasthma\n#1\tAnnotatorNotes T1\tJ45.909 J45\nT2\tDate 42 45\tMay\n#2\tAnnotatorNotes T2\n"
+    counts, marked = prepare(write(tmp_path / "raw", {**CASE, "case.ann": marks}), tmp_path / "out")
+    assert marked == [{"J45.909": ["asthma"], "J45": ["asthma"]}]
+    assert counts == {"marks_without_code": 1}
+
+
+def test_folders_are_splits_and_hold_folders(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    write(raw / "train" / "first")
+    write(raw / "train" / "second", {"empty.txt": "Nothing here.", "empty.ann": ""})
+    write(raw / "dev", {"a.txt": "asthma", "a.ann": "T1\tD 0 6\tasthma\nN1\tReference T1 ICD10:J45\n"})
+    write(raw / "test")
+    made = prepare_brat(raw, tmp_path / "out")["sets"][""]
+    assert {name: made[name] for name in ("train", "valid", "test", "documents_without_label_left_out")} == {
+        "train": 1, "valid": 1, "test": 1, "documents_without_label_left_out": 1,
+    }  # fmt: skip
+    assert marked_words(tmp_path / "out" / "valid.txt") == [{"J45": ["asthma"]}]
+
+
+def test_line_ends_count_as_brat_counts_them(tmp_path: Path) -> None:
+    text = "One\r\ntwo \t three"
+    marks = "T1\tD 5 8\ttwo\nN1\tReference T1 X:1\nT2\tD 5 16\ttwo   three\nN2\tReference T2 X:2\n"
+    _, marked = prepare(write(tmp_path / "raw", {"a.txt": text, "a.ann": marks}), tmp_path / "out")
+    assert (tmp_path / "out" / "train.txt").read_text() == "1 2\tOne two three\n"
+    assert marked == [{"1": ["two"], "2": ["two three"]}]
+
+
+@pytest.mark.parametrize(
+    ("marks", "message"),
+    [
+        ("T1\tD 6 12\tasthma\nT2\tD 14 18\tpain of\n", "line 2: the marked text is not what stands there"),
+        ("T1\tD 6 99\tasthma\n", "line 1: the span 6-99 is not inside the text of 56"),
+        ("T1\tD 5 6\t \n", "line 1: the mark holds no word"),
+        ("T1 D 6 12 asthma\n", "line 1: this is no mark of brat's standoff format"),
+        ("T1\tD 6 12\n", "line 1: this is no mark of brat's standoff format"),
+        ("N1\tReference\n", "line 1: this is no mark of brat's standoff format"),
+        ("N1\tReference T1 X:1\n", "line 1: there is no T1 in this file"),
+        ("T1\tD 6 12\tasthma\n#1\tAnnotatorNotes T2\tcode\n", "line 2: there is no T2 in this file"),
+    ],
+)
+def test_mistakes(marks: str, message: str, tmp_path: Path) -> None:
+    raw = write(tmp_path / "raw", {**CASE, "case.ann": marks})
+    with pytest.raises(DataError, match=rf"case\.ann, {message}") as caught:
+        prepare_brat(raw, tmp_path / "out", types_as_labels=True)
+    assert "asthma" not in str(caught.value).replace(str(tmp_path), "")
+
+
+def test_a_run_without_codes_says_so(tmp_path: Path) -> None:
+    raw = write(tmp_path / "raw", {**CASE, "case.ann": "T1\tDisease 6 12\tasthma\n"})
+    with pytest.raises(DataError, match="no document for training has a label"):
+        prepare_brat(raw, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a/b.txt": "x"}, r"a.b: a \.txt or an \.ann without the other \(1 in all\)"),
+        ({"b.ann": ""}, r"b: a \.txt or an \.ann without the other"),
+        ({"a/readme.md": "x"}, r"no \.txt with an \.ann beside it"),
+        ({"dev/a.txt": "x", "test/a.txt": "x"}, "valid, test, but nothing called train"),
+        ({"train/a.txt": "x", "dev/a.txt": "x", "valid/a.txt": "x"}, "dev and valid are both for valid"),
+    ],
+)
+def test_folders_that_are_not_of_the_format(files: dict[str, str], message: str, tmp_path: Path) -> None:
+    for name, content in files.items():
+        write((tmp_path / "raw" / name).parent, {Path(name).name: content})
+    with pytest.raises(DataError, match=message):
+        prepare_brat(tmp_path / "raw", tmp_path / "out")
+
+
+def test_no_such_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file or folder"):
+        prepare_brat(tmp_path / "raw", tmp_path / "out")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    arguments = ["prepare", "brat", "--raw", str(write(tmp_path / "raw")), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(plant, [*arguments, "--type", "Disease", "--type", "Date", "--types-as-labels"])
+    assert done.exit_code == 0, done.output
+    assert "labels of documents with evidence" in done.output
+    assert "asthma" not in done.output
+    assert marked_words(tmp_path / "out" / "train.txt") == [{"J45.909": ["asthma"], "Date": ["May"]}]
