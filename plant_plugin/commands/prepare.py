@@ -16,6 +16,11 @@ WARNINGS = {
     "patients_in_two_splits": "patients have admissions in two splits: what was learned of them helps in test",
     "split_ids_without_document": "admissions of the split lists have no document here",
     "ids_saved_as_floats": "ids were saved as floats (123456.0) and read as whole numbers",
+    "mdace_annotations_of_other_code_systems": "annotations of MDACE are of other code systems: left out",
+    "mdace_annotations_of_other_notes": "annotations of MDACE are not of a discharge summary that has codes: left out",
+    "mdace_annotations_of_other_codes": "annotations of MDACE, which was coded anew, are of codes that MIMIC does not "
+    "give the admission: left out",
+    "mdace_annotations_without_a_word": "annotations of MDACE hold no word that the style keeps: left out",
     "tables_without_leading_zeros": "code tables hold no code that starts with 0: were they read as numbers?",
 }
 
@@ -76,6 +81,7 @@ def mimic_options(min_count: int) -> Callable[[Callable[..., None]], Callable[..
 @prepare.command()
 @click.option("--raw", required=True, type=FOLDER, help="NOTEEVENTS, DIAGNOSES_ICD, PROCEDURES_ICD (.csv or .csv.gz).")
 @click.option("--caml-compatible", is_flag=True, help="Repeat CAML's program where it differs (docs/mimic.md).")
+@click.option("--mdace", type=FOLDER, help="MDACE's JSON files (data/Inpatient/ICD-9): coders' evidence.")
 @mimic_options(min_count=1)
 def mimic3(raw: Path, **options: Any) -> None:
     """MIMIC-III v1.4: discharge summaries and their ICD-9 codes."""

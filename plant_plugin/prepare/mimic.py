@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from plant_plugin.data.evidence import evidence_beside, write_evidence
 from plant_plugin.errors import DataError
 from plant_plugin.prepare import subsets
 from plant_plugin.prepare.codes import RULES, as_caml_reads, clean_code
-from plant_plugin.prepare.notes import Admission, Scratch
+from plant_plugin.prepare.mdace import Mdace
+from plant_plugin.prepare.notes import Admission, Note, Scratch
 from plant_plugin.prepare.output import describe, staged, write_provenance
 from plant_plugin.prepare.splits import CAML_NAMES, assign, find_split_lists, split_hash
 from plant_plugin.prepare.tables import read_id, read_table
@@ -40,6 +42,7 @@ class MimicOptions:
     min_count: int = 1  # documents of a code, in the full set
     min_count_over: str = "train"  # or "all"
     dry_run: bool = False
+    mdace: Path | None = None  # MDACE's JSON files: evidence for MIMIC-III
 
     def named(self) -> dict[str, Any]:
         """Everything that the result depends on, without paths, for the provenance."""
@@ -53,6 +56,7 @@ class MimicOptions:
             "caml_compatible": self.caml_compatible,
             "min_count": self.min_count,
             "min_count_over": self.min_count_over,
+            "mdace": self.mdace is not None,
         }
 
 
@@ -65,15 +69,6 @@ class CodeTable(NamedTuple):
     admission: str
     code: str
     version_column: str | None = None
-
-
-class Note(NamedTuple):
-    """A discharge summary or an addendum; ``order`` puts those of an admission in a row."""
-
-    patient: int
-    admission: int
-    order: Any
-    text: str
 
 
 @dataclass(frozen=True)
@@ -123,6 +118,9 @@ class _Preparation:
         self.lists = find_split_lists(options.splits) if options.splits else None
         self.own_lists = find_split_lists(options.splits, top50=True) if options.splits else None
         self.listed = subsets.listed_codes(options.codes) if options.codes else None
+        self.mdace = None
+        if options.mdace is not None:
+            self.mdace = Mdace(options.mdace, source.version, self.counts, caml_compatible=options.caml_compatible)
 
     def run(self, stage: Path | None) -> dict[str, Any]:
         codes = self._read_codes()
@@ -173,7 +171,12 @@ class _Preparation:
             if admission is None:
                 admission = Admission(note.patient, note.admission, codes[note.admission])
                 admissions[note.admission] = admission
-            admission.pieces.append((note.order, *scratch.add(clean(note.text))))
+            text = clean(note.text)
+            admission.pieces.append((note.order, *scratch.add(text)))
+            if self.mdace is not None:
+                self.mdace.carry(note, text, clean, codes[note.admission])
+        if self.mdace is not None:
+            self.mdace.check()
         kept = [admission for admission in admissions.values() if admission.has_text]
         self.counts["admissions_without_codes"] = len(without_codes)
         self.counts["admissions_without_summary"] = len(codes) - len(admissions)
@@ -201,12 +204,15 @@ class _Preparation:
         if not chosen["train"]:
             fix = "leave this subset out, or check the codes"
             raise DataError("no training document has one of its codes", where=f"--subset {name}", fix=fix)
-        return chosen, {**counts, **_sizes(chosen, codes)}
+        evidence = {} if self.mdace is None else self.mdace.sizes(subsets.everywhere(chosen))
+        return chosen, {**counts, **_sizes(chosen, codes), **evidence}
 
     def _write(self, stage: Path, chosen: dict[str, tuple[subsets.Splits, dict[str, Any]]], scratch: Scratch) -> None:
         lists = [found for found in (self.lists, self.own_lists) if found is not None]
         read = [self.source.notes_file, *(table.path for table in self.source.code_tables)]
         sources = describe([*read, *(path for found in lists for path in found.files)])
+        if self.mdace is not None:
+            sources.append(self.mdace.described)
         for name, (splits, made) in chosen.items():
             folder = stage / self._folder(name)
             folder.mkdir()
@@ -215,6 +221,9 @@ class _Preparation:
                     for document in documents:
                         codes = " ".join(sorted(document.codes)).encode()
                         stream.write(codes + b"\t" + scratch.text_of(document.pieces) + b"\n")
+                if self.mdace is not None:
+                    evidence = map(self.mdace.evidence_of, documents)
+                    write_evidence(evidence_beside(folder / f"{split}.txt"), evidence)
             for caml_name, split in CAML_NAMES.items():
                 lines = "".join(f"{document.number}\n" for document in splits[split])
                 (folder / f"{caml_name}_{LIST_NAMES[name]}_hadm_ids.csv").write_text(lines, encoding="utf-8")

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from plant_plugin.prepare.mimic import CodeTable, MimicSource, Note
+from plant_plugin.prepare.mimic import CodeTable, MimicSource
+from plant_plugin.prepare.notes import Note
 from plant_plugin.prepare.tables import find_table, read_id, read_table
 
 SUMMARY = "discharge summary"
@@ -42,6 +43,6 @@ def mimic3_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
             continue
         addendum = description.strip().lower() == ADDENDUM
         counts["addenda"] += addendum
-        order = (addendum, date, read_id(row, "ROW_ID", path, line, counts) or 0)
-        yield Note(subject, number, order, text)
+        note = read_id(row, "ROW_ID", path, line, counts) or 0
+        yield Note(subject, number, (addendum, date, note), text, note)
     counts["note_rows"] = rows

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from plant_plugin.prepare.mimic import CodeTable, MimicSource, Note
+from plant_plugin.prepare.mimic import CodeTable, MimicSource
+from plant_plugin.prepare.notes import Note
 from plant_plugin.prepare.tables import find_table, read_id, read_table
 
 FOLDERS = {10: "MIMIC-IV", 9: "MIMIC-IV-9"}

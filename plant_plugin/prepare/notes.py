@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
+
+
+class Note(NamedTuple):
+    """A discharge summary or an addendum; ``order`` puts those of an admission in a row, ``row`` is its ROW_ID."""
+
+    patient: int
+    admission: int
+    order: Any
+    text: str
+    row: int | None = None
 
 
 @dataclass(slots=True)

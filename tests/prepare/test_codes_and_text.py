@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from plant_plugin.errors import DataError
 from plant_plugin.prepare import codes
-from plant_plugin.prepare.text import STYLES, CamlStyle, edin_style, raw_style, style_named
+from plant_plugin.prepare.text import STYLES, CamlStyle, EdinStyle, RawStyle, Style, moved, style_named
 
 
 @pytest.mark.parametrize(
@@ -84,9 +85,9 @@ def test_clean_code(tmp_path: Path) -> None:
 def test_styles(text: str, caml: str, caml_program: str, edin: str, raw: str | None) -> None:
     assert CamlStyle()(text) == caml
     assert CamlStyle(numbers_only=True)(text) == caml_program
-    assert edin_style(text) == edin
+    assert EdinStyle()(text) == edin
     if raw is not None:
-        assert raw_style(text) == raw
+        assert RawStyle()(text) == raw
 
 
 def test_caml_style_gives_libmultilabels_words() -> None:
@@ -100,3 +101,36 @@ def test_caml_style_gives_libmultilabels_words() -> None:
 def test_styles_by_name() -> None:
     assert [style_named(name)("A 1 b") for name in STYLES] == ["a b", "a b", "A 1 b"]
     assert style_named("caml", caml_compatible=True)("___ x") == "___ x"
+
+
+ALL_STYLES: list[Style] = [CamlStyle(), CamlStyle(numbers_only=True), EdinStyle(), RawStyle()]
+
+
+@pytest.mark.parametrize("style", ALL_STYLES, ids=["caml", "caml program", "edin", "raw"])
+def test_pieces_are_what_a_style_writes(style: Style) -> None:
+    draw = random.Random(1)
+    for _ in range(500):
+        note = "".join(draw.choices("aBé½İΣß_7 12\t\n-. ", k=draw.randrange(30)))
+        pieces = style.pieces(note)
+        assert " ".join(kept for *_, kept in pieces) == style(note)
+        for start, end, kept in pieces:
+            found = moved((start, end), pieces)
+            assert found is not None
+            assert style(note)[slice(*found)] == kept
+
+
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        ("Pain, 500 mg", "pain mg"),  # a number between is left out, and the comma
+        ("500", None),
+        ("in, 5", "in"),  # from the middle of a word
+        ("mg\tİnfec", "mg i̇nfection"),  # a word that gets longer with its case is taken whole
+        (".", None),
+    ],
+)
+def test_spans_move_with_their_words(span: str, words: str | None) -> None:
+    note = "Chest Pain, 500 mg\tİnfection."
+    start, style = note.index(span), CamlStyle()
+    found = moved((start, start + len(span)), style.pieces(note))
+    assert (found and style(note)[slice(*found)]) == words
