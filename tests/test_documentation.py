@@ -45,15 +45,37 @@ def their_scores(folder: Path) -> None:
     (folder / "their_scores.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def your_data(folder: Path) -> None:
+    """What somebody has who follows the page: predictions, and texts marked with brat."""
+    their_scores(folder)
+    marks = {"I10": "hypertension", "E11.9": "type 2 diabetes", "J18.9": "fever", "R05": "cough", "F32.A": "low mood"}
+    marks |= {"E03.9": "hypothyroidism", "M54.5": "back pain", "N39.0": "cystitis"}
+    draw = random.Random(1)
+    for split, documents in {"train": 40, "valid": 10, "test": 10}.items():
+        (folder / "marked" / split).mkdir(parents=True)
+        for number in range(documents):
+            chosen = draw.sample(list(marks), 2)
+            text = f"seen for {marks[chosen[0]]}\nand {marks[chosen[1]]} today"
+            lines = ""
+            for entity, code in enumerate(chosen, 1):
+                words, start = marks[code], text.index(marks[code])
+                lines += f"T{entity}\tFinding {start} {start + len(words)}\t{words}\n"
+                lines += f"N{entity}\tReference T{entity} ICD10:{code}\t{words}\n"
+            for ending, content in {".txt": text, ".ann": lines}.items():
+                (folder / "marked" / split / f"{number}{ending}").write_text(content, encoding="utf-8")
+
+
 def raw_mimic(folder: Path) -> None:
     """Made-up tables where a user has the real ones."""
     sys.path.insert(0, str(ROOT / "tests" / "prepare"))
     from made_up_mimic import write_lists, write_mimic3
+    from test_mdace import CHARTS, write_mdace
     from test_mimic4 import write_mimic4
 
     write_mimic3(folder / "mimic-iii", zipped=True)
     lists = write_lists(folder / "caml-mimic" / "mimicdata" / "mimic3")
     write_lists(lists, kind="50")
+    write_mdace(folder / "MDACE" / "data", CHARTS)
     hosp, note = write_mimic4(folder / "made")
     (folder / "mimic-iv").mkdir()
     (folder / "mimic-iv-note").mkdir()
@@ -79,7 +101,7 @@ def language_model(folder: Path) -> None:
     )
 
 
-BROUGHT = {"your_data": their_scores, "mimic": raw_mimic, "your_backbone": language_model}
+BROUGHT = {"your_data": your_data, "mimic": raw_mimic, "your_backbone": language_model}
 
 
 @EVERY_PAGE

@@ -13,8 +13,8 @@ import click
 def stats(files: tuple[str, ...], png: Path | None) -> None:
     """Count documents, labels and words of FILES; the first one is the training file.
 
-    Tells how labels are distributed over frequency bins, which labels training never shows, and which texts stand
-    twice or in two files.
+    Tells how labels are distributed over frequency bins, which labels training never shows, which texts stand twice
+    or in two files, and how much evidence there is where train_evidence.tsv lies beside train.txt.
     """
     from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, summary
 

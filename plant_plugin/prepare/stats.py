@@ -12,12 +12,31 @@ from typing import Any
 import numpy as np
 
 from plant_plugin.data.documents import source_path
+from plant_plugin.data.evidence import evidence_beside, read_evidence
+from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
 from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
-from plant_plugin.text_lines import TextLines
+from plant_plugin.text_lines import OPENERS, TextLines
 
 COLUMNS = (2, 3)
+
+
+@dataclass
+class EvidenceStats:
+    """An evidence file.
+
+    Attributes:
+        labels_given: Labels of documents that have evidence.
+        words_each: Words of each span.
+        characters: Of all documents' texts.
+        marked: Those of them that are evidence for some label.
+    """
+
+    labels_given: int = 0
+    words_each: list[int] = field(default_factory=list, repr=False)
+    characters: int = 0
+    marked: int = 0
 
 
 @dataclass
@@ -30,6 +49,7 @@ class FileStats:
         words_each: Words (runs without white space) of each document.
         label_counts: Documents of each label.
         texts: Digest of each text -> how many documents have it.
+        evidence: What the evidence file beside it holds; None where there is none.
     """
 
     name: str
@@ -37,13 +57,15 @@ class FileStats:
     words_each: list[int] = field(default_factory=list, repr=False)
     label_counts: Counter[str] = field(default_factory=Counter, repr=False)
     texts: Counter[bytes] = field(default_factory=Counter, repr=False)
+    evidence: EvidenceStats | None = None
 
 
 def read_stats(source: str) -> FileStats:
     """Go through a file of LibMultiLabel's text format (or ``demo:train`` and the like).
 
     Raises:
-        DataError: The file cannot be read, is empty, or has a line of another form; the message names the line.
+        DataError: The file or the evidence beside it cannot be read, is empty, or has a line of another form; the
+            message names the line.
     """
     path, stats, columns = source_path(source), FileStats(source), 0
     with TextLines(path, newline=None) as stream:
@@ -66,6 +88,23 @@ def read_stats(source: str) -> FileStats:
             stats.texts[hashlib.blake2b(fields[-1].encode(), digest_size=16).digest()] += 1
     if not stats.labels_each:
         raise DataError("the file holds no document", where=str(path), fix="check that it was written completely")
+    beside = [Path(f"{evidence_beside(path)}{ending}") for ending in ("", *OPENERS)]
+    for evidence in filter(Path.is_file, beside):
+        stats.evidence = _evidence_stats(path, evidence)
+    return stats
+
+
+def _evidence_stats(path: Path, evidence: Path) -> EvidenceStats:
+    documents, stats = read_libmultilabel_text(path), EvidenceStats()
+    for text, labels in zip(documents.texts, read_evidence(evidence, documents), strict=True):
+        marked = np.zeros(len(text), bool)
+        for spans in labels.values():
+            stats.words_each += [len(text[start:end].split()) for start, end in spans]
+            for start, end in spans:
+                marked[start:end] = True
+        stats.labels_given += len(labels)
+        stats.characters += len(text)
+        stats.marked += int(marked.sum())
     return stats
 
 
@@ -84,6 +123,13 @@ def summary(files: Sequence[FileStats]) -> list[dict[str, Any]]:
             "words": sum(stats.words_each),
             "words a document": spread(stats.words_each),
         }
+        if stats.evidence is not None:
+            given = sum(stats.labels_each)
+            row["labels given with evidence"] = stats.evidence.labels_given
+            row["their share of the labels given"] = share(stats.evidence.labels_given, given)
+            row["spans of evidence"] = len(stats.evidence.words_each)
+            row["words a span, mean"] = f"{np.mean(stats.evidence.words_each or [0]):.2f}"
+            row["share of the text that is evidence"] = share(stats.evidence.marked, stats.evidence.characters)
         if place:
             unseen = stats.label_counts.keys() - train.label_counts.keys()
             row["labels unseen in training"] = len(unseen)

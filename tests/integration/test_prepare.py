@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import lzma
 import random
+import shutil
 import sys
 from pathlib import Path
 
@@ -11,10 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from plant_plugin.cli import libmultilabel, plant
+from plant_plugin.data.evidence import read_evidence
 from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+from plant_plugin.prepare.codiesp import ENGLISH, FOLDERS, KINDS, SETS, prepare_codiesp
 from plant_plugin.prepare.xmc import prepare_xmc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "prepare"))
+from made_up_codiesp import write_codiesp, write_split
 from made_up_mimic import SUMMARY, write_mimic3
 from made_up_xmc import WRITERS, Documents, read_back
 
@@ -65,3 +70,33 @@ def test_a_packaged_configuration_after_nothing_but_prepare(tmp_path: Path, monk
     assert result["counts"]["labels"] == 50
     assert result["counts"]["dropped"] == 0
     assert 0 < result["metrics"]["P@5"] <= 1
+
+
+@pytest.mark.parametrize("split", ["train", "valid", "test"])
+def test_codiesp_there_and_back(split: str, shared: Path, tmp_path: Path) -> None:
+    """A release made of the prepared files, prepared again, gives their content; the real one gives their bytes."""
+    source, official = shared / "data" / "codiesp", FOLDERS[split]
+    sets = {name: read_libmultilabel_text(source / name / f"{split}.txt.xz") for name in (*SETS.values(), ENGLISH)}
+    names = {text: f"case-{number:03}" for number, text in enumerate(sets["es_diagnoses"].texts)}
+    parts: dict[str, list[tuple[str, ...]]] = {"D": [], "P": [], "X": []}
+    for word, kind in KINDS.items():
+        documents = sets[SETS[kind]]
+        evidence = read_evidence(source / SETS[kind] / f"{split}_evidence.tsv.xz", documents)
+        for text, labels, found in zip(documents.texts, documents.labels, evidence, strict=True):
+            parts[kind] += [(names[text], label.lower()) for label in labels]
+            for label, spans in found.items():
+                words = " ".join(text[start:end] for start, end in spans)
+                where = ";".join(f"{start} {end}" for start, end in spans)
+                parts["X"].append((names[text], word, label.lower(), words, where))
+    texts = {name: text for text, name in names.items()}
+    english = dict(zip(texts, sets[ENGLISH].texts, strict=True))
+    made = {"texts": texts, "english": english, "diagnoses": parts["D"], "procedures": parts["P"], "marks": parts["X"]}
+    release = write_codiesp(tmp_path / "raw") / "final_dataset_v4_to_publish"
+    shutil.rmtree(release / official)
+    write_split(release / official, **made)
+    prepare_codiesp(tmp_path / "raw", tmp_path / "out")
+    for name in (*SETS.values(), ENGLISH):
+        for file in (f"{split}.txt", f"{split}_evidence.tsv"):
+            if name != ENGLISH or file.endswith(".txt"):
+                with lzma.open(source / name / f"{file}.xz") as stream:
+                    assert (tmp_path / "out" / name / file).read_bytes() == stream.read(), (name, file)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import lzma
 import sys
 from pathlib import Path
 
@@ -54,6 +55,31 @@ def test_ids_do_not_count_and_line_ends_do_not_matter(tmp_path: Path) -> None:
     path.write_bytes(b"7\ta b\tone two\r\n8\tc\tone two\r\n")
     (row,) = summary([read_stats(str(path))])
     assert (row["labels"], row["words"], row["documents with a text that came before"]) == (3, 4, 1)
+
+
+@pytest.mark.parametrize("ending", ["", ".xz"])
+def test_evidence_by_hand(ending: str, files: tuple[str, str], tmp_path: Path) -> None:
+    # Of "one two three": a has "one two" and, overlapping, "two"; b "three" and c of the third document its only word.
+    content = "0\ta\t0-7;4-7\n0\tb\t8-13\n2\tc\t0-4\n"
+    opener = lzma.open if ending else open
+    with opener(tmp_path / f"train_evidence.tsv{ending}", "wt") as stream:
+        stream.write(content)
+    train, test = summary([read_stats(name) for name in files])
+    told = {
+        "labels given with evidence": 3,
+        "their share of the labels given": "60.00 %",
+        "spans of evidence": 4,
+        "words a span, mean": "1.25",
+        "share of the text that is evidence": "42.11 %",  # 12 and 4 of 13 + 13 + 4 + 8 characters
+    }
+    assert told.items() <= train.items()
+    assert not told.keys() & test.keys()
+
+
+def test_evidence_of_another_file(files: tuple[str, str], tmp_path: Path) -> None:
+    write(tmp_path, "train_evidence.tsv", "0\ta\t0-3", "1\tb\t0-3")
+    done = CliRunner().invoke(plant, ["stats", *files])
+    assert (done.exit_code, "train_evidence.tsv, line 2" in done.output) == (2, True)
 
 
 def test_spread_of_one_document() -> None:
