@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -177,7 +176,7 @@ def _counted(splits: Mapping[str, Sequence[Marked]]) -> dict[str, int]:
     return {
         **{split: sum(bool(document.labels) for document in part) for split, part in splits.items()},
         "documents_without_label_left_out": sum(not document.labels for document in documents),
-        "labels": len(Counter(label for document in documents for label in document.labels)),
+        "labels": len({label for document in documents for label in document.labels}),
         "labels_of_documents": len(spans),
         "labels_of_documents_with_evidence": sum(map(bool, spans)),
         "spans": sum(map(len, spans)),

@@ -21,7 +21,6 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.codes import RULES, as_caml_reads
 from plant_plugin.prepare.notes import Admission, Note
 from plant_plugin.prepare.text import Style, moved
-from plant_plugin.text_lines import TextLines
 
 SYSTEMS = {
     "ICD-9-CM": (9, "diagnosis"),
@@ -59,9 +58,8 @@ class Mdace:
         files, digest = sorted(folder.rglob("*.json")), hashlib.sha256()
         for number, path in enumerate(files, 1):
             where = f"{folder}, file {number} of {len(files)} by name"
-            with TextLines(path) as lines:
-                content = "".join(lines)
-            digest.update(content.encode())
+            content = path.read_bytes()
+            digest.update(content)
             for note, system, code, annotation in _annotations(content, where):
                 counts["mdace_annotations"] += 1
                 rule = SYSTEMS.get(system)
@@ -143,7 +141,7 @@ class Mdace:
         return {"labels_of_documents_with_evidence": len(spans), "spans": sum(map(len, spans))}
 
 
-def _annotations(content: str, where: str) -> Iterator[tuple[int, str, str, _Annotation]]:
+def _annotations(content: bytes, where: str) -> Iterator[tuple[int, str, str, _Annotation]]:
     """Note, code system, code, and the annotation, whose code is still empty."""
     place = where
     try:
