@@ -27,7 +27,6 @@ ROOMS = (
     "data",
     "prepare",  # raw data sets to training files
     "relevance",
-    "planted_scores",
     "kernels",
     "losses",
     "host",

@@ -124,7 +124,7 @@ def retrained(plan: SearchPlan, best: Trial, folder: Path) -> dict[str, Any]:
             _set(values, "stage1", "epochs", found + 1)
     if config.planted_scores.model != "none" and values["merge_train_val"]:
         # Nothing is left to choose them on: those chosen on the trial's validation documents hold.
-        from plant_plugin.planted_scores import read_weights
+        from plant_plugin.relevance.planted_scores import read_weights
 
         for name, value in read_weights(folder).items():
             _set(values, "planted_scores", name, value)

@@ -26,7 +26,7 @@ from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.files import atomic_folder
 from plant_plugin.options import NAME_SOURCES, PLANTED_SCORES
-from plant_plugin.planted_scores import CHOSEN, PlantedScores
+from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
 from plant_plugin.training.prepare import Prepared
 
 if TYPE_CHECKING:

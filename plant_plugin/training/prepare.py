@@ -19,8 +19,8 @@ from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.options import RelevanceOptions, StageOptions
-from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.relevance import Relevance, compute_relevance
+from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.training.processes import count, is_first, rank
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from plant_plugin.config_resume import FIRST_PASS, note_cost, read_run_record
 from plant_plugin.options import PlantedScoresOptions
-from plant_plugin.planted_scores import read_weights
+from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.training.checkpoints import THRESHOLDS
 from plant_plugin.training.processes import from_first, is_first
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.planted_scores import PlantedScores
+from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.training.checkpoints import load_model
 
 

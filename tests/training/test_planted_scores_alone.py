@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from plant_plugin.cli import plant
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.planted_scores import PlantedScores
 from plant_plugin.prediction.predictor import Predictor
+from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.run import run
 from plant_plugin.training.planted_weight import ALONE
 

@@ -17,7 +17,7 @@ from plant_plugin.config_resume import FIRST_PASS
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.errors import ConfigError, Stopped
 from plant_plugin.evaluation.per_document import load_per_document
-from plant_plugin.planted_scores import read_weights
+from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.run import run
 from plant_plugin.training import strategies

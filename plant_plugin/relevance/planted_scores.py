@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.files import atomic_write
 from plant_plugin.options import PlantedScoresOptions
-from plant_plugin.planted_scores_ridge import solve_ridge
+from plant_plugin.relevance.ridge import solve_ridge
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -73,7 +73,7 @@ class PlantedScores:
 
     @classmethod
     def fit(cls, texts: Sequence[str], labels: sp.csr_array, options: PlantedScoresOptions) -> PlantedScores:
-        """Kernel ridge regression of the labels on tf-idf, see :func:`~plant_plugin.planted_scores_ridge.solve_ridge`.
+        """Kernel ridge regression of the labels on tf-idf, see :func:`~plant_plugin.relevance.ridge.solve_ridge`.
 
         Args:
             texts: The N training documents, and no others.

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
-from plant_plugin import planted_scores_ridge
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.options import PlantedScoresOptions
-from plant_plugin.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
+from plant_plugin.relevance import ridge
+from plant_plugin.relevance.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
 
 EVERYTHING = PlantedScoresOptions(model="ridge", penalty=0.5, top=10**6)
 
@@ -43,7 +43,7 @@ def test_blocks_of_documents_columns_and_labels_change_nothing(task, monkeypatch
     texts, labels, unseen = task
     whole = PlantedScores.fit(texts, labels, EVERYTHING)
     for name, size in (("ROWS", 7), ("COLUMNS", 4), ("LABELS", 2), ("FREQUENT", 0.3)):
-        monkeypatch.setattr(planted_scores_ridge, name, size)
+        monkeypatch.setattr(ridge, name, size)
     np.testing.assert_allclose(
         PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen), whole.scores(unseen), atol=1e-5
     )
