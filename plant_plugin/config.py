@@ -128,8 +128,11 @@ class Config:
         for name, before in (("devices", 1), ("num_nodes", 1), ("refit", "none")):  # as runs were before these keys
             if content[name] == before:
                 del content[name]
-        if self.evidence == EvidenceOptions():  # as runs were before this block
+        if self.evidence == EvidenceOptions():
             del content["evidence"]
+        for name in ("linear_weight", "sentence_weight"):
+            if content["planted_scores"][name] is None:
+                del content["planted_scores"][name]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -110,7 +110,7 @@ def _check_planted_scores(planted: PlantedScoresOptions, problems: Problems) -> 
         fix = f"say {LARGEST_GROUP}: more documents are dealt into equal groups"
         problems.add("planted_scores.group_size", f"has to be at most {LARGEST_GROUP}", fix, value=planted.group_size)
     _above_zero("planted_scores.penalty", planted.penalty, problems)
-    for name in ("lead", "lead_weight", "adjustment", "weight", "name_weight"):
+    for name in ("lead", "lead_weight", "adjustment", "weight", "name_weight", "linear_weight", "sentence_weight"):
         _least(f"planted_scores.{name}", getattr(planted, name), 0, problems)
 
 

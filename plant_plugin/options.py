@@ -111,6 +111,9 @@ class PlantedScoresOptions:
     names: str | None = None  # of labels: icd9, icd10 or a file; null: label_names.tsv beside the training file, if any
     name_weight: float | None = None  # ν of the names' words; null: the best with γ; 0: names are not read
     offset: float | None = None  # taken off every logit; null: so that the threshold of micro-F1 is probability 0.5
+    # λ and σ: of the linear model and of sentences beside phrases; null: the best val_metric; 1 and 0 without evidence
+    linear_weight: float | None = None
+    sentence_weight: float | None = None
 
 
 @dataclass(frozen=True)
@@ -129,3 +132,4 @@ class EvidenceOptions:
     training_file: str | None = None  # spans of the training documents, see plant_plugin/data/evidence.py
     val_file: str | None = None  # of the validation documents: trained on only where they are, with `refit`
     test_file: str | None = None  # of the test documents: never trained on
+    scores: bool = True  # phrases and sentences join the planted scores

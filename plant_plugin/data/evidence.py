@@ -19,9 +19,11 @@ from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 from plant_plugin.text_lines import OPENERS, TextLines
 
-__all__ = ["DocumentEvidence", "Spans", "evidence_beside", "read_evidence", "write_evidence"]
+__all__ = ["DocumentEvidence", "Spans", "evidence_beside", "read_evidence", "sentences", "write_evidence"]
 
 PLACES = re.compile(r"\d+-\d+(;\d+-\d+)*")
+# A full stop, question or exclamation mark, or semicolon before a capital, a digit or a bracket; or an empty stretch.
+BETWEEN_SENTENCES = re.compile(r"(?<=[.;!?])\s+(?=[^\W_a-zà-öø-ÿ]|[(\"¿¡-])|\s{2,}")
 FORMAT = "each line has to be: document TAB label TAB start-end;start-end"
 
 
@@ -78,6 +80,15 @@ def write_evidence(path: Path, evidence: Iterable[DocumentEvidence], ids: Sequen
             for label, spans in labels.items():
                 places = ";".join(f"{start}-{end}" for start, end in spans)
                 stream.write(f"{document}\t{label}\t{places}\n")
+
+
+def sentences(text: str) -> Spans:
+    """Where each sentence of a text begins and ends, by its punctuation; white space between them is in none."""
+    starts, ends = [0], []
+    for gap in BETWEEN_SENTENCES.finditer(text):
+        ends.append(gap.start())
+        starts.append(gap.end())
+    return [(start, end) for start, end in zip(starts, [*ends, len(text)], strict=True) if end > start]
 
 
 def _row(document: str, row_of: dict[str, int] | None, documents: int, where: str) -> int:

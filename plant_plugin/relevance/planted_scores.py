@@ -1,10 +1,11 @@
-"""Planted scores: a linear model of the labels on tf-idf, in closed form, that is added to the network's logits.
+"""Planted scores: what is known of labels without a network, in seconds, added to the network's logits.
 
-What a linear model knows of words and pairs of words costs seconds, a network learns it slowly and forgets the rare
-labels. So the logits of a document become ``network + γ · linear``, with one γ for all labels, chosen on validation
-documents (``benchmarks/FINDINGS.md``). Where labels have names, their words join the linear model: a label with few
-documents, or none, is known by its name. Where texts begin with what they are about, as laws do, words of the beginning
-count more.
+A linear model knows words and pairs of words at once, a network learns them slowly and forgets the rare labels. So the
+logits of a document become ``network + γ · (λ · linear + phrases + σ · sentences)``, one γ, λ and σ for all labels,
+chosen on validation documents (``benchmarks/FINDINGS.md``). Phrases and sentences are there where coders marked
+evidence; without it the sum is ``γ · linear``. Where labels have names, their words join the linear model: a label with
+few documents, or none, is known by its name. Where texts begin with what they are about, as laws do, words of the
+beginning count more.
 
 Shapes: N training documents, L labels, V terms (words and runs of words).
 """
@@ -14,107 +15,112 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.errors import CheckpointError, DataError
+from plant_plugin.data.evidence import DocumentEvidence, Spans
+from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_write
 from plant_plugin.options import PlantedScoresOptions
-from plant_plugin.relevance.ridge import solve_ridge
-
-if TYPE_CHECKING:
-    from sklearn.feature_extraction.text import TfidfVectorizer
+from plant_plugin.relevance.linear import LinearModel, SentenceScores
+from plant_plugin.relevance.phrases import PlantedPhrases
 
 Floats = npt.NDArray[np.float32]
 
-CHOSEN = ("adjustment", "weight", "name_weight", "offset")  # options that null leaves to validation documents
+# options that null leaves to validation documents
+CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
 UNSEEN = 0.5  # of the name of a label without training documents
-ARRAYS, TERMS = "planted_scores.npz", "planted_scores_terms.json"
+ARRAYS, TERMS, MARKED = "planted_scores.npz", "planted_scores_terms.json", "planted_scores_marked.json"
+SENTENCES, PHRASES = "sentence_", "phrase_"  # what the names of their arrays begin with
 
 
 class PlantedScores:
-    """The linear model, its intercepts and its weight γ.
+    """The parts, their weights, and the weight γ of their sum.
 
     Args:
-        vectorizer: Turns texts into tf-idf rows of norm 1.
-        weights: CSR (L, V) float32.
-        lead: How many words are the beginning of a text, and what its tf-idf counts beside that of the whole.
+        linear: Of whole documents.
         rarity: (L,) float32: how much rarer a label is than others, see :func:`label_rarity`.
-        adjustment: τ, 0 or more: what a unit of rarity adds to the linear score.
-        weight: γ, 0 or more: logits per unit of the linear score.
-        name_weight: ν, 0 or more, with which names are in ``weights``, see :meth:`add_names`.
-        offset: Taken off every logit, so that the tuned threshold for micro-F1 is the probability 0.5.
+        phrases: Of evidence, or None where there is none.
+        sentences: Likewise.
+        chosen: By the names of ``CHOSEN``, of those that are not at their start: ``adjustment`` τ, what a unit of
+            rarity adds to the linear score; ``weight`` γ, logits per unit of the sum; ``name_weight`` ν, with which
+            names are in the linear weights, see :meth:`add_names`; ``offset``, taken off every logit, so that the tuned
+            threshold for micro-F1 is the probability 0.5; ``linear_weight`` λ and ``sentence_weight`` σ.
 
     Source:
         Menon et al. 2021, "Long-tail learning via logit adjustment", eq. (9): post-hoc, with one τ.
     """
 
+    adjustment = weight = name_weight = offset = sentence_weight = 0.0
+    linear_weight = 1.0
+
     def __init__(
         self,
-        vectorizer: TfidfVectorizer,
-        weights: sp.csr_array,
+        linear: LinearModel,
         rarity: Floats,
-        lead: tuple[int, float] = (0, 0.0),
-        adjustment: float = 0.0,
-        weight: float = 0.0,
-        name_weight: float = 0.0,
-        offset: float = 0.0,
+        phrases: PlantedPhrases | None = None,
+        sentences: SentenceScores | None = None,
+        chosen: Mapping[str, float] | None = None,
     ) -> None:
-        self.vectorizer, self.weights, self.rarity, self.lead = vectorizer, weights, rarity, lead
-        self.adjustment, self.weight, self.name_weight, self.offset = adjustment, weight, name_weight, offset
+        self.linear, self.rarity, self.phrases, self.sentences = linear, rarity, phrases, sentences
+        for name, value in (chosen or {}).items():
+            setattr(self, name, value)
         self.names: sp.csr_array | None = None  # (L, V), between plant_names and add_names
-        self._by_term = sp.csr_array(weights.T)
 
     @classmethod
-    def fit(cls, texts: Sequence[str], labels: sp.csr_array, options: PlantedScoresOptions) -> PlantedScores:
-        """Kernel ridge regression of the labels on tf-idf, see :func:`~plant_plugin.relevance.ridge.solve_ridge`.
+    def fit(
+        cls,
+        texts: Sequence[str],
+        labels: sp.csr_array,
+        options: PlantedScoresOptions,
+        evidence: Sequence[DocumentEvidence] | None = None,
+        names: Sequence[str] = (),
+    ) -> PlantedScores:
+        """Fit the parts; their weights are those that they have before any is chosen.
 
         Args:
             texts: The N training documents, and no others.
             labels: Their labels, sparse (N, L) of ones.
             options: Which terms there are, and what the solver reads.
+            evidence: Of each document; None: no phrases, no sentences.
+            names: The label set, in column order; read with ``evidence``.
 
         Raises:
             ValueError: ``texts`` and ``labels`` differ in length.
             DataError: No term is in ``options.min_documents`` documents.
         """
-        if len(texts) != labels.shape[0]:
-            raise ValueError(f"{len(texts)} documents but {labels.shape[0]} rows of labels")
-        vectorizer = _vectorizer(options)
-        try:
-            whole = sp.csr_array(vectorizer.fit_transform(texts))
-        except ValueError as error:
-            raise DataError(
-                f"no word is in {options.min_documents} training documents",
-                where="planted_scores.min_documents",
-                fix="choose a lower min_documents, or `model: none`",
-            ) from error
-        targets, lead = labels.astype(np.float32).tocsr(), (options.lead, options.lead_weight)
-        weights = solve_ridge(_with_lead(whole, vectorizer, texts, lead), targets, options)
-        rarity = label_rarity(targets.sum(axis=0))
-        return cls(vectorizer, weights, rarity, lead)
-
-    def features(self, texts: Sequence[str]) -> sp.csr_array:
-        """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; with ``lead`` their beginnings count more."""
-        return _with_lead(sp.csr_array(self.vectorizer.transform(texts)), self.vectorizer, texts, self.lead)
+        linear = LinearModel.fit(texts, labels, options)
+        rarity = label_rarity(labels.sum(axis=0))
+        if evidence is None:
+            return cls(linear, rarity)
+        phrases = PlantedPhrases.fit(texts, labels, evidence, names)
+        return cls(linear, rarity, phrases, SentenceScores.fit(texts, evidence, names, options))
 
     def scores(self, texts: Sequence[str]) -> Floats:
-        """Linear scores (B, L) of documents: about 1 for a label that is present and 0 for one that is not."""
-        return self.scores_of(self.features(texts))
+        """What is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0."""
+        linear = self.linear_scores_of(self.linear.features(texts))
+        return np.float32(self.linear_weight) * linear + self.evidence_scores(texts)
 
-    def scores_of(self, features: sp.csr_array) -> Floats:
-        """Linear scores (B, L) of what :meth:`features` made of documents."""
-        scores: Floats = (features @ self._by_term).toarray()
-        return scores + np.float32(self.adjustment) * self.rarity
+    def linear_scores_of(self, features: sp.csr_array) -> Floats:
+        """Linear scores (B, L) of what the linear model's ``features`` made of documents, rarity included."""
+        return self.linear.scores_of(features) + np.float32(self.adjustment) * self.rarity
+
+    def evidence_scores(self, texts: Sequence[str]) -> Floats | np.float32:
+        """What phrases and sentences add at γ = 1, (B, L), or 0 where there are none."""
+        found: Floats | np.float32 = np.float32(0)
+        if self.phrases is not None:
+            found = found + self.phrases.scores(texts)
+        if self.sentences is not None and self.sentence_weight:
+            found = found + np.float32(self.sentence_weight) * self.sentences.scores(texts)
+        return found
 
     def add_to(self, logits: Floats, texts: Sequence[str]) -> None:
-        """Add γ times the linear scores of B texts to the network's logits (B, L), less the offset; in place.
+        """Add γ times the scores of B texts to the network's logits (B, L), less the offset; in place.
 
         One after the other: near the threshold that became the offset the difference is then exact.
         """
@@ -135,66 +141,76 @@ class PlantedScores:
             names: Of every label; empty where it has none.
             counts: n, training documents of each label, (L,): the more a label has, the less its name tells.
         """
-        rows = sp.csr_array(self.vectorizer.transform(names))
+        rows = sp.csr_array(self.linear.vectorizer.transform(names))
         share = np.where(counts > 0, 1 / np.sqrt(1 + counts), UNSEEN)
         self.names = sp.csr_array(sp.diags_array(share.astype(np.float32)) @ rows)
 
     def name_scores_of(self, features: sp.csr_array) -> Floats:
         """What names add to the linear scores (B, L) at ν = 1; 0 where none were planted."""
         if self.names is None:
-            return np.zeros((features.shape[0], self.weights.shape[0]), dtype=np.float32)
+            return np.zeros((features.shape[0], len(self.rarity)), dtype=np.float32)
         scores: Floats = (features @ self.names.T).toarray()
         return scores
 
     def add_names(self, weight: float) -> None:
         """Add the names to the weights, ν times; from then on they are part of the linear model."""
         if self.names is not None and weight:
-            self.weights = sp.csr_array(self.weights + np.float32(weight) * self.names)
-            self._by_term = sp.csr_array(self.weights.T)
+            self.linear.add_weights(np.float32(weight) * self.names)
             self.name_weight = weight
         self.names = None
 
     def terms(self, text: str, label: int) -> tuple[list[tuple[str, float]], float]:
-        """What each term of a text adds to a label's linear score, the largest first, and what no term adds.
+        """What each term and phrase of a text adds to a label's score, the largest first, and what none of them adds.
 
-        Their sum is the linear score; neither γ nor the offset is in them.
+        Their sum is the score, a column of :meth:`scores`; neither γ nor the offset is in them. What sentences add
+        stands in the rest.
         """
-        row = self.features([text])
-        own = sp.csr_array(row * self.weights[[label]])
-        order = np.argsort(-np.abs(own.data), kind="stable")
-        names = self._names
-        terms = [(names[term], float(value)) for term, value in zip(own.indices[order], own.data[order], strict=True)]
-        return terms, float(self.adjustment * self.rarity[label])
+        row = self.linear.features([text])
+        own = sp.csr_array(row * self.linear.weights[[label]])
+        found = [
+            (self.linear.terms[term], self.linear_weight * float(value))
+            for term, value in zip(own.indices, own.data, strict=True)
+        ]
+        for spans, share in self.marks(text, label):
+            found.append((" … ".join(text[start:end] for start, end in spans[0]), share))
+        rest = self.linear_weight * float(self.adjustment * self.rarity[label])
+        if self.sentences is not None and self.sentence_weight:
+            rest += self.sentence_weight * float(self.sentences.scores([text])[0, label])
+        return sorted(found, key=lambda term: -abs(term[1])), rest
+
+    def marks(self, text: str, label: int) -> list[tuple[list[Spans], float]]:
+        """Where phrases speak for a label in a text, and what each adds to the score at γ = 1."""
+        found = [] if self.phrases is None else self.phrases.matches(text)
+        shares = [(match.spans, match.shares[match.labels == label]) for match in found]
+        return [(spans, float(share[0])) for spans, share in shares if len(share)]
 
     def strongest(self, label: int, top: int) -> list[tuple[str, float]]:
         """The terms that speak most for a label: weights, the largest first, those above 0; γ is not in them."""
-        own = self.weights[[label]]
+        own = self.linear.weights[[label]]
         order = np.argsort(-own.data, kind="stable")[:top]
-        return [(self._names[own.indices[place]], float(own.data[place])) for place in order if own.data[place] > 0]
-
-    @cached_property
-    def _names(self) -> list[str]:
-        return sorted(self.vectorizer.vocabulary_, key=self.vectorizer.vocabulary_.__getitem__)
+        terms = self.linear.terms
+        return [(terms[own.indices[place]], float(own.data[place])) for place in order if own.data[place] > 0]
 
     def save(self, folder: Path, labels: str) -> None:
-        """Write terms and weights beside a model.
+        """Write terms, phrases and weights beside a model.
 
         Args:
             folder: The model's.
             labels: Hash of the label set.
         """
-        with atomic_write(folder / TERMS) as temporary:
-            temporary.write_text(json.dumps(self._names, ensure_ascii=False), encoding="utf-8")
+        arrays = {**self.linear.arrays(), **{name: np.float64(value) for name, value in self.chosen.items()}}
+        words: dict[str, Any] = {}
+        if self.sentences is not None:
+            arrays |= {SENTENCES + name: value for name, value in self.sentences.model.arrays().items()}
+            words["sentence_terms"] = self.sentences.model.terms
+        if self.phrases is not None:
+            words["phrases"], own = self.phrases.content()
+            arrays |= {PHRASES + name: value for name, value in own.items()}
+        for name, content in ((TERMS, self.linear.terms), (MARKED, words)):
+            with atomic_write(folder / name) as temporary:
+                temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
         with atomic_write(folder / ARRAYS) as temporary, open(temporary, "wb") as stream:
-            np.savez(
-                stream, labels=np.array(labels), weight=np.float64(self.weight),
-                adjustment=np.float64(self.adjustment), name_weight=np.float64(self.name_weight),
-                offset=np.float64(self.offset), rarity=self.rarity,
-                longest=np.int64(self.vectorizer.ngram_range[1]),
-                lead=np.int64(self.lead[0]), lead_weight=np.float64(self.lead[1]),
-                frequency=self.vectorizer.idf_.astype(np.float32), shape=np.array(self.weights.shape),
-                data=self.weights.data, indices=self.weights.indices, offsets=self.weights.indptr,
-            )  # fmt: skip
+            np.savez(stream, labels=np.array(labels), rarity=self.rarity, **arrays)
 
     @classmethod
     def load(cls, folder: Path, labels: str) -> PlantedScores:
@@ -206,21 +222,37 @@ class PlantedScores:
         try:
             terms = json.loads((folder / TERMS).read_text(encoding="utf-8"))
             with np.load(folder / ARRAYS, allow_pickle=False) as content:
-                found, weight, longest = str(content["labels"]), float(content["weight"]), int(content["longest"])
-                parts = (content["data"], content["indices"], content["offsets"])
-                weights = sp.csr_array(parts, shape=(int(content["shape"][0]), int(content["shape"][1])))
-                frequency, rarity, adjustment = content["frequency"], content["rarity"], float(content["adjustment"])
-                later = ("lead", "lead_weight", "name_weight", "offset")  # older models lack them
-                lead, lead_weight, *chosen = (float(content[key]) if key in content else 0.0 for key in later)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+                arrays = {name: content[name] for name in content.files}
+            found, rarity = str(arrays["labels"]), arrays["rarity"]
+            linear = LinearModel.from_arrays(arrays, terms)
+            sentences, phrases = _marked(folder, arrays, len(rarity))
+            chosen = {name: float(arrays[name]) for name in CHOSEN if name in arrays}  # older models lack some
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             what = f"the planted scores cannot be read ({type(error).__name__})"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="train anew") from error
-        if found != labels or len(terms) != weights.shape[1]:
+        if found != labels:
             what = f"the planted scores were made for labels {found[:12]}, the model for {labels[:12]}"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
-        vectorizer = _vectorizer(PlantedScoresOptions(ngrams=longest), {term: row for row, term in enumerate(terms)})
-        vectorizer.idf_ = frequency
-        return cls(vectorizer, weights, rarity, (int(lead), lead_weight), adjustment, weight, *chosen)
+        return cls(linear, rarity, phrases, sentences, chosen)
+
+
+def _marked(
+    folder: Path, arrays: Mapping[str, Any], num_labels: int
+) -> tuple[SentenceScores | None, PlantedPhrases | None]:
+    """Sentences and phrases of a folder; None each where it has none."""
+    if not (folder / MARKED).is_file():  # of an older model
+        return None, None
+    words = json.loads((folder / MARKED).read_text(encoding="utf-8"))
+    of_sentences, of_phrases = (
+        {name.removeprefix(kind): value for name, value in arrays.items() if name.startswith(kind)}
+        for kind in (SENTENCES, PHRASES)
+    )
+    sentences = phrases = None
+    if "sentence_terms" in words:
+        sentences = SentenceScores(LinearModel.from_arrays(of_sentences, words["sentence_terms"]))
+    if "phrases" in words:
+        phrases = PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
+    return sentences, phrases
 
 
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
@@ -238,32 +270,6 @@ def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
     # Nothing is known of a label without documents: it must not rise above those whose words spoke against them.
     rarity: Floats = np.where(counts > 0, mean - logarithm, 0).astype(np.float32)
     return rarity
-
-
-def _with_lead(
-    whole: sp.csr_array, vectorizer: TfidfVectorizer, texts: Sequence[str], lead: tuple[int, float]
-) -> sp.csr_array:
-    """Tf-idf rows of whole texts plus ``lead``'s share of those of their beginnings, of norm 1 again."""
-    words, share = lead
-    if not words or not share:
-        return whole
-    from sklearn.preprocessing import normalize
-
-    beginnings = vectorizer.transform(" ".join(text.split(None, words)[:words]) for text in texts)
-    return sp.csr_array(normalize(whole + np.float32(share) * sp.csr_array(beginnings)))
-
-
-def _vectorizer(options: PlantedScoresOptions, vocabulary: dict[str, int] | None = None) -> TfidfVectorizer:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    return TfidfVectorizer(
-        ngram_range=(1, options.ngrams),
-        min_df=1 if vocabulary else options.min_documents,
-        max_features=None if vocabulary else options.terms,
-        vocabulary=vocabulary,
-        sublinear_tf=True,
-        dtype=np.float32,
-    )
 
 
 def read_weights(folder: Path) -> dict[str, float]:

@@ -43,6 +43,8 @@ SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
 ADJUSTMENTS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05)
 # Tried weights ν of the labels' names, in units of the linear score; with 4 a name that is the whole document counts 4.
 NAME_WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+# Tried weights λ of the linear model of documents and σ of that of sentences, beside phrases.
+LINEAR_WEIGHTS, SENTENCE_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0), (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 # γ where there is no network: of 3 to 30 the lowest cross-entropy on validation documents of EURLEX-6K, once the
 # threshold of micro-F1 is the probability 0.5. It changes probabilities, not which labels are found.
 ALONE = 20.0
@@ -81,15 +83,17 @@ def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
     """
     options = {name: value for name, value in asdict(config.planted_scores).items() if name not in UNREAD}
     labels = prepared.hashes["labels"]
-    key = json.dumps([CACHE_VERSION, version("scikit-learn"), prepared.hashes["train"], labels, options])
+    evidence = prepared.corpus.train.evidence if config.evidence.scores else None
+    marked = None if evidence is None else hashlib.sha256(json.dumps(evidence).encode()).hexdigest()
+    key = json.dumps([CACHE_VERSION, version("scikit-learn"), prepared.hashes["train"], labels, options, marked])
     folder = cache_folder(config.cache_dir) / "planted_scores" / hashlib.sha256(key.encode()).hexdigest()
     if folder.is_dir():
         try:
             return PlantedScores.load(folder, labels)
         except CheckpointError:
             logger.warning("The kept planted scores %s are damaged and made again.", folder.name)
-    texts = prepared.texts("train", range(len(prepared.arrays["train"])))
-    fitted = PlantedScores.fit(texts, prepared.labels["train"], config.planted_scores)
+    texts, names = prepared.corpus.train.texts, prepared.corpus.label_names
+    fitted = PlantedScores.fit(texts, prepared.labels["train"], config.planted_scores, evidence, names)
     try:
         with atomic_folder(folder) as temporary:
             fitted.save(temporary, labels)
@@ -167,9 +171,10 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
     planted.offset = options.offset or 0.0
     features = None
-    if "val" in prepared.labels:  # once for both passes
-        features = planted.features(prepared.texts("val", range(prepared.labels["val"].shape[0])))
+    if prepared.corpus.val is not None:  # once for all passes
+        features = planted.linear.features(prepared.corpus.val.texts)
     planted.adjustment = _adjustment(prepared, planted, features, config, metric)
+    marked = _weigh_evidence(prepared, planted, features, config, metric)
     unit = _weight(config)
     shares = SHARES if unit is None else (1.0,)
     names = (options.name_weight or 0.0,) if planted.names is None or options.name_weight is not None else NAME_WEIGHTS
@@ -179,7 +184,9 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
         evaluators = [prepared.evaluator(config, [metric, of_rare]) for _ in tried]
         for logits, truth, documents in validation():
             rows = features[documents]
-            scores, named = planted.scores_of(rows), planted.name_scores_of(rows)
+            linear = np.float32(planted.linear_weight)
+            scores, named = linear * planted.linear_scores_of(rows), linear * planted.name_scores_of(rows)
+            scores = scores if marked is None else scores + marked[documents]
             if unit is None:  # of the first batch: the same for all
                 unit = _spread(logits) / _spread(scores)
             of_trained = truth.multiply(counts > 0)
@@ -193,6 +200,8 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     planted.weight = share * (unit or 0.0)
     planted.add_names(name)
     chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
+    if planted.phrases is not None:
+        chosen += f", linear {planted.linear_weight:.3g}, sentences {planted.sentence_weight:.3g}"
     run.log(f"planted scores: {chosen}{told}")
 
 
@@ -229,10 +238,41 @@ def _adjustment(
     planted.adjustment = 0.0
     for start in range(0, truth.shape[0], ROWS):
         rows = slice(start, start + ROWS)
-        scores = planted.scores_of(features[rows])
+        scores = planted.linear_scores_of(features[rows])
         for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
             evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth[rows])
     return ADJUSTMENTS[int(np.argmax([evaluator.compute()[metric] for evaluator in evaluators]))]
+
+
+def _weigh_evidence(
+    prepared: Prepared, planted: PlantedScores, features: sp.csr_array | None, config: Config, metric: str
+) -> Floats | None:
+    """Give linear model and sentences their weights beside phrases: as configured, or the best without the network.
+
+    Returns:
+        What phrases and sentences add to each validation document, (N, L); None without phrases or documents.
+    """
+    options, val = config.planted_scores, prepared.corpus.val
+    if planted.phrases is None or planted.sentences is None:
+        return None
+    linear, sentence = options.linear_weight, options.sentence_weight
+    if val is None or features is None:
+        planted.linear_weight, planted.sentence_weight = 1.0 if linear is None else linear, sentence or 0.0
+        return None
+    phrases, sentences = planted.phrases.scores(val.texts), planted.sentences.scores(val.texts)
+    documents, truth = planted.linear_scores_of(features), prepared.labels["val"]
+    tried = [
+        (one, other)
+        for one in (LINEAR_WEIGHTS if linear is None else (linear,))
+        for other in (SENTENCE_WEIGHTS if sentence is None else (sentence,))
+    ]
+    found = []
+    for one, other in tried:
+        evaluator = prepared.evaluator(config, [metric])
+        evaluator.update(np.float32(one) * documents + phrases + np.float32(other) * sentences, truth)
+        found.append(evaluator.compute()[metric])
+    planted.linear_weight, planted.sentence_weight = tried[int(np.argmax(found))]
+    return phrases + np.float32(planted.sentence_weight) * sentences
 
 
 def _near_best(found: list[dict[str, float]], metric: str, of_rare: str) -> int:

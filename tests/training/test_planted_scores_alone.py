@@ -76,7 +76,8 @@ def test_explanations_name_terms_and_no_passages(made: Made) -> None:
 def test_validation_documents_are_not_needed(made: Made) -> None:
     config = made(**SCORES, val_file=None, val_size=0)
     result = run(config)
-    assert result["planted_scores"] == {"adjustment": 0, "weight": ALONE, "name_weight": 0, "offset": 0}
+    chosen = {"adjustment": 0, "weight": ALONE, "name_weight": 0, "offset": 0, "linear_weight": 1, "sentence_weight": 0}
+    assert result["planted_scores"] == chosen
 
 
 def test_a_weight_of_zero_would_predict_nothing(made: Made) -> None:

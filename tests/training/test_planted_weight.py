@@ -90,6 +90,7 @@ class Fixed:
     def __init__(self, scores: np.ndarray, rarity: np.ndarray, names: np.ndarray | None = None) -> None:
         self.known, self.rarity, self.weight, self.adjustment = scores, rarity, 0.0, 0.0
         self.names, self.name_weight, self.offset = names, 0.0, 0.0
+        self.linear, self.linear_weight, self.phrases = self, 1.0, None
 
     def features(self, rows: list[int]) -> np.ndarray:
         return np.array(rows)
@@ -100,7 +101,7 @@ class Fixed:
     def add_names(self, weight: float) -> None:
         self.name_weight = weight
 
-    def scores_of(self, rows: np.ndarray) -> np.ndarray:
+    def linear_scores_of(self, rows: np.ndarray) -> np.ndarray:
         return self.known[rows] + np.float32(self.adjustment) * self.rarity
 
 
@@ -143,7 +144,7 @@ def weigh(
         planted_scores=planted,
         num_labels=labels,
         labels={"val": truth},
-        texts=lambda split, rows: list(rows),
+        corpus=SimpleNamespace(val=SimpleNamespace(texts=list(range(documents)))),
         train_counts=counts,
         evaluator=lambda config, metrics: measured(metrics, counts),
     )
@@ -241,7 +242,7 @@ def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(ma
     run(config)
     without = PlantedScores.load(Path(config.checkpoint_dir), labels_hash(config))
     assert without.name_weight == 0
-    word, label = without._names[0], (Path(config.checkpoint_dir) / "labels.txt").read_text().splitlines()[0]
+    word, label = without.linear.terms[0], (Path(config.checkpoint_dir) / "labels.txt").read_text().splitlines()[0]
     names = Path(config.training_file or "").parent / LABEL_NAMES
     names.write_text(f"{label}\tthe {word}\n", encoding="utf-8")
     more = {"planted_scores__name_weight": 3.0, "result_dir": str(names.parent / "named")}
@@ -268,9 +269,7 @@ def test_names_that_are_nowhere(made: Made, tmp_path: Path) -> None:
 def test_the_linear_model_is_fitted_once(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fits: list[PlantedScoresOptions] = []
     fit = PlantedScores.fit
-    monkeypatch.setattr(
-        PlantedScores, "fit", lambda texts, labels, options: fits.append(options) or fit(texts, labels, options)
-    )
+    monkeypatch.setattr(PlantedScores, "fit", lambda *given: fits.append(given) or fit(*given))
     short = {"strategy": "planted_scores", "planted_scores__model": "ridge"}
     config, other = made(**short), made(**short, seed=2, result_dir=str(tmp_path / "again"))
     assert run(config)["metrics"] == run(other)["metrics"]

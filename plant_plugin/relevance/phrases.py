@@ -1,0 +1,301 @@
+"""Planted phrases: what coders marked in training documents, found again in any text, and what it tells of labels.
+
+Every marked stretch is a *phrase*: the set of its words, without accents and the most frequent words. A text holds a
+phrase where all its words stand close together, in any order; it is read twice, by whole words and by their first
+letters, so that inflected words match too. Of a phrase w and a label l that it was marked for::
+
+    p(l | w) = (documents with w and l + 0.1) / (documents with w + 1)
+    score of l in a text = Σ_w −ln(1 − p(l | w))        half of p where a matched phrase holds all words of w and more
+
+Shapes: N training documents, L labels, P phrases.
+
+Source: method §9; the sum is a noisy-or, so that each match adds a share of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.data.evidence import DocumentEvidence, Spans
+
+Floats = npt.NDArray[np.float32]
+
+WORD = re.compile(r"[^\W_]+")
+READINGS = (None, 6)  # letters kept of each word: all, or the first ones
+FREQUENT = 0.6  # words in more than this share of the training documents are part of no phrase
+GAP = 12  # words between two spans of one label that are still one phrase
+SLACK = 6  # words that may stand between those of a phrase
+HITS, SEEN = 0.1, 1.0  # added to both counts
+INSIDE = 0.5  # of p, for a phrase inside a longer one that matches too
+MOST = 0.999  # p counts no more than this
+
+
+class Match(NamedTuple):
+    """A phrase in a text.
+
+    Attributes:
+        labels: (k,) columns of the labels that it speaks for.
+        shares: (k,) −ln(1 − p), what it adds to the score of each.
+        spans: Where its words stand, in characters; one list for each time that it is there.
+    """
+
+    labels: npt.NDArray[np.int32]
+    shares: Floats
+    spans: list[Spans]
+
+
+class PlantedPhrases:
+    """The phrases of the training documents.
+
+    Args:
+        readings: The phrases by whole words, and by stems.
+        num_labels: L.
+    """
+
+    def __init__(self, readings: Sequence[Reading], num_labels: int) -> None:
+        self.readings, self.num_labels = list(readings), num_labels
+
+    @classmethod
+    def fit(
+        cls, texts: Sequence[str], labels: sp.csr_array, evidence: Sequence[DocumentEvidence], names: Sequence[str]
+    ) -> PlantedPhrases:
+        """Collect the phrases of training documents and count in how many documents they meet which label.
+
+        Args:
+            texts: The N training documents, and no others.
+            labels: Their labels, sparse (N, L) of ones.
+            evidence: Of each document.
+            names: The label set, in column order; evidence for other labels is passed over.
+        """
+        column_of = {name: column for column, name in enumerate(names)}
+        marked = [{column_of[name]: spans for name, spans in own.items() if name in column_of} for own in evidence]
+        return cls([Reading.fit(texts, labels, marked, letters) for letters in READINGS], len(names))
+
+    def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
+        """Every phrase in a text.
+
+        Args:
+            text: A document.
+            own: Its number among the training documents, which leaves it out of all counts; None: it is none of them.
+        """
+        for reading in self.readings:
+            yield from reading.matches(text, own)
+
+    def scores(self, texts: Iterable[str], own: Sequence[int] | None = None) -> Floats:
+        """Scores (B, L) of texts, 0 and more; ``own`` as in :meth:`matches`, for each text."""
+        texts = list(texts)
+        found = np.zeros((len(texts), self.num_labels), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for match in self.matches(text, None if own is None else own[row]):
+                found[row, match.labels] += match.shares
+        return found
+
+    def content(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """What :meth:`from_content` makes them of: what JSON can hold, and arrays by name.
+
+        What single training documents hold is not in it.
+        """
+        words = [
+            {"letters": own.letters, "frequent": sorted(own.frequent), "phrases": list(own.phrases)}
+            for own in self.readings
+        ]
+        arrays: dict[str, Any] = {}
+        for number, own in enumerate(self.readings):
+            parts = {"seen": own.seen, "hits": own.hits.data, "labels": own.hits.indices, "offsets": own.hits.indptr}
+            arrays |= {f"{number}_{name}": value for name, value in parts.items()}
+        return words, arrays
+
+    @classmethod
+    def from_content(
+        cls, words: Sequence[dict[str, Any]], arrays: Mapping[str, Any], num_labels: int
+    ) -> PlantedPhrases:
+        """The phrases that :meth:`content` described.
+
+        Raises:
+            KeyError: Something is missing.
+            ValueError: The parts do not fit each other.
+        """
+        readings = []
+        for number, own in enumerate(words):
+            seen, *parts = (arrays[f"{number}_{name}"] for name in ("seen", "hits", "labels", "offsets"))
+            hits = sp.csr_array(tuple(parts), shape=(len(own["phrases"]), num_labels))
+            readings.append(Reading(own["letters"], own["frequent"], own["phrases"], seen, hits))
+        return cls(readings, num_labels)
+
+
+class Reading:
+    """Phrases as sets of words that are cut to their first letters.
+
+    Args:
+        letters: How many letters are kept; None: all.
+        frequent: Words that are part of no phrase.
+        phrases: Each phrase's words, the rarest first.
+        seen: (P,) training documents that hold each phrase.
+        hits: CSR (P, L): training documents that hold it and have the label, for every label that it was marked for.
+        sources: For the same entries the one document that the phrase was marked in for the label, or −1 where it was
+            in several; None: training documents are not asked for any more.
+        labels: Of the training documents, (N, L), likewise.
+    """
+
+    def __init__(
+        self,
+        letters: int | None,
+        frequent: Iterable[str],
+        phrases: Sequence[Sequence[str]],
+        seen: npt.NDArray[np.int32],
+        hits: sp.csr_array,
+        sources: npt.NDArray[np.int32] | None = None,
+        labels: sp.csr_array | None = None,
+    ) -> None:
+        self.letters, self.frequent, self.phrases, self.seen, self.hits = letters, set(frequent), phrases, seen, hits
+        self.sources, self.labels = sources, labels
+        self._sets = [frozenset(phrase) for phrase in phrases]
+        self._by_rarest: dict[str, list[int]] = defaultdict(list)
+        for number, phrase in enumerate(phrases):
+            self._by_rarest[phrase[0]].append(number)
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Sequence[str],
+        labels: sp.csr_array,
+        marked: Sequence[dict[int, Spans]],
+        letters: int | None,
+    ) -> Reading:
+        """As :meth:`PlantedPhrases.fit`, with columns in the place of labels."""
+        split = [_words(text, letters) for text in texts]
+        documents_with = Counter(word for words, _ in split for word in set(words))
+        frequent = {word for word, count in documents_with.items() if count > FREQUENT * len(texts)}
+        sources: dict[frozenset[str], dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+        for document, ((words, places), own) in enumerate(zip(split, marked, strict=True)):
+            for label, spans in own.items():
+                for phrase in _phrases(words, places, spans, frequent):
+                    sources[phrase][label].add(document)
+        ordered = {
+            tuple(sorted(phrase, key=lambda word: (documents_with[word], word))): of_label
+            for phrase, of_label in sources.items()
+        }
+        offsets = np.cumsum([0, *(len(of_label) for of_label in ordered.values())])
+        columns = np.array([label for of_label in ordered.values() for label in sorted(of_label)], dtype=np.int32)
+        only = [next(iter(documents)) if len(documents) == 1 else -1
+                for of_label in ordered.values() for _, documents in sorted(of_label.items())]  # fmt: skip
+        parts = (np.zeros(len(columns), dtype=np.float32), columns, offsets)
+        hits = sp.csr_array(parts, shape=(len(ordered), labels.shape[1]))
+        seen = np.zeros(len(ordered), dtype=np.int32)
+        found = cls(letters, frequent, list(ordered), seen, hits, np.array(only, dtype=np.int32), labels)
+        found._count(split)
+        return found
+
+    def _count(self, split: Iterable[tuple[list[str], Spans]]) -> None:
+        """Fill ``seen`` and ``hits`` from the words of the training documents."""
+        assert self.labels is not None
+        for document, (words, _) in enumerate(split):
+            own = set(self._own_labels(document).tolist())
+            for phrase in self._places(words):
+                self.seen[phrase] += 1
+                entries = self._entries(phrase)
+                self.hits.data[entries] += [label in own for label in self.hits.indices[entries].tolist()]
+
+    def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
+        """See :meth:`PlantedPhrases.matches`."""
+        words, characters = _words(text, self.letters)
+        found = self._places(words)
+        longer = [self._sets[phrase] for phrase in found if len(self._sets[phrase]) > 1]
+        for phrase, places in found.items():
+            labels, p = self._probabilities(phrase, own)
+            if not len(labels):
+                continue
+            if any(self._sets[phrase] < other for other in longer):
+                p = p * INSIDE
+            spans = [sorted(characters[place] for place in occurrence) for occurrence in places]
+            yield Match(labels, -np.log1p(-np.minimum(p, MOST)).astype(np.float32), spans)
+
+    def _probabilities(self, phrase: int, own: int | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """The labels of a phrase and p of each, without a training document."""
+        entries = self._entries(phrase)
+        labels, hits, seen = self.hits.indices[entries], self.hits.data[entries].astype(np.float64), self.seen[phrase]
+        if own is not None:
+            if self.sources is None:
+                raise ValueError("what training documents hold is known until the phrases are saved")
+            known = self.sources[entries] != own
+            labels, hits, seen = labels[known], hits[known], seen - 1
+            hits = hits - np.isin(labels, self._own_labels(own))
+        return labels, (hits + HITS) / (seen + SEEN)
+
+    def _own_labels(self, document: int) -> npt.NDArray[np.int32]:
+        assert self.labels is not None
+        return self.labels.indices[self.labels.indptr[document] : self.labels.indptr[document + 1]]
+
+    def _entries(self, phrase: int) -> slice:
+        return slice(self.hits.indptr[phrase], self.hits.indptr[phrase + 1])
+
+    def _places(self, words: Sequence[str]) -> dict[int, list[list[int]]]:
+        """Phrase -> where its words stand, one list for each place of its rarest word that has the others near."""
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, word in enumerate(word for word in words if word not in self.frequent):
+            places[word].append(place)
+        kept = [place for place, word in enumerate(words) if word not in self.frequent]
+        found: dict[int, list[list[int]]] = {}
+        for word in places:
+            for phrase in self._by_rarest.get(word, ()):
+                here = _together(self.phrases[phrase], places)
+                if here:
+                    found[phrase] = [[kept[place] for place in occurrence] for occurrence in here]
+        return found
+
+
+def _together(phrase: Sequence[str], places: dict[str, list[int]]) -> list[list[int]]:
+    """For each place of a phrase's first word the nearest places of the others, where all are near enough."""
+    if any(word not in places for word in phrase):
+        return []
+    width = len(phrase) + SLACK
+    found = []
+    for place in places[phrase[0]]:
+        nearest = [place, *(_nearest(places[word], place) for word in phrase[1:])]
+        if all(abs(other - place) < width for other in nearest):
+            found.append(nearest)
+    return found
+
+
+def _nearest(places: list[int], place: int) -> int:
+    after = bisect_left(places, place)
+    return min(places[max(0, after - 1) : after + 1], key=lambda other: abs(other - place))
+
+
+def _words(text: str, letters: int | None) -> tuple[list[str], Spans]:
+    """Words in lower case, without accents, cut to their first letters; numbers whole. And where each stands."""
+    words, spans = [], []
+    for found in WORD.finditer(text):
+        word = "".join(
+            letter
+            for letter in unicodedata.normalize("NFD", found.group().lower())
+            if not unicodedata.combining(letter)
+        )
+        words.append(word if word.isdigit() else word[:letters])
+        spans.append(found.span())
+    return words, spans
+
+
+def _phrases(words: Sequence[str], places: Spans, spans: Spans, frequent: set[str]) -> Iterator[frozenset[str]]:
+    """The phrases that the spans of one label make of a text's words."""
+    starts, ends = [start for start, _ in places], [end for _, end in places]
+    inside = sorted(
+        {place for start, end in spans for place in range(bisect_right(ends, start), bisect_left(starts, end))}
+    )
+    group: set[str] = set()
+    for place, before in zip(inside, [*inside[:1], *inside], strict=False):
+        if place - before > GAP + 1:
+            yield from [frozenset(group)] if group else []
+            group = set()
+        group |= {words[place]} - frequent
+    if group:
+        yield frozenset(group)
