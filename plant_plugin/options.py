@@ -132,4 +132,6 @@ class EvidenceOptions:
     training_file: str | None = None  # spans of the training documents, see plant_plugin/data/evidence.py
     val_file: str | None = None  # of the validation documents: trained on only where they are, with `refit`
     test_file: str | None = None  # of the test documents: never trained on
-    scores: bool = True  # phrases and sentences join the planted scores
+    prior: float = 1.0  # what a phrase that is sure of a label adds to the planted prior of its words; 0: nothing
+    stage1: bool = True  # stage 1 ranks a document's own evidence first
+    sentences: bool = True  # sentences with evidence are training documents of their own

@@ -5,7 +5,7 @@ Shapes: B documents, T token positions, L labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -30,13 +30,26 @@ class FrozenStates(NamedTuple):
     offsets: npt.NDArray[np.int64]
 
 
+class TokenMarks(NamedTuple):
+    """What single positions of a split tell of labels, beside what their tokens do.
+
+    Attributes:
+        matrix: CSR (positions, L) float32; the rows of document i are ``offsets[i]`` to ``offsets[i + 1]``.
+        offsets: int64 (N+1,), those of the token arrays.
+    """
+
+    matrix: sp.csr_array
+    offsets: npt.NDArray[np.int64]
+
+
 class Batches:
     """An iterable over batches, usable as a data loader.
 
     Each batch is a dictionary of tensors: ``text`` (B, T) int64; ``length`` (B,) int64; ``mask`` (B, T) bool, true on
     real tokens; ``document`` (B,) int64, positions in the split; ``label_row`` and ``label_column`` (nnz,) int64, the
     places of the ones in the (B, L) label matrix. T is the longest document of the batch. With ``states`` also
-    ``frozen`` (B, T, F) bfloat16, zero behind a document's end.
+    ``frozen`` (B, T, F) bfloat16, zero behind a document's end. Of marks called ``name``: ``name_place`` and
+    ``name_label`` int64, ``name_value`` float32, all (marks,): places in the flat (B·T), in order, label and value.
 
     A document without tokens gets one position that holds ``pad_id``, with length 1 and mask true, so that neither a
     softmax nor a packed sequence is ever empty.
@@ -55,6 +68,7 @@ class Batches:
         batch_tokens: As many documents a batch as fit into this many token positions, padding included (one document
             at least): steps of even cost and memory, whatever the lengths. None: always ``batch_size`` documents.
         states: Known states of the tokens, or None.
+        marks: Of the tokens, by name.
 
     Raises:
         ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` or ``batch_tokens`` is below 1.
@@ -70,6 +84,7 @@ class Batches:
         seed: int,
         batch_tokens: int | None = None,
         states: FrozenStates | None = None,
+        marks: Mapping[str, TokenMarks] | None = None,
     ) -> None:
         if len(arrays) != labels.shape[0]:
             raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
@@ -77,7 +92,7 @@ class Batches:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
         if batch_tokens is not None and batch_tokens < 1:
             raise ValueError(f"batch_tokens must be at least 1, not {batch_tokens}")
-        self.arrays, self.labels, self.states = arrays, labels, states
+        self.arrays, self.labels, self.states, self.marks = arrays, labels, states, marks or {}
         self.batch_size, self.pad_id, self.shuffle, self.seed = batch_size, pad_id, shuffle, seed
         self.batch_tokens = batch_tokens
         self.epoch, self.start = 0, 0
@@ -145,6 +160,7 @@ class Batches:
         filled = np.arange(longest) < lengths[:, None]  # (B, T)
         text = np.full((len(documents), longest), self.pad_id, dtype=np.int64)
         text[filled] = self.arrays.ids[places]
+        marks = {name: _gather_marks(own.matrix, places, filled) for name, own in self.marks.items()}
         filled[:, 0] = True  # the one position of a document without tokens
         label_places, label_counts = _gather(self.labels.indptr, documents)
         batch = {
@@ -155,10 +171,20 @@ class Batches:
             "label_row": np.repeat(np.arange(len(documents)), label_counts),
             "label_column": self.labels.indices[label_places].astype(np.int64),
         }
+        for name, (place, label, value) in marks.items():
+            batch |= {f"{name}_place": place, f"{name}_label": label, f"{name}_value": value}
         tensors = {name: torch.from_numpy(value) for name, value in batch.items()}
         if self.states is not None:
             tensors["frozen"] = _padded_states(self.states, documents, filled)
         return tensors
+
+
+def _gather_marks(
+    matrix: sp.csr_array, places: npt.NDArray[np.int64], filled: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Places in the padded batch, labels and values of the marks of a batch's tokens."""
+    entries, counts = _gather(matrix.indptr, places)
+    return np.repeat(np.flatnonzero(filled), counts), matrix.indices[entries].astype(np.int64), matrix.data[entries]
 
 
 def _padded_states(

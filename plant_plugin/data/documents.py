@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from plant_plugin.data.demo import demo_file
-from plant_plugin.data.evidence import read_evidence
+from plant_plugin.data.evidence import read_evidence, sentences
 from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Documents, ReadCounts, read_libmultilabel_text
 from plant_plugin.data.xmc_sparse import read_xmc_documents
 from plant_plugin.errors import DataError
@@ -43,6 +43,7 @@ class Split:
         labels: The labels of each document as they stand in the file, also those outside the label set.
         ids: Document ids, or None when the file has none.
         evidence: What made somebody assign its labels to each document; None where no file says so.
+        parents: The document that each text is of, where sentences follow the documents; None: all are documents.
         counts: Documents read, lines dropped, documents without labels.
     """
 
@@ -52,6 +53,7 @@ class Split:
     ids: list[str] | None = field(repr=False)
     counts: ReadCounts
     evidence: list[DocumentEvidence] | None = field(default=None, repr=False)
+    parents: list[int] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -176,6 +178,35 @@ def _read_split(name: str, source: str, config: Config) -> Split:
         fix = "give a file whose documents have labels, or leave out remove_no_label_data"
         raise DataError(what, where=str(source), fix=fix)
     return _split(name, documents)
+
+
+def with_sentences(split: Split) -> Split:
+    """The documents, and behind them each sentence with evidence as a document with the labels that it is evidence for.
+
+    In a sentence a word and a label that meet do belong together (method §9).
+
+    Args:
+        split: With evidence.
+    """
+    texts, labels, evidence = list(split.texts), list(split.labels), list(split.evidence or [])
+    parents = list(range(len(split)))
+    for document, (text, own) in enumerate(zip(split.texts, evidence[:], strict=True)):
+        for start, end in sentences(text):
+            inside = {
+                label: [
+                    (max(first, start) - start, min(last, end) - start)
+                    for first, last in spans
+                    if first < end and last > start
+                ]
+                for label, spans in own.items()
+            }
+            inside = {label: spans for label, spans in inside.items() if spans}
+            if inside:
+                texts.append(text[start:end])
+                labels.append(sorted(inside))
+                evidence.append(inside)
+                parents.append(document)
+    return Split(split.name, texts, labels, None, split.counts, evidence, parents)
 
 
 def source_path(source: str, cache_dir: str | Path | None = None) -> Path:

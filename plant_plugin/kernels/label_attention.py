@@ -46,11 +46,14 @@ class PriorLookup(NamedTuple):
         table: (L, U) relevance r of each label for each distinct token type of the batch; None: it is in ``entries``.
         columns: (B, T) int64, the column of the table that belongs to each position.
         entries: The table where it is not zero, in its place; on CPUs.
+        marks: (B, T) int64, a second column of the table for each position, whose relevance is added: what is marked
+            there, whatever the token. A column of zeros where nothing is. None: nothing is marked.
     """
 
     table: Tensor | None
     columns: Tensor
     entries: SparseTable | None = None
+    marks: Tensor | None = None
 
     def dense(self) -> Tensor:
         """The table (L, U) written out."""
@@ -59,15 +62,25 @@ class PriorLookup(NamedTuple):
         assert self.table is not None
         return self.table
 
+    def everywhere(self) -> Tensor:
+        """Relevance (L, B, T) of all labels at every position, written out."""
+        table = self.dense()
+        found = table[:, self.columns]
+        return found if self.marks is None else found + table[:, self.marks]
+
     def at(self, document: int, labels: Tensor) -> PriorLookup:
         """The same of chosen labels (M,) for one document."""
-        columns = self.columns[document : document + 1]
+        one = slice(document, document + 1)
+        columns, marks = self.columns[one], None if self.marks is None else self.marks[one]
         if self.entries is not None:
-            return PriorLookup(None, columns, self.entries.of_labels(labels.numpy()))
-        return PriorLookup(self.dense()[labels], columns)
+            return PriorLookup(None, columns, self.entries.of_labels(labels.numpy()), marks)
+        return PriorLookup(self.dense()[labels], columns, None, marks)
 
     def of_labels(self, labels: Tensor) -> Tensor:
         """Relevance (B, M, T) of chosen labels (B, M), each document its own, at every position."""
+        if self.marks is not None:
+            marked = PriorLookup(self.table, self.marks, self.entries)
+            return self._replace(marks=None).of_labels(labels) + marked.of_labels(labels)
         if self.entries is not None:
             return torch.from_numpy(self.entries.at(labels.numpy(), self.columns.numpy()))
         table = self.dense()
@@ -100,8 +113,7 @@ def label_attention_reference(
     """
     scores = torch.einsum("lad,btad->balt", queries, keys)
     if prior is not None and strength is not None:
-        relevance = prior.dense()[:, prior.columns]  # (L, B, T)
-        scores = scores + torch.einsum("la,lbt->balt", strength, relevance.to(scores.dtype))
+        scores = scores + torch.einsum("la,lbt->balt", strength, prior.everywhere().to(scores.dtype))
     scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
     attention = scores.softmax(dim=-1)
     contributions = torch.einsum("lad,btad->balt", outputs, values)
@@ -143,7 +155,8 @@ def label_attention_logits(
     """
     if prior is not None and strength is None:
         raise ValueError("a prior needs its strength")
-    if queries.dtype != torch.float64 and takes_triton(queries.device, where_auto=False):
+    marked = prior is not None and prior.marks is not None  # the Triton kernel reads one column a position
+    if queries.dtype != torch.float64 and not marked and takes_triton(queries.device, where_auto=False):
         elements = block_elements or _fitting_elements(queries.device)
         return _through_triton(
             queries, keys, values, outputs, mask, prior, strength, product_dtype or queries.dtype, elements
@@ -171,7 +184,7 @@ def as_operands(
 ) -> Operands:
     """The arguments of :func:`label_attention_logits` as the blocks read them."""
     if prior is not None and prior.entries is not None and queries.dtype not in NUMPY_TYPES:
-        prior = PriorLookup(prior.dense().to(queries.dtype), prior.columns)
+        prior = PriorLookup(prior.dense().to(queries.dtype), prior.columns, None, prior.marks)
     return Operands(
         queries.transpose(0, 1).contiguous(),
         keys.to(queries.dtype),
@@ -184,6 +197,7 @@ def as_operands(
         product_dtype or queries.dtype,
         block_elements or _fitting_elements(queries.device),
         None if prior is None else prior.entries,
+        None if prior is None else prior.marks,
     )
 
 

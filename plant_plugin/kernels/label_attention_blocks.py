@@ -57,6 +57,7 @@ class Operands(NamedTuple):
     dtype: torch.dtype  # of the products' operands
     block_elements: int
     entries: SparseTable | None = None  # the table where it is not zero, in place of the dense one; on CPUs
+    marks: Tensor | None = None  # (B, T), second columns
 
 
 class _Chunk(NamedTuple):
@@ -68,6 +69,7 @@ class _Chunk(NamedTuple):
     values: Tensor
     bias: Tensor | None  # (documents, positions) 0 or −∞; None where nothing is padded
     columns: Tensor | None  # (C,)
+    marks: Tensor | None  # (C,)
     places: Places | None  # the same the other way round, where the prior is sparse
 
     def by_document(self, block: Tensor) -> Tensor:
@@ -87,11 +89,15 @@ def _chunk(operands: Operands, part: slice) -> _Chunk:
         states[part, : mask.shape[1]].permute(2, 3, 0, 1).flatten(2).to(operands.dtype).contiguous()
         for states in (operands.keys, operands.values)
     )
-    columns = None if operands.columns is None else operands.columns[part, : mask.shape[1]].flatten()
+    columns, marks = (
+        None if types is None else types[part, : mask.shape[1]].flatten()
+        for types in (operands.columns, operands.marks)
+    )
     places = None
     if columns is not None and operands.entries is not None:
-        places = Places.of(columns.numpy(), operands.entries.size)
-    return _Chunk(part, mask.shape[1], keys, values, bias, columns, places)
+        second = () if marks is None else (marks.numpy(),)
+        places = Places.of(columns.numpy(), operands.entries.size, *second)
+    return _Chunk(part, mask.shape[1], keys, values, bias, columns, marks, places)
 
 
 class _Block(NamedTuple):
@@ -145,14 +151,15 @@ class _Worker:
         if chunk.columns is None:
             return None
         if entries is not None and chunk.places is not None:
-            size = labels.stop - labels.start, len(chunk.columns)
+            size = labels.stop - labels.start, len(chunk.columns) * (1 if chunk.marks is None else 2)
             if self._room is None or len(self._room.rows) < size[0] * size[1]:
                 self._room = room_for(entries, *size)
             return entries_of(entries, chunk.places, labels, self._room)
         if table is None:
             return None
         relevance = self.buffer("relevance", labels.stop - labels.start, len(chunk.columns))
-        return torch.index_select(table[labels], 1, chunk.columns, out=relevance)
+        torch.index_select(table[labels], 1, chunk.columns, out=relevance)
+        return relevance if chunk.marks is None else relevance.add_(table[labels][:, chunk.marks])
 
     def blocks(self, chunk: _Chunk) -> Iterator[_Block]:
         """One block of labels after the other, and in it one head after the other."""
@@ -229,7 +236,7 @@ class LabelAttention(torch.autograd.Function):
         operands = Operands(*tensors, *ctx.rest)
         with torch.autocast(device_type=operands.mask.device.type, enabled=False):
             found = gradients_of(operands, attended, normaliser, arriving[0].t().to(operands.queries.dtype))
-        return (*found, None, None, None, None, None, None)
+        return (*found, None, None, None, None, None, None, None)
 
 
 def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:

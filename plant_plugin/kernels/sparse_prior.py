@@ -55,10 +55,11 @@ class Places(NamedTuple):
     places: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, columns: npt.NDArray[np.int64], size: int) -> Places:
-        """From the token type (below ``size``) of each column."""
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=size))]).astype(np.int64)
-        return cls(offsets, np.argsort(columns, kind="stable"))
+    def of(cls, columns: npt.NDArray[np.int64], size: int, *further: npt.NDArray[np.int64]) -> Places:
+        """From the token type (below ``size``) of each column, and from further types of the same columns."""
+        types = np.concatenate([columns, *further]) if further else columns
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(types, minlength=size))]).astype(np.int64)
+        return cls(offsets, np.argsort(types, kind="stable") % max(1, len(columns)))
 
 
 class BlockEntries(NamedTuple):

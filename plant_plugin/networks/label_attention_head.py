@@ -134,8 +134,7 @@ def reference_logits(head: LabelAttentionHead, hidden: Hidden) -> Tensor:
     values = head.value(states).unflatten(-1, (head.num_heads, -1))
     scores = torch.einsum("lad,btad->balt", queries, keys) / math.sqrt(queries.shape[-1])
     if hidden.prior is not None and (strengths := head.strengths) is not None:
-        relevance = hidden.prior.dense()[:, hidden.prior.columns]  # (L, B, T)
-        scores = scores + torch.einsum("la,lbt->balt", strengths, relevance)
+        scores = scores + torch.einsum("la,lbt->balt", strengths, hidden.prior.everywhere())
     attention = scores.masked_fill(~hidden.mask[:, None, None, :], float("-inf")).softmax(dim=-1)  # (B, A, L, T)
     attended = head.merge(torch.einsum("balt,btad->blad", attention, values).flatten(2))  # (B, L, H)
     boosted = head.boost_add / head.hidden_size + attended * head.boost_multiply

@@ -117,9 +117,19 @@ class PlantableNetwork(nn.Module, ABC):
             raise ValueError(f"relevance of {matrix.shape[0]} labels for a network of {self.num_labels}")
         self._relevance = PlantedRelevance(matrix)
 
-    def relevance_of(self, text: Tensor) -> PriorLookup | None:
-        """The planted relevance of the batch's tokens, or None where none was planted."""
-        return None if self._relevance is None else self._relevance.lookup(text)
+    def relevance_of(self, batch: dict[str, Tensor], marks: str = "phrase") -> PriorLookup | None:
+        """The planted relevance of a batch's tokens, or None where none was planted.
+
+        Args:
+            batch: ``text`` (B, T), and marks where there are any: :class:`~plant_plugin.data.batches.Batches`.
+            marks: The name of the marks that are added.
+        """
+        if self._relevance is None:
+            return None
+        marked = None
+        if f"{marks}_place" in batch:
+            marked = batch[f"{marks}_place"], batch[f"{marks}_label"], batch[f"{marks}_value"]
+        return self._relevance.lookup(batch["text"], marked)
 
     def encode(self, batch: dict[str, Tensor]) -> Hidden:
         """States, mask and prior of a batch: what the label attention reads.
@@ -132,7 +142,7 @@ class PlantableNetwork(nn.Module, ABC):
         mask = batch["mask"] if "mask" in batch else default_mask(text, length)
         known = {"frozen": batch["frozen"]} if "frozen" in batch else {}
         states = self.backbone(text, length, mask, **known)
-        return Hidden(states, mask, self.relevance_of(text) if self.has_prior else None)
+        return Hidden(states, mask, self.relevance_of(batch) if self.has_prior else None)
 
     def fold(self) -> None:
         """Compute once what does not depend on documents, for predicting; forgotten when :meth:`train` is called."""

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.prediction.words import Words, words_of_tokens
 from plant_plugin.registry import suggestion
@@ -174,8 +173,7 @@ def column_of(predictor: Predictor, label: str) -> int:
 def _evidence(
     predictor: Predictor, text: str, words: Words, columns: list[int], logits: Floats, limit: float
 ) -> list[LabelEvidence]:
-    network, arrays = predictor.network, predictor.model.tokens.encode([text], predictor.max_tokens)
-    batch = next(iter(Batches(arrays, predictor.unlabelled(1), 1, predictor.model.tokens.pad_id, False, 0)))
+    network, batch = predictor.network, next(iter(predictor.model.batches([text], 1)))
     labels = torch.tensor([columns], device=predictor.device)
     with torch.inference_mode():
         hidden = network.encode(move(batch, predictor.device))

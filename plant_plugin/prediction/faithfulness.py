@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from plant_plugin.data.batches import Batches
 from plant_plugin.errors import DataError
 from plant_plugin.prediction.explanation import Explanation, LabelEvidence
 from plant_plugin.training.module import move
@@ -161,11 +160,9 @@ def _without(text: str, words: npt.NDArray[np.int64], gone: npt.NDArray[np.bool_
 
 def probabilities(predictor: Predictor, texts: Sequence[str], columns: Sequence[int]) -> npt.NDArray[np.float64]:
     """Of one label in each text, (N,), planted scores included."""
-    arrays = predictor.model.tokens.encode(texts, predictor.max_tokens)
     wanted, planted = np.array(columns), predictor.model.planted_scores
     logits = np.empty(len(texts), dtype=np.float64)
-    pad_id, size = predictor.model.tokens.pad_id, predictor.batch_size
-    for batch in Batches(arrays, predictor.unlabelled(len(texts)), size, pad_id, shuffle=False, seed=0):
+    for batch in predictor.model.batches(texts, predictor.batch_size):
         documents = batch["document"].numpy()
         own = wanted[documents]
         with torch.inference_mode():

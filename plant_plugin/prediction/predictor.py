@@ -17,8 +17,6 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 
-from plant_plugin.data.batches import Batches
-from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.prediction.explanation import Explanation, explain
@@ -102,7 +100,7 @@ class Predictor:
         self.names: Names = names or no_name
         self.name, self.batch_size = folder.resolve().name, batch_size
         self.labels, self.thresholds = model.labels, model.thresholds
-        self.max_tokens = int(model.content["max_seq_length"] or WHOLE_DOCUMENT)
+        self.max_tokens = model.max_tokens
         self.network = model.network.to(device).eval()
         self.network.fold()
 
@@ -206,11 +204,6 @@ class Predictor:
         hashes = {"labels": self.model.content["hashes"]["labels"], "vocabulary": self.model.tokens.hash()}
         return Relevance.load(path, hashes).matrix
 
-    def unlabelled(self, documents: int) -> sparse.csr_array:
-        """Labels (documents, L) of documents that have none, for batches."""
-        nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(documents + 1, np.int64))
-        return sparse.csr_array(nothing, shape=(documents, len(self.labels)))
-
     def logits(self, texts: Iterable[str]) -> Floats:
         """Logits (N, L) of all labels, planted scores included."""
         found = [np.empty((0, len(self.labels)), dtype=np.float32)]
@@ -255,14 +248,13 @@ class Predictor:
 
     def _scored(self, texts: list[str]) -> Iterator[tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         """Logits (B, L), places in ``texts`` (B,) and tokens read (B,), batch by batch, longest documents first."""
-        arrays = self.model.tokens.encode(texts, self.max_tokens)
-        pad_id = self.model.tokens.pad_id
-        for batch in Batches(arrays, self.unlabelled(len(texts)), self.batch_size, pad_id, shuffle=False, seed=0):
+        batches = self.model.batches(texts, self.batch_size)
+        for batch in batches:
             documents = batch["document"].numpy()
             own = [texts[document] for document in documents]
             with torch.inference_mode():
                 logits = document_scores(self.network, move(batch, self.device), self.model.planted_scores, own)
-            yield logits, documents, arrays.lengths[documents]
+            yield logits, documents, batches.arrays.lengths[documents]
 
     def _chosen(self, logits: Floats, limit: float, most: int) -> list[ScoredLabel]:
         if math.isinf(limit):

@@ -85,6 +85,7 @@ def save_model(
         "max_seq_length": config.max_seq_length,
         "word_vectors": network.vectors_shape,
         "planted_scores": prepared.planted_scores is not None,
+        "phrase_prior": config.evidence.prior if any("phrase" in marks for marks in prepared.marks.values()) else 0,
         "base": base_of(network),
         "hashes": {**prepared.hashes, "config": config.hash()},
     }

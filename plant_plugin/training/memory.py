@@ -49,7 +49,11 @@ def in_pieces(batch: Mapping[str, Tensor], pieces: int) -> list[dict[str, Tensor
     for start in range(0, documents, size):
         stop = min(start + size, documents)
         inside = (batch["label_row"] >= start) & (batch["label_row"] < stop)
-        piece = {name: value[start:stop] for name, value in batch.items() if not name.startswith("label_")}
-        labels = {"label_row": batch["label_row"][inside] - start, "label_column": batch["label_column"][inside]}
-        found.append({**piece, **labels})
+        piece = {"label_row": batch["label_row"][inside] - start, "label_column": batch["label_column"][inside]}
+        for marks in [name.removesuffix("_place") for name in batch if name.endswith("_place")]:
+            places, width = batch[f"{marks}_place"], batch["text"].shape[1]
+            marked = (places >= start * width) & (places < stop * width)
+            piece |= {f"{marks}_{part}": batch[f"{marks}_{part}"][marked] for part in ("label", "value")}
+            piece[f"{marks}_place"] = places[marked] - start * width
+        found.append(piece | {name: value[start:stop] for name, value in batch.items() if name not in piece})
     return found

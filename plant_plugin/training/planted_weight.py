@@ -26,6 +26,7 @@ from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.files import atomic_folder
 from plant_plugin.options import NAME_SOURCES, PLANTED_SCORES
+from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
 from plant_plugin.training.prepare import Prepared
 
@@ -56,8 +57,14 @@ Floats = npt.NDArray[np.float32]
 ScoreBatches = Callable[[], Iterable[tuple[Floats, Any, npt.NDArray[np.int64]]]]
 
 
-def fit_planted_scores(prepared: Prepared, config: Config, run: Run) -> None:
+def fit_planted_scores(prepared: Prepared, config: Config, run: Run, phrases: PlantedPhrases | None) -> None:
     """Fit the linear model on the training split; it has no weight yet.
+
+    Args:
+        prepared: Gets the scores.
+        config: Says how they are made.
+        run: Says how many labels have a name.
+        phrases: What :func:`fit_phrases` made: those in the cache folder do not know what training documents hold.
 
     Raises:
         ConfigError: The weight is to be chosen on validation documents and there are none, or there are no names that
@@ -72,8 +79,20 @@ def fit_planted_scores(prepared: Prepared, config: Config, run: Run) -> None:
         )
     names, counts = _known_names(prepared, config, run), prepared.train_counts
     prepared.planted_scores = _fitted_cached(prepared, config)
+    prepared.planted_scores.phrases = phrases
     if names is not None and counts is not None:
         prepared.planted_scores.plant_names(names, counts)
+
+
+def fit_phrases(prepared: Prepared) -> PlantedPhrases | None:
+    """The phrases of the training documents, where they have evidence.
+
+    Not kept in the cache folder: they know what each training document holds, which nobody else needs.
+    """
+    train = prepared.corpus.train
+    if train.evidence is None:
+        return None
+    return PlantedPhrases.fit(train.texts, prepared.document_labels, train.evidence, prepared.corpus.label_names)
 
 
 def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
@@ -83,7 +102,7 @@ def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
     """
     options = {name: value for name, value in asdict(config.planted_scores).items() if name not in UNREAD}
     labels = prepared.hashes["labels"]
-    evidence = prepared.corpus.train.evidence if config.evidence.scores else None
+    evidence = prepared.corpus.train.evidence
     marked = None if evidence is None else hashlib.sha256(json.dumps(evidence).encode()).hexdigest()
     key = json.dumps([CACHE_VERSION, version("scikit-learn"), prepared.hashes["train"], labels, options, marked])
     folder = cache_folder(config.cache_dir) / "planted_scores" / hashlib.sha256(key.encode()).hexdigest()
@@ -93,7 +112,7 @@ def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
         except CheckpointError:
             logger.warning("The kept planted scores %s are damaged and made again.", folder.name)
     texts, names = prepared.corpus.train.texts, prepared.corpus.label_names
-    fitted = PlantedScores.fit(texts, prepared.labels["train"], config.planted_scores, evidence, names)
+    fitted = PlantedScores.fit(texts, prepared.document_labels, config.planted_scores, evidence, names)
     try:
         with atomic_folder(folder) as temporary:
             fitted.save(temporary, labels)

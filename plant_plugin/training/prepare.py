@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -12,14 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from plant_plugin.data.batches import Batches, FrozenStates
-from plant_plugin.data.documents import Corpus, load_corpus
+from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
+from plant_plugin.data.documents import Corpus, Split, load_corpus, with_sentences
+from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.data.tokens import TokenArrays, Tokens, build_tokens, encode_cached
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.options import RelevanceOptions, StageOptions
 from plant_plugin.relevance import Relevance, compute_relevance
+from plant_plugin.relevance.phrases import PlantedPhrases, evidence_marks, phrase_marks
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.training.processes import count, is_first, rank
 
@@ -40,16 +43,26 @@ class Prepared:
         relevance: Of the training split, or None where nothing is planted.
         planted_scores: The linear model whose scores are added to the network's, or None.
         states: States of a frozen language model by split name, where they are kept.
+        training: The texts of ``arrays["train"]``: the training documents, and sentences of theirs where they have
+            evidence and ``evidence.sentences`` asks for them.
+        marks: Of tokens, by split name and name: ``phrase`` for the prior, ``evidence`` for stage 1.
     """
 
     corpus: Corpus
     tokens: Tokens
     arrays: dict[str, TokenArrays]
     labels: dict[str, sparse.csr_array]
+    training: Split
     relevance: Relevance | None = None
     planted_scores: PlantedScores | None = None
     hashes: dict[str, str] = field(default_factory=dict)
     states: dict[str, FrozenStates] = field(default_factory=dict)
+    marks: dict[str, dict[str, TokenMarks]] = field(default_factory=dict)
+
+    @property
+    def document_labels(self) -> sparse.csr_array:
+        """Labels of the training documents without their sentences, (N, L)."""
+        return self.labels["train"][: len(self.corpus.train)]
 
     @property
     def num_labels(self) -> int:
@@ -61,12 +74,12 @@ class Prepared:
         """Training documents of each label, (L,); None where only a test file was read."""
         if "train" not in self.arrays:
             return None
-        return np.bincount(self.labels["train"].indices, minlength=self.num_labels).astype(np.int64)
+        return np.bincount(self.document_labels.indices, minlength=self.num_labels).astype(np.int64)
 
     @property
     def num_train(self) -> int | None:
         """Training documents; None where only a test file was read."""
-        return len(self.arrays["train"]) if "train" in self.arrays else None
+        return len(self.corpus.train) if "train" in self.arrays else None
 
     @property
     def truncated(self) -> dict[str, float]:
@@ -75,7 +88,7 @@ class Prepared:
 
     def texts(self, name: str, documents: Iterable[int]) -> list[str]:
         """The texts of documents of a split, by their numbers in its arrays."""
-        split = next(split for split in self.corpus.splits if split.name == name)
+        split = self.training if name == "train" else next(own for own in self.corpus.splits if own.name == name)
         return [split.texts[document] for document in documents]
 
     def text_hashes(self, name: str, documents: Iterable[int]) -> list[str]:
@@ -87,7 +100,9 @@ class Prepared:
     ) -> Batches:
         """Batches of a split."""
         arrays, labels, states = self.arrays[name], self.labels[name], self.states.get(name)
-        return Batches(arrays, labels, batch_size, self.tokens.pad_id, shuffle, seed, batch_tokens, states)
+        return Batches(
+            arrays, labels, batch_size, self.tokens.pad_id, shuffle, seed, batch_tokens, states, self.marks.get(name)
+        )
 
     def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
         """Training batches of a stage and, where there is a validation split, its batches: this process's part."""
@@ -143,18 +158,44 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
     check_ranks(keys, config.save_k_predictions, num_labels, most=num_labels - 1)
     with run.phase("tokens"):
         tokens = tokens or build_tokens(config, corpus.train)
+        sentences = config.evidence.sentences and corpus.train.evidence is not None and not config.eval
+        training = with_sentences(corpus.train) if sentences else corpus.train
+        encoded = [training, *corpus.splits[1:]]
         arrays = {
             split.name: encode_cached(tokens, split, config.max_seq_length, config.cache_dir)
-            for split in corpus.splits
+            for split in encoded
             if len(split)
         }
-    labels = {split.name: corpus.label_matrix(split) for split in corpus.splits}
+    labels = {split.name: corpus.label_matrix(split) for split in encoded}
     hashes = {"labels": corpus.label_hash(), "vocabulary": tokens.hash()}
     hashes |= {split.name: split.hash() for split in corpus.splits if len(split)}
     _report(corpus, arrays, run)
     if not config.eval and not labels["train"].nnz:
         raise DataError("no training document has a label of the label set", where=str(config.training_file))
-    return Prepared(corpus, tokens, arrays, labels, hashes=hashes)
+    return Prepared(corpus, tokens, arrays, labels, training, hashes=hashes)
+
+
+def add_marks(prepared: Prepared, config: Config, phrases: PlantedPhrases | None, *, stage1: bool) -> None:
+    """Mark tokens: by phrases for the planted prior, by their own evidence for stage 1; where the options ask for it.
+
+    Args:
+        prepared: The data.
+        config: ``evidence`` and ``max_seq_length`` are read.
+        phrases: Of the training documents; None: none are known.
+        stage1: Whether there is a stage 1.
+    """
+    options, corpus = config.evidence, prepared.corpus
+    longest = config.max_seq_length or WHOLE_DOCUMENT
+    for split in (prepared.training, *corpus.splits[1:]):
+        if split.name not in prepared.arrays:
+            continue
+        arrays, marks = prepared.arrays[split.name], prepared.marks.setdefault(split.name, {})
+        places = functools.partial(prepared.tokens.spans, max_length=longest)
+        if phrases is not None and options.prior:
+            own = (split.parents or range(len(split))) if split.name == "train" else None
+            marks["phrase"] = phrase_marks(phrases, split.texts, arrays, places, options.prior, own)
+        if stage1 and options.stage1 and split.evidence is not None and split.name != "test":
+            marks["evidence"] = evidence_marks(split.evidence, corpus.label_names, split.texts, arrays, places)
 
 
 def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> None:

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from torch import Tensor
 
+from plant_plugin.data.batches import Batches
+from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.relevance.phrases import PlantedPhrases, phrase_marks
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.training.checkpoints import load_model
 
@@ -39,6 +44,27 @@ class TrainedModel:
     thresholds: dict[str, float]
     content: dict[str, Any]
     planted_scores: PlantedScores | None = None
+
+    @property
+    def phrases(self) -> PlantedPhrases | None:
+        """The phrases that its evidence was, or None."""
+        return None if self.planted_scores is None else self.planted_scores.phrases
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a document are read."""
+        return int(self.content["max_seq_length"] or WHOLE_DOCUMENT)
+
+    def batches(self, texts: Sequence[str], batch_size: int) -> Batches:
+        """Texts as batches for the network, the longest first, with what phrases mark where it reads that."""
+        arrays = self.tokens.encode(texts, self.max_tokens)
+        nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(len(texts) + 1, np.int64))
+        unlabelled, marks = sparse.csr_array(nothing, shape=(len(texts), len(self.labels))), {}
+        strength = self.content.get("phrase_prior", 0)  # older models lack it
+        if self.phrases is not None and strength:
+            places = partial(self.tokens.spans, max_length=self.max_tokens)
+            marks["phrase"] = phrase_marks(self.phrases, texts, arrays, places, strength)
+        return Batches(arrays, unlabelled, batch_size, self.tokens.pad_id, shuffle=False, seed=0, marks=marks)
 
 
 def load_trained(folder: Path, lm_weight: str | None = None) -> TrainedModel:

@@ -30,8 +30,14 @@ from plant_plugin.training.checkpoints import load_weights, save_model
 from plant_plugin.training.frozen_states import add_frozen_states
 from plant_plugin.training.interruption import full_disk_resumes, sigterm_stops
 from plant_plugin.training.module import device_of, move, warn_of_slow_bf16
-from plant_plugin.training.planted_weight import centred, fit_planted_scores, plant_weight, weighed_on_validation
-from plant_plugin.training.prepare import Prepared, add_relevance, prepare
+from plant_plugin.training.planted_weight import (
+    centred,
+    fit_phrases,
+    fit_planted_scores,
+    plant_weight,
+    weighed_on_validation,
+)
+from plant_plugin.training.prepare import Prepared, add_marks, add_relevance, prepare
 from plant_plugin.training.processes import at_first, count, first_alone, from_first, is_first, rank
 from plant_plugin.training.refit import trained_once
 from plant_plugin.training.resume import finish, has_ended, read_result, same_data
@@ -128,10 +134,12 @@ def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork
     prepared = prepare(config, run)
     if is_first():
         same_data(config, run, prepared)
-        if config.planted_scores.model != "none":
-            with run.phase("planted_scores"):
-                fit_planted_scores(prepared, config, run)
+    with run.phase("planted_scores"):
+        phrases = fit_phrases(prepared)
+        if is_first() and config.planted_scores.model != "none":
+            fit_planted_scores(prepared, config, run, phrases)
     network = build_network(prepared, config, run, planted=planted)
+    add_marks(prepared, config, phrases if network.has_prior else None, stage1=planted)
     if config.checkpoint_path:
         load_weights(_model_folder(config), network, prepared)
     add_frozen_states(network, prepared, config, run)
@@ -198,6 +206,8 @@ def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[st
         )
     prepared = prepare(config, run, model.tokens, model.labels)
     prepared.planted_scores = model.planted_scores
+    if content.get("phrase_prior"):
+        add_marks(prepared, config, model.phrases, stage1=False)
     has = model.planted_scores is not None
     if has != (config.planted_scores.model != "none"):
         run.log(f"the model has {'' if has else 'no '}planted scores, whatever the configuration says")

@@ -74,18 +74,29 @@ def with_entries(prior: PriorLookup, both_ways: bool = True) -> PriorLookup:
     )
 
 
+def other_columns(prior: PriorLookup) -> torch.Tensor:
+    """A second column of the table for each position."""
+    generator = torch.Generator().manual_seed(2)
+    return torch.randint(0, prior.dense().shape[1], prior.columns.shape, generator=generator)
+
+
 @pytest.mark.parametrize("block_elements", [1, 40, 10**6])
 @pytest.mark.parametrize("chunk_columns", [1, 12, 10**6])
 @pytest.mark.parametrize("both_ways", [False, True])
+@pytest.mark.parametrize("marked", [False, True])
 def test_entries_give_what_the_dense_table_gives(
-    both_ways: bool, block_elements: int, chunk_columns: int, monkeypatch: pytest.MonkeyPatch
+    marked: bool, both_ways: bool, block_elements: int, chunk_columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(label_attention_blocks, "CHUNK_COLUMNS", chunk_columns)
     monkeypatch.setattr(label_attention_blocks, "CHUNKS_ELEMENTS", 40)  # more than one list of chunks
     *operands, prior, strength = case()
     prior = with_entries(prior, both_ways)
+    if marked:
+        prior = prior._replace(marks=other_columns(prior))
+        unmarked = prior._replace(marks=None)
+        assert not torch.equal(prior.everywhere(), unmarked.everywhere())
     found = []
-    for given in (prior, PriorLookup(prior.dense(), prior.columns)):
+    for given in (prior, PriorLookup(prior.dense(), prior.columns, None, prior.marks)):
         strength.grad = None
         logits = label_attention_logits(*operands, given, strength, block_elements=block_elements)
         (logits * torch.arange(1.0, 8.0)).sum().backward()
@@ -106,6 +117,19 @@ def test_chosen_labels_see_the_same_relevance_in_entries_and_in_the_table() -> N
         for document in range(3):
             own = lookup.at(document, labels[document])
             assert torch.equal(own.dense()[:, own.columns[0]], expected[document])
+
+
+def test_what_is_marked_at_a_position_is_added_to_its_relevance() -> None:
+    *_, prior, _ = case()
+    prior = with_entries(prior)
+    prior, labels = prior._replace(marks=other_columns(prior)), torch.tensor([[3, 2, 3], [0, 6, 5], [1, 1, 4]])
+    table = PriorLookup(prior.dense(), prior.columns, None, prior.marks)
+    of_types = [table.table[labels[row]] for row in range(3)]
+    expected = torch.stack([own[:, prior.columns[row]] + own[:, prior.marks[row]] for row, own in enumerate(of_types)])
+    for lookup in (prior, table):
+        torch.testing.assert_close(lookup.of_labels(labels), expected)
+        for document in range(3):
+            torch.testing.assert_close(lookup.at(document, labels[document]).everywhere()[:, 0], expected[document])
 
 
 @pytest.mark.parametrize("sparse_prior", [False, True])

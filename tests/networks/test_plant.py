@@ -68,7 +68,7 @@ def test_the_relevance_of_a_batch_is_that_of_its_tokens(tiny_bert: Path) -> None
     matrix = sp.random(5, 30, density=0.5, format="csr", random_state=0)
     plant = network("cnn", tiny_bert, planted_prior="additive")
     plant.plant_relevance(matrix)
-    found = plant.relevance_of(batch()["text"])
+    found = plant.relevance_of(batch())
     expected = matrix.toarray()[:, batch()["text"].numpy()]
     np.testing.assert_allclose(found.dense()[:, found.columns].numpy(), expected, rtol=1e-6)
 
