@@ -17,6 +17,7 @@ from plant_plugin.commands.export import export
 from plant_plugin.commands.faithfulness import faithfulness
 from plant_plugin.commands.label import label
 from plant_plugin.commands.listing import list_entries
+from plant_plugin.commands.plausibility import plausibility
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
@@ -46,7 +47,7 @@ def plant() -> None:
 
 SHOWN = (
     list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain, label,
-    faithfulness, export, serve, search,
+    faithfulness, plausibility, export, serve, search,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)
