@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from plant_plugin import __version__
+from plant_plugin.commands.codiesp_x import codiesp_x
 from plant_plugin.commands.compare import compare
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.embeddings import embeddings
@@ -47,7 +48,7 @@ def plant() -> None:
 
 SHOWN = (
     list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain, label,
-    faithfulness, plausibility, export, serve, search,
+    faithfulness, plausibility, codiesp_x, export, serve, search,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -60,7 +60,7 @@ def plausibility(
     tested = marked_documents(model, "test", evidence, text)
     predictor = Predictor.load(model, device=device)
     chosen, pairs = marked_pairs(predictor, *chooses, seed=seed), marked_pairs(predictor, *tested, seed=seed)
-    found = measured(pairs, chosen, _train_counts(predictor, training_file), seed=seed)
+    found = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
     _show(found, pairs)
     if out is not None:
         import json
@@ -91,7 +91,7 @@ def _show(found: list[Plausibility], pairs: MarkedPairs) -> None:
     click.echo(f"{'words ordered by':<26}{'share':>6}{heads}")
     for one in found:
         cells = (f"{mean:.1%} [{low:.1%} {high:.1%}]".replace("%", "") for mean, low, high in one.measures.values())
-        click.echo(f"{one.order:<26}{one.share:>6.2f}" + "".join(f"{cell:>19}" for cell in cells))
+        click.echo(f"{one.order:<26}{one.shares[0]:>6.2f}" + "".join(f"{cell:>19}" for cell in cells))
     for name in found[0].bins:
         heads = "".join(f"{measure:>10}" for measure in found[0].measures)
         click.echo(f"\n{f'{name} training documents':<32}{heads}")

@@ -86,12 +86,17 @@ class OrderedPairs:
             ranked.append([average_precision(strength, marks), *(hit_at(strength, marks, rank) for rank in RANKS)])
         self._chosen, self._hits = np.array(chosen, np.float64), np.array(hits, np.float64)  # (P, G)
         self._marked = np.array([marks.sum() for marks in marked], np.float64)[:, None]
+        self._words = np.array([len(marks) for marks in marked], np.float64)[:, None]
         self._ranked = np.array(ranked)
 
     def best_share(self) -> float:
         """The share with the highest mean F1 over the pairs; of equals the smallest."""
         f1 = 2 * self._hits / (self._chosen + self._marked)
         return float(SHARES[int(f1.mean(axis=0).argmax())])
+
+    def curve(self) -> Numbers:
+        """Mean share of the words named, and mean recall, with each of ``SHARES`` as threshold, (G, 2)."""
+        return np.column_stack([(self._chosen / self._words).mean(axis=0), (self._hits / self._marked).mean(axis=0)])
 
     def values(self, share: float) -> Numbers:
         """``MEASURES`` of each pair, (P, M), with one of ``SHARES`` as threshold; precision of no word is 0."""

@@ -60,15 +60,17 @@ class Plausibility:
 
     Attributes:
         order: See :mod:`plant_plugin.prediction.word_strength`.
-        share: Words at or above this share of the strongest count as named; chosen on validation.
+        shares: Of each run: words at or above this share of the strongest count as named; chosen on validation.
         measures: Name (``evaluation.plausibility.MEASURES``) -> mean over pairs with its 95 % interval.
         bins: Bin of training documents -> the same over the pairs of its labels; empty without training counts.
+        curve: Mean share of the words named, and mean recall, at every share of the strongest that is tried.
     """
 
     order: str
-    share: float
+    shares: tuple[float, ...]
     measures: dict[str, Interval]
     bins: dict[str, dict[str, Interval]]
+    curve: list[tuple[float, float]] = field(repr=False)
 
 
 def marked_pairs(
@@ -110,8 +112,7 @@ def marked_pairs(
 
 
 def plausibility(
-    measured: MarkedPairs,
-    validation: MarkedPairs,
+    runs: Sequence[tuple[MarkedPairs, MarkedPairs]],
     train_counts: npt.NDArray[np.int64] | None = None,
     *,
     seed: int = 0,
@@ -119,18 +120,30 @@ def plausibility(
     """Measure every order, each with the share that is best on the validation pairs.
 
     Args:
-        measured: Of the test documents.
-        validation: Of the validation documents, by the same model.
+        runs: Of one or more runs of a system (seeds), each: pairs of the test documents, and of the validation
+            documents by the same model. Values of a pair are means over the runs.
         train_counts: Training documents of each label (L,), for the bins; None: no bins.
         seed: Of the bootstrap.
+
+    Raises:
+        DataError: The runs do not have the same pairs.
     """
-    documents, in_bin = np.array(measured.documents), _bins(measured.columns, train_counts)
+    first, _ = runs[0]
+    if any((pairs.documents, pairs.columns) != (first.documents, first.columns) for pairs, _ in runs):
+        raise DataError("the runs know different labels", fix="give runs of one system on the same files")
+    documents, in_bin = np.array(first.documents), _bins(first.columns, train_counts)
     found = []
-    for order, strengths in measured.strengths.items():
-        share = OrderedPairs(validation.strengths[order], validation.marked).best_share()
-        values = OrderedPairs(strengths, measured.marked).values(share)
-        bins = {name: _intervals(values[kept], documents[kept], seed) for name, kept in in_bin.items()}
-        found.append(Plausibility(order, share, _intervals(values, documents, seed), bins))
+    for order in first.strengths:
+        shares, values, curves = [], [], []
+        for pairs, validation in runs:
+            shares.append(OrderedPairs(validation.strengths[order], validation.marked).best_share())
+            own = OrderedPairs(pairs.strengths[order], pairs.marked)
+            values.append(own.values(shares[-1]))
+            curves.append(own.curve())
+        mean = np.mean(values, axis=0)
+        bins = {name: _intervals(mean[kept], documents[kept], seed) for name, kept in in_bin.items()}
+        curve = [(float(x), float(y)) for x, y in np.mean(curves, axis=0)]
+        found.append(Plausibility(order, tuple(shares), _intervals(mean, documents, seed), bins, curve))
     return found
 
 

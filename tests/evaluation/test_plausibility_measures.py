@@ -91,3 +91,9 @@ def test_intervals_draw_documents_not_pairs() -> None:
     assert of_one_document[:, 0].tolist() == [0.5, 0.5, 0.5]
     of_two = bootstrap_means(np.repeat([0.0, 1.0], 50)[:, None], np.repeat([3, 8], 50))
     assert of_two[:, 0].tolist() == [0.5, 0.0, 1.0]
+
+
+def test_the_curve_tells_words_named_and_recall() -> None:
+    curve = OrderedPairs([np.array([1.0, 0.5, 0.0, 0.0])], [np.array([True, True, True, False])]).curve()
+    assert curve[0].tolist() == [0.5, pytest.approx(2 / 3)]
+    assert curve[-1].tolist() == [0.25, pytest.approx(1 / 3)]

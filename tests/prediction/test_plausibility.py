@@ -108,7 +108,7 @@ def test_the_words_of_labels_are_found(predictor: Predictor, task: Path) -> None
     chosen = marked_pairs(predictor, *evidence_of(task / "valid.txt"))
     pairs = marked_pairs(predictor, *evidence_of(task / "test.txt"))
     counts = np.arange(len(predictor.labels))
-    found = {one.order: one for one in plausibility(pairs, chosen, counts)}
+    found = {one.order: one for one in plausibility([(pairs, chosen)], counts)}
     for order in ("contribution", "attention", "MIG", "linear"):
         assert found[order].measures["F1"][0] > 0.9, order
         assert found[order].measures["hit@1"][0] > 0.9, order
