@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plant_plugin.prediction.plausibility import MarkedPairs, Plausibility
     from plant_plugin.prediction.predictor import Predictor
 
-FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(context_settings={"max_content_width": 120})

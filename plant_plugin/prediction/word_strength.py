@@ -19,8 +19,8 @@ from plant_plugin.prediction.reading import Reading
 from plant_plugin.prediction.words import Words, all_words
 
 if TYPE_CHECKING:
-    from plant_plugin.planted_scores import PlantedScores
     from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.relevance.planted_scores import PlantedScores
 
 Floats = npt.NDArray[np.float32]
 
