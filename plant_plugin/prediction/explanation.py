@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from plant_plugin.errors import ConfigError
+from plant_plugin.prediction.encoded_document import EncodedDocument
 from plant_plugin.prediction.passages import EvidenceRule, Passage, passages
-from plant_plugin.prediction.reading import Reading
+from plant_plugin.prediction.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, phrase_strengths
 from plant_plugin.prediction.words import Words, words_of_tokens
 from plant_plugin.registry import suggestion
 
@@ -47,6 +48,7 @@ class LabelEvidence:
         planted: Logits that the planted scores add.
         terms: The terms that add most of ``planted``.
         passages: The predicted evidence, the best first.
+        phrases: (W,) what planted phrases at each word add to the planted scores; None where there are none.
         faithfulness: Order of the words -> comprehensiveness and sufficiency, where they were measured.
     """
 
@@ -60,12 +62,18 @@ class LabelEvidence:
     planted: float
     terms: list[tuple[str, float]] = field(repr=False)
     passages: list[Passage] = field(repr=False)
+    phrases: Floats | None = field(default=None, repr=False)
     faithfulness: dict[str, tuple[float, float]] | None = None
 
     @property
     def measures(self) -> dict[str, Floats | None]:
         """Order of the words -> (W,) what it goes by; None where the model cannot tell."""
-        return {"contribution": self.contribution, "attention": self.attention, "MIG": self.relevance}
+        return {
+            CONTRIBUTION: self.contribution,
+            ATTENTION: self.attention,
+            MIG: self.relevance,
+            PHRASES: self.phrases,
+        }
 
     @property
     def strength(self) -> Floats:
@@ -108,18 +116,18 @@ def explain(
     logits = predictor.logits([text])[0]
     limit = predictor.limit(threshold)
     columns = _columns(predictor, logits, labels, limit, top)
-    reading = Reading(predictor, text)
-    words = words_of_tokens(text, reading.spans)
+    encoded = EncodedDocument(predictor, text)
+    words = words_of_tokens(text, encoded.spans)
     evidence = []
     for start in range(0, len(columns), BLOCK):
-        evidence += _evidence(reading, text, words, columns[start : start + BLOCK], logits, limit)
+        evidence += _evidence(encoded, text, words, columns[start : start + BLOCK], logits, limit)
     return Explanation(
         text=text,
         words=words.spans,
         labels=evidence,
         model=predictor.name,
-        tokens=reading.tokens,
-        cut=reading.tokens >= predictor.max_tokens,
+        tokens=encoded.tokens,
+        cut=encoded.tokens >= predictor.max_tokens,
         threshold=limit,
     )
 
@@ -153,10 +161,14 @@ def column_of(predictor: Predictor, label: str) -> int:
 
 
 def _evidence(
-    reading: Reading, text: str, words: Words, columns: list[int], logits: Floats, limit: float
+    encoded: EncodedDocument, text: str, words: Words, columns: list[int], logits: Floats, limit: float
 ) -> list[LabelEvidence]:
-    predictor = reading.predictor
-    attention, parts, relevance = reading.attention(columns), reading.contributions(columns), reading.relevance(columns)
+    predictor = encoded.predictor
+    attention, parts, relevance = encoded.attention(columns), encoded.contributions(columns), encoded.relevance(columns)
+    scores = predictor.model.planted_scores
+    phrases = None
+    if scores is not None and scores.phrases is not None:
+        phrases = phrase_strengths(scores.phrases, text, words.spans, columns)
     found = []
     for row, column in enumerate(columns):
         contribution, elsewhere = (None, 0.0) if parts is None else words.summed(parts[0][row])
@@ -172,6 +184,7 @@ def _evidence(
             planted=planted,
             terms=terms,
             passages=[],
+            phrases=None if phrases is None else phrases[row],
         )
         found.append(replace(evidence, passages=_passages(text, words, evidence, predictor.evidence_rule)))
     return found

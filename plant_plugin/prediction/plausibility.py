@@ -20,14 +20,14 @@ from plant_plugin.errors import DataError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.evaluation.plausibility import MEASURES, OrderedPairs, bootstrap_means, marked_words
 from plant_plugin.prediction.passages import GAPS, EvidenceRule, strong_runs
-from plant_plugin.prediction.word_strength import ATTENTION, CONTRIBUTION, MIG, word_strengths
+from plant_plugin.prediction.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, word_strengths
 
 if TYPE_CHECKING:
     from plant_plugin.data.libmultilabel_txt import DocumentEvidence
     from plant_plugin.prediction.predictor import Predictor
 
 Interval = tuple[float, float, float]  # mean, lower and upper end of its 95 % interval
-EXPLAINED = (CONTRIBUTION, ATTENTION, MIG)  # orders that an explanation's passages can go by
+EXPLAINED = (CONTRIBUTION, ATTENTION, MIG, PHRASES)  # orders that an explanation's passages can go by
 
 
 @dataclass

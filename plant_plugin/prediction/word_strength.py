@@ -15,18 +15,21 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.prediction.reading import Reading
+from plant_plugin.evaluation.plausibility import marked_words
+from plant_plugin.prediction.encoded_document import EncodedDocument
 from plant_plugin.prediction.words import Words, all_words
 
 if TYPE_CHECKING:
     from plant_plugin.prediction.predictor import Predictor
-    from plant_plugin.relevance.planted_scores import PlantedScores
+    from plant_plugin.relevance.linear import LinearModel
+    from plant_plugin.relevance.phrases import PlantedPhrases
 
 Floats = npt.NDArray[np.float32]
 
 BLOCK = 32  # labels at once: bounds the memory of attention and of the copies that gradients need
-CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, MIG, LINEAR, GRADIENT, RANDOM = (
-    "contribution", "attention", "attention without prior", "MIG", "linear", "gradient × input", "random",
+CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, MIG, LINEAR, GRADIENT, PHRASES, RANDOM = (
+    "contribution", "attention", "attention without prior", "MIG", "linear", "gradient × input", "phrases",
+    "random",
 )  # fmt: skip
 
 
@@ -44,30 +47,32 @@ def word_strengths(
     Raises:
         ConfigError: The network does not show its attention.
     """
-    reading = Reading(predictor, text)
-    words = all_words(text, reading.spans)
-    blocks = [_block(reading, text, words, columns[start : start + BLOCK]) for start in range(0, len(columns), BLOCK)]
+    encoded = EncodedDocument(predictor, text)
+    words = all_words(text, encoded.spans)
+    blocks = [_block(encoded, text, words, columns[start : start + BLOCK]) for start in range(0, len(columns), BLOCK)]
     found = {order: np.concatenate([block[order] for block in blocks]) for order in blocks[0]} if blocks else {}
     found[RANDOM] = random.random((len(columns), len(words)), dtype=np.float32)
     return words, found
 
 
-def _block(reading: Reading, text: str, words: Words, columns: Sequence[int]) -> dict[str, Floats]:
+def _block(encoded: EncodedDocument, text: str, words: Words, columns: Sequence[int]) -> dict[str, Floats]:
     """All measures of some labels; one more measure of words is one more entry here."""
-    predictor = reading.predictor
+    predictor = encoded.predictor
     found: dict[str, Floats] = {}
     if any(True for _ in predictor.network.parameters()):  # planted scores alone stand on a network of nothing
-        if (parts := reading.contributions(columns)) is not None:
+        if (parts := encoded.contributions(columns)) is not None:
             found[CONTRIBUTION] = _summed(words, parts[0])
-        found[ATTENTION] = _summed(words, reading.attention(columns))
+        found[ATTENTION] = _summed(words, encoded.attention(columns))
         if predictor.network.has_prior:
-            found[WITHOUT_PRIOR] = _summed(words, reading.attention(columns, with_prior=False))
-        if (gradient := reading.gradient_times_input(columns)) is not None:
+            found[WITHOUT_PRIOR] = _summed(words, encoded.attention(columns, with_prior=False))
+        if (gradient := encoded.gradient_times_input(columns)) is not None:
             found[GRADIENT] = _summed(words, gradient)
-    if (relevance := reading.relevance(columns)) is not None:
+    if (relevance := encoded.relevance(columns)) is not None:
         found[MIG] = np.stack([words.highest(row) for row in relevance])
-    if predictor.model.planted_scores is not None:
-        found[LINEAR] = linear_strengths(predictor.model.planted_scores, text, words.spans, columns)
+    if (planted := predictor.model.planted_scores) is not None:
+        found[LINEAR] = linear_strengths(planted.linear, text, words.spans, columns)
+        if planted.phrases is not None:
+            found[PHRASES] = phrase_strengths(planted.phrases, text, words.spans, columns)
     return found
 
 
@@ -75,20 +80,20 @@ def _summed(words: Words, values: Floats) -> Floats:
     return np.stack([words.summed(row)[0] for row in values])
 
 
-def linear_strengths(planted: PlantedScores, text: str, words: npt.NDArray[np.int64], columns: Sequence[int]) -> Floats:
+def linear_strengths(linear: LinearModel, text: str, words: npt.NDArray[np.int64], columns: Sequence[int]) -> Floats:
     """What the terms at each word add to the linear scores of labels, (M, W).
 
     What a term adds is shared alike among its places in the text, and there among its words.
 
     Args:
-        planted: The linear model.
+        linear: The model of whole documents.
         text: The document.
         words: (W, 2) its runs of letters and digits.
         columns: The M labels.
     """
     shown = np.flatnonzero(words[:, 1] - words[:, 0] > 1)  # the vectorizer leaves single characters out
     written = [text[start:end].lower() for start, end in words[shown].tolist()]
-    vocabulary, (least, most) = planted.vectorizer.vocabulary_, planted.vectorizer.ngram_range
+    vocabulary, (least, most) = linear.vectorizer.vocabulary_, linear.vectorizer.ngram_range
     terms: list[int] = []
     places: list[int] = []
     for length in range(least, most + 1):
@@ -99,6 +104,29 @@ def linear_strengths(planted: PlantedScores, text: str, words: npt.NDArray[np.in
                 places += shown[first : first + length].tolist()
     shares = 1 / np.bincount(terms, minlength=1)[terms] if terms else np.empty(0)
     at_word = sp.csr_array((shares, (terms, places)), shape=(len(vocabulary), len(words)))
-    adds = sp.csr_array(planted.weights[list(columns)].multiply(planted.features([text])))  # (M, V)
+    adds = sp.csr_array(linear.weights[list(columns)].multiply(linear.features([text])))  # (M, V)
     found: Floats = (adds @ at_word).toarray().astype(np.float32)
+    return found
+
+
+def phrase_strengths(
+    phrases: PlantedPhrases, text: str, words: npt.NDArray[np.int64], columns: Sequence[int]
+) -> Floats:
+    """What the phrases at each word add to the scores of labels, (M, W): each of a phrase's words has all of it.
+
+    Args:
+        phrases: Of the training documents.
+        text: The document.
+        words: (W, 2) where its words stand.
+        columns: The M labels.
+    """
+    found = np.zeros((len(columns), len(words)), dtype=np.float32)
+    row_of = {column: row for row, column in enumerate(columns)}
+    for match in phrases.matches(text):
+        shares = zip(match.labels.tolist(), match.shares.tolist(), strict=True)
+        rows = [(row_of[label], share) for label, share in shares if label in row_of]
+        if rows:
+            there = marked_words(words, [span for spans in match.spans for span in spans])
+            for row, share in rows:
+                found[row, there] += share
     return found

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from click.testing import CliRunner, Result
 from test_predictor import NETWORKS
@@ -21,7 +22,9 @@ from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.plausibility import MEASURES
 from plant_plugin.prediction.passages import EVIDENCE_THRESHOLD, EvidenceRule, read_rule, strong_runs, write_rule
 from plant_plugin.prediction.plausibility import chosen_rule, marked_pairs, plausibility
-from plant_plugin.prediction.word_strength import word_strengths
+from plant_plugin.prediction.word_strength import phrase_strengths, word_strengths
+from plant_plugin.prediction.words import all_words
+from plant_plugin.relevance.phrases import PlantedPhrases
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x filler7 sign3x"
 
@@ -77,8 +80,21 @@ def test_linear_strengths_sum_to_the_linear_score(predictor: Predictor) -> None:
     planted = predictor.model.planted_scores
     assert planted is not None
     _, found = word_strengths(predictor, NOTE, [3, 5], np.random.default_rng(0))
-    scores = planted.scores([NOTE])[0, [3, 5]] - planted.adjustment * planted.rarity[[3, 5]]
+    scores = planted.linear.scores_of(planted.linear.features([NOTE]))[0, [3, 5]]
     np.testing.assert_allclose(found["linear"].sum(axis=1), scores, atol=1e-6)
+
+
+def test_phrases_give_their_words_what_they_add() -> None:
+    texts = ["dull pain in the left foot", "sharp pain in the right foot", "a cough", "well"]
+    labels = sp.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 0]], np.float32))
+    evidence = [{"P": [(0, 9)]}, {"P": [(0, 10)]}, {"C": [(2, 7)]}, {}]
+    phrases = PlantedPhrases.fit(texts, labels, evidence, ["P", "C"])
+    text = "dull pain and a cough"
+    words = all_words(text, [])
+    found = phrase_strengths(phrases, text, words.spans, [1, 0])
+    assert [text[start:end] for start, end in words.spans[found[0] > 0]] == ["cough"]
+    assert [text[start:end] for start, end in words.spans[found[1] > 0]] == ["dull", "pain"]
+    np.testing.assert_allclose(found.max(axis=1), phrases.scores([text])[0, [1, 0]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", [name for name, options in NETWORKS.items() if "lm_weight" not in options])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float32]
 
 
-class Reading:
+class EncodedDocument:
     """One document, encoded once for any number of labels.
 
     Args:
