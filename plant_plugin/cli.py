@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from plant_plugin import __version__
+from plant_plugin.commands.codiesp_x import codiesp_x
 from plant_plugin.commands.compare import compare
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.embeddings import embeddings
@@ -17,6 +18,7 @@ from plant_plugin.commands.export import export
 from plant_plugin.commands.faithfulness import faithfulness
 from plant_plugin.commands.label import label
 from plant_plugin.commands.listing import list_entries
+from plant_plugin.commands.plausibility import plausibility
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
@@ -46,7 +48,7 @@ def plant() -> None:
 
 SHOWN = (
     list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain, label,
-    faithfulness, export, serve, search,
+    faithfulness, plausibility, codiesp_x, export, serve, search,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -69,6 +69,8 @@ EVERY_LIGHT_COMMAND = pytest.mark.parametrize(
         ("plant", "explain", "--help"),
         ("plant", "label", "--help"),
         ("plant", "faithfulness", "--help"),
+        ("plant", "plausibility", "--help"),
+        ("plant", "codiesp-x", "--help"),
         ("plant", "doctor"),
     ],
     ids=" ".join,

@@ -23,7 +23,7 @@ from plant_plugin.data.documents import source_path
 from plant_plugin.files import atomic_write
 from plant_plugin.prediction.documents import Documents
 from plant_plugin.prediction.faithfulness import Faithfulness, faithfulness
-from plant_plugin.report.pictures import line_picture
+from plant_plugin.report.pictures import Line, line_picture
 
 TABLES = Path(__file__).resolve().parents[1] / "tables"
 ORDERS = ("contribution", "attention", "MIG", "random")
@@ -68,17 +68,16 @@ def main() -> None:
     with atomic_write(TABLES / f"faithfulness_{options.name}.md") as temporary:
         temporary.write_text(table(found, options.name), encoding="utf-8")
     by_order = {system: {row.order: row for row in rows} for system, rows in found.items()}
-    shown = {
-        system: [(float(place), rows[order].comprehensiveness) for place, order in enumerate(ORDERS) if order in rows]
-        for system, rows in by_order.items()
-    }
-    errors = {
-        system: [rows[order].comprehensiveness_error for order in ORDERS if order in rows]
+    lines = {
+        system: Line(
+            [(float(place), rows[order].comprehensiveness) for place, order in enumerate(ORDERS) if order in rows],
+            [rows[order].comprehensiveness_error for order in ORDERS if order in rows],
+        )
         for system, rows in by_order.items()
     }
     picture = line_picture(
-        shown, title=f"What predictions rest on, {options.name}", x="words taken out, ordered by",
-        y="probability lost (comprehensiveness)", deviations=errors, x_names=ORDERS,
+        {"probability lost (comprehensiveness)": lines}, title=f"What predictions rest on, {options.name}",
+        x="words taken out, ordered by", x_names=ORDERS,
     )  # fmt: skip
     with atomic_write(TABLES / f"faithfulness_{options.name}.svg") as temporary:
         picture.savefig(temporary, format="svg", metadata={"Date": None})

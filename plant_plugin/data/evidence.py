@@ -19,7 +19,10 @@ from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 from plant_plugin.text_lines import OPENERS, TextLines
 
-__all__ = ["DocumentEvidence", "Spans", "evidence_beside", "read_evidence", "sentences", "write_evidence"]
+__all__ = [
+    "DocumentEvidence", "Spans", "evidence_beside", "packed", "read_evidence", "sentences", "text_beside",
+    "write_evidence",
+]  # fmt: skip
 
 PLACES = re.compile(r"\d+-\d+(;\d+-\d+)*")
 # A full stop, question or exclamation mark, or semicolon before a capital, a digit or a bracket; or an empty stretch.
@@ -29,8 +32,24 @@ FORMAT = "each line has to be: document TAB label TAB start-end;start-end"
 
 def evidence_beside(path: Path) -> Path:
     """The evidence file that belongs to a text file: ``train.txt`` or ``train.txt.xz`` → ``train_evidence.tsv``."""
-    stem = path.with_suffix("") if path.suffix in OPENERS else path
+    stem = _plain(path)
     return stem.with_name(f"{stem.stem}_evidence.tsv")
+
+
+def text_beside(path: Path) -> Path | None:
+    """The text file that an evidence file belongs to, plain or compressed; None where there is none."""
+    stem = _plain(path)
+    text = stem.with_name(f"{stem.stem.removesuffix('_evidence')}.txt")
+    return packed(text) if text != stem else None
+
+
+def packed(path: Path) -> Path | None:
+    """The file itself, or the compressed one in its place; None where there is neither."""
+    return next((found for found in (path, *(Path(f"{path}{end}") for end in OPENERS)) if found.is_file()), None)
+
+
+def _plain(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix in OPENERS else path
 
 
 def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEvidence]:

@@ -10,17 +10,18 @@ the words around it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from plant_plugin.errors import ConfigError
+from plant_plugin.prediction.encoded_document import EncodedDocument
+from plant_plugin.prediction.passages import EvidenceRule, Passage, passages
+from plant_plugin.prediction.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, phrase_strengths
 from plant_plugin.prediction.words import Words, words_of_tokens
 from plant_plugin.registry import suggestion
-from plant_plugin.training.module import move
 
 if TYPE_CHECKING:
     from plant_plugin.prediction.predictor import Predictor, ScoredLabel
@@ -30,28 +31,6 @@ Floats = npt.NDArray[np.float32]
 BLOCK = 32  # labels explained at once: bounds the memory of (M, heads, T)
 BEST = 5  # labels shown where none is above the threshold
 TERMS = 10  # terms of the planted scores that are named
-PASSAGE_WORDS, GAP = 20, 3  # a passage joins those of the 20 strongest words that stand at most 3 words apart
-FAINT = 0.05  # words below this share of the strongest make no passage
-CONTEXT = 6  # words shown before and after a passage
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A stretch of the document that speaks for a label.
-
-    Attributes:
-        start: Its first character.
-        end: Behind its last.
-        score: Sum over its strong words, of contributions (logits) or of attention where there are none.
-        before: A few words in front of it.
-        after: A few words behind it.
-    """
-
-    start: int
-    end: int
-    score: float
-    before: str = field(repr=False)
-    after: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -68,7 +47,8 @@ class LabelEvidence:
         elsewhere: Logits that special tokens add.
         planted: Logits that the planted scores add.
         terms: The terms that add most of ``planted``.
-        passages: The best first.
+        passages: The predicted evidence, the best first.
+        phrases: (W,) what planted phrases at each word add to the planted scores; None where there are none.
         faithfulness: Order of the words -> comprehensiveness and sufficiency, where they were measured.
     """
 
@@ -82,7 +62,18 @@ class LabelEvidence:
     planted: float
     terms: list[tuple[str, float]] = field(repr=False)
     passages: list[Passage] = field(repr=False)
+    phrases: Floats | None = field(default=None, repr=False)
     faithfulness: dict[str, tuple[float, float]] | None = None
+
+    @property
+    def measures(self) -> dict[str, Floats | None]:
+        """Order of the words -> (W,) what it goes by; None where the model cannot tell."""
+        return {
+            CONTRIBUTION: self.contribution,
+            ATTENTION: self.attention,
+            MIG: self.relevance,
+            PHRASES: self.phrases,
+        }
 
     @property
     def strength(self) -> Floats:
@@ -125,19 +116,18 @@ def explain(
     logits = predictor.logits([text])[0]
     limit = predictor.limit(threshold)
     columns = _columns(predictor, logits, labels, limit, top)
-    tokens = predictor.model.tokens
-    spans = tokens.spans(text, predictor.max_tokens)
-    words = words_of_tokens(text, spans or [(0, 0)])  # a document without tokens has one position of padding
+    encoded = EncodedDocument(predictor, text)
+    words = words_of_tokens(text, encoded.spans)
     evidence = []
     for start in range(0, len(columns), BLOCK):
-        evidence += _evidence(predictor, text, words, columns[start : start + BLOCK], logits, limit)
+        evidence += _evidence(encoded, text, words, columns[start : start + BLOCK], logits, limit)
     return Explanation(
         text=text,
         words=words.spans,
         labels=evidence,
         model=predictor.name,
-        tokens=len(spans),
-        cut=len(spans) >= predictor.max_tokens,
+        tokens=encoded.tokens,
+        cut=encoded.tokens >= predictor.max_tokens,
         threshold=limit,
     )
 
@@ -171,40 +161,38 @@ def column_of(predictor: Predictor, label: str) -> int:
 
 
 def _evidence(
-    predictor: Predictor, text: str, words: Words, columns: list[int], logits: Floats, limit: float
+    encoded: EncodedDocument, text: str, words: Words, columns: list[int], logits: Floats, limit: float
 ) -> list[LabelEvidence]:
-    network, batch = predictor.network, next(iter(predictor.model.batches([text], 1)))
-    labels = torch.tensor([columns], device=predictor.device)
-    with torch.inference_mode():
-        hidden = network.encode(move(batch, predictor.device))
-        try:
-            attention = network.attention(hidden, labels, with_prior=True)[0].float().cpu().numpy()
-        except ValueError as error:
-            fix = "let the network define `attention`, see plant_plugin/networks/plantable.py"
-            raise ConfigError("the network does not show its attention", where="model_name", fix=fix) from error
-        parts = network.contributions(hidden, labels)
-    adds = None if parts is None else parts[0][0].float().cpu().numpy()
-    biases = np.zeros(len(columns)) if parts is None else parts[1][0].float().cpu().numpy()
+    predictor = encoded.predictor
+    attention, parts, relevance = encoded.attention(columns), encoded.contributions(columns), encoded.relevance(columns)
+    scores = predictor.model.planted_scores
+    phrases = None
+    if scores is not None and scores.phrases is not None:
+        phrases = phrase_strengths(scores.phrases, text, words.spans, columns)
     found = []
     for row, column in enumerate(columns):
-        contribution, elsewhere = (None, 0.0) if adds is None else words.summed(adds[row])
-        shares, _ = words.summed(attention[row])
+        contribution, elsewhere = (None, 0.0) if parts is None else words.summed(parts[0][row])
         planted, terms = _planted(predictor, text, column)
-        found.append(
-            LabelEvidence(
-                found=predictor.scored_label(column, float(logits[column])),
-                predicted=bool(logits[column] > np.float32(limit)),
-                attention=shares,
-                contribution=contribution,
-                relevance=_relevance(predictor, words, batch["text"][0].numpy(), column),
-                bias=float(biases[row]),
-                elsewhere=elsewhere,
-                planted=planted,
-                terms=terms,
-                passages=_passages(text, words.spans, shares if contribution is None else contribution),
-            )
+        evidence = LabelEvidence(
+            found=predictor.scored_label(column, float(logits[column])),
+            predicted=bool(logits[column] > np.float32(limit)),
+            attention=words.summed(attention[row])[0],
+            contribution=contribution,
+            relevance=None if relevance is None else words.highest(relevance[row]),
+            bias=0.0 if parts is None else float(parts[1][row]),
+            elsewhere=elsewhere,
+            planted=planted,
+            terms=terms,
+            passages=[],
+            phrases=None if phrases is None else phrases[row],
         )
+        found.append(replace(evidence, passages=_passages(text, words, evidence, predictor.evidence_rule)))
     return found
+
+
+def _passages(text: str, words: Words, evidence: LabelEvidence, rule: EvidenceRule) -> list[Passage]:
+    strength = evidence.measures[rule.order] if rule.order in evidence.measures else None
+    return passages(text, words.spans, evidence.strength if strength is None else strength, rule, evidence.strength)
 
 
 def _planted(predictor: Predictor, text: str, column: int) -> tuple[float, list[tuple[str, float]]]:
@@ -214,33 +202,3 @@ def _planted(predictor: Predictor, text: str, column: int) -> tuple[float, list[
     terms, rest = planted.terms(text, column)
     total = planted.weight * (sum(value for _, value in terms) + rest) - planted.offset
     return total, [(term, planted.weight * value) for term, value in terms[:TERMS]]
-
-
-def _relevance(predictor: Predictor, words: Words, ids: npt.NDArray[np.int64], column: int) -> Floats | None:
-    if predictor.relevance is None:
-        return None
-    table = predictor.relevance
-    row = slice(table.indptr[column], table.indptr[column + 1])
-    of_type = dict(zip(table.indices[row].tolist(), table.data[row].tolist(), strict=True))
-    return words.highest(np.array([of_type.get(token, 0.0) for token in ids.tolist()], dtype=np.float32))
-
-
-def _passages(text: str, spans: npt.NDArray[np.int64], strength: Floats) -> list[Passage]:
-    """The strongest words, those that stand close together as one."""
-    least = FAINT * float(strength.max(initial=0))
-    order = np.argsort(-strength, kind="stable")[:PASSAGE_WORDS].tolist()
-    strongest = [place for place in order if strength[place] > least]
-    groups: list[list[int]] = []
-    for place in sorted(strongest):
-        if groups and place - groups[-1][-1] <= GAP:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    found = []
-    for group in groups:
-        start, end = int(spans[group[0], 0]), int(spans[group[-1], 1])
-        before = int(spans[max(0, group[0] - CONTEXT), 0])
-        after = int(spans[min(len(spans) - 1, group[-1] + CONTEXT), 1])
-        score = float(strength[group].sum())
-        found.append(Passage(start, end, score, text[before:start], text[end:after]))
-    return sorted(found, key=lambda passage: -passage.score)

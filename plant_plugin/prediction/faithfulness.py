@@ -128,12 +128,7 @@ def _orders(
     evidence: LabelEvidence, words: int, random: np.random.Generator
 ) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
     """Words, the strongest first, by each measure that there is; equals in random order."""
-    measures = {
-        "contribution": evidence.contribution,
-        "attention": evidence.attention,
-        "MIG": evidence.relevance,
-    }
-    for name, values in measures.items():
+    for name, values in evidence.measures.items():
         if values is not None:
             mixed = random.permutation(words)
             yield name, mixed[np.argsort(-values[mixed], kind="stable")]

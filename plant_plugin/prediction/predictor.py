@@ -20,6 +20,7 @@ from scipy import sparse
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.prediction.explanation import Explanation, explain
+from plant_plugin.prediction.passages import EvidenceRule, read_rule
 from plant_plugin.relevance import Relevance
 from plant_plugin.training.module import move
 from plant_plugin.training.scoring import TrainedModel, document_scores, load_trained
@@ -203,6 +204,11 @@ class Predictor:
             return None
         hashes = {"labels": self.model.content["hashes"]["labels"], "vocabulary": self.model.tokens.hash()}
         return Relevance.load(path, hashes).matrix
+
+    @cached_property
+    def evidence_rule(self) -> EvidenceRule:
+        """Which words are predicted evidence: as `plant plausibility --write-threshold` chose it, where it did."""
+        return read_rule(self.folder)
 
     def logits(self, texts: Iterable[str]) -> Floats:
         """Logits (N, L) of all labels, planted scores included."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 WORD = re.compile(r"\w+|[^\w\s]")
+RUN = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -68,3 +69,19 @@ def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
         ends[-1] = max(ends[-1], end)
         of_token[place] = len(begins) - 1
     return Words(np.array([begins, ends], dtype=np.int64).T.reshape(-1, 2), of_token)
+
+
+def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
+    r"""The runs of ``\w`` of a text, whether a model read them or not: the same words for every model.
+
+    Args:
+        text: The document.
+        spans: Where each token of the model stands; one that begins in no run belongs to no word.
+    """
+    runs = np.array([found.span() for found in RUN.finditer(text)], dtype=np.int64).reshape(-1, 2)
+    starts = np.array([start + len(text[start:end]) - len(text[start:end].lstrip()) for start, end in spans])
+    ends = np.array([end for _, end in spans])
+    run = np.searchsorted(runs[:, 0], starts, side="right") - 1
+    inside = (run >= 0) & (starts < ends)
+    inside[inside] = starts[inside] < runs[run[inside], 1]
+    return Words(runs, np.where(inside, run, -1))

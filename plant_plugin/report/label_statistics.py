@@ -55,6 +55,21 @@ def write_label_statistics(
         temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
+def read_train_counts(folder: Path, labels: list[str]) -> npt.NDArray[np.int64] | None:
+    """Training documents of each label, int64 (L,); None where the file is not there or does not know them.
+
+    Raises:
+        CheckpointError: The file is torn, or of another label set.
+    """
+    first = read_label_statistics(folder, 0, labels[0])
+    if first is None or first.train_count is None:
+        return None
+    rows = [line.split("\t") for line in (folder / LABEL_STATISTICS).read_text(encoding="utf-8").splitlines()[1:]]
+    if [row[0] for row in rows] != labels:
+        raise _torn(folder / LABEL_STATISTICS)
+    return np.array([int(row[1]) for row in rows], dtype=np.int64)
+
+
 def read_label_statistics(folder: Path, column: int, label: str) -> LabelStatistics | None:
     """The line of a label; None where the run had no validation split or is older than the file.
 
@@ -78,8 +93,9 @@ def read_label_statistics(folder: Path, column: int, label: str) -> LabelStatist
         f1 = {name.removeprefix("F1@"): float(value) for name, value in row.items()}
         return LabelStatistics(None if training == UNKNOWN else int(training), validation, f1)
     except (ValueError, IndexError, KeyError) as error:
-        raise CheckpointError(
-            "the file is torn, or does not belong to this model",
-            where=str(path),
-            fix="remove it; only what `plant label` says of validation documents is lost",
-        ) from error
+        raise _torn(path) from error
+
+
+def _torn(path: Path) -> CheckpointError:
+    fix = "remove it; only what `plant label` says of validation documents is lost"
+    return CheckpointError("the file is torn, or does not belong to this model", where=str(path), fix=fix)

@@ -22,6 +22,12 @@ def write_log_config(path: str | Path, config: Mapping[str, Any]) -> None:
     _write(path, {**_read(path), "config": dict(config)})
 
 
+def logged_config(folder: Path) -> dict[str, Any]:
+    """The configuration that a run's folder tells; empty where it tells none."""
+    content: dict[str, Any] = _read(folder / "logs.json").get("config", {})
+    return content
+
+
 def log_lengths(path: str | Path, splits: Iterable[str]) -> dict[str, int]:
     """How many evaluations of each split ``logs.json`` holds."""
     content = _read(path)

@@ -73,7 +73,7 @@ class ExplainQuestion(BaseModel):
 
 
 class Passage(BaseModel):
-    """A stretch of the document that speaks for the label."""
+    """Predicted evidence: a stretch of the document that speaks for the label."""
 
     start: int = Field(description="In characters.")
     end: int

@@ -18,6 +18,7 @@ from plant_plugin.data.subword_tokens import SubwordTokens
 from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import ConfigError
 from plant_plugin.prediction import explanation as module
+from plant_plugin.prediction.passages import EvidenceRule, passages
 from plant_plugin.prediction.words import words_of_tokens
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x neverseen\tsign3x filler4"
@@ -169,7 +170,7 @@ def test_passages_join_neighbours_and_leave_out_what_is_faint_or_speaks_against(
     spans = np.array([(4 * place, 4 * place + 3) for place in range(40)])
     strength = np.zeros(40, dtype=np.float32)
     strength[[3, 6, 20, 30, 33, 34, 38]] = [1.0, 0.5, 2.0, -3.0, 0.25, 0.5, 0.09]
-    found = module._passages(text, spans, strength)
+    found = passages(text, spans, strength, EvidenceRule())
     assert [(text[one.start : one.end], one.score) for one in found] == [
         ("w20", 2.0),
         ("w03 w04 w05 w06", 1.5),

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from plant_plugin.prediction.explanation import Explanation, LabelEvidence, Passage
+from plant_plugin.prediction.explanation import Explanation, LabelEvidence
+from plant_plugin.prediction.passages import Passage
 
 WORDS = 400  # words of a label that carry numbers: the strongest by each measure
 PART = re.compile(r"\{\{([a-z-]+)\}\}")

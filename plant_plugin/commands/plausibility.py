@@ -1,0 +1,114 @@
+"""``plant plausibility``: whether explanations name the words that coders marked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from plant_plugin.commands.evidence_files import marked_documents
+from plant_plugin.commands.predict import FOLDER
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from plant_plugin.prediction.plausibility import MarkedPairs, Plausibility
+    from plant_plugin.prediction.predictor import Predictor
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(context_settings={"max_content_width": 120})
+@click.argument("model", type=FOLDER)
+@click.argument("evidence", type=FILE, required=False)
+@click.option("--text", type=FILE, help="The text file of EVIDENCE; default: the one beside it.")
+@click.option("--validation", type=FILE, help="Evidence that chooses thresholds; default: of the run's val_file.")
+@click.option("--validation-text", type=FILE, help="Its text file; default: the one beside it.")
+@click.option("--training-file", type=FILE, help="Count labels here; default: as the run counted them.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Of the random order and the bootstrap.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write all numbers as JSON.")
+@click.option(
+    "--write-threshold", is_flag=True, help="Keep what validation chose in MODEL, for plant explain and serve."
+)
+@click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
+def plausibility(
+    model: Path,
+    evidence: Path | None,
+    text: Path | None,
+    validation: Path | None,
+    validation_text: Path | None,
+    training_file: Path | None,
+    seed: int,
+    out: Path | None,
+    write_threshold: bool,
+    device: str | None,
+) -> None:
+    """Compare the words that explanations of MODEL name with those that coders marked in EVIDENCE.
+
+    EVIDENCE (document TAB label TAB start-end;start-end) is by default that of the run's test file. Every pair of
+    document and label with evidence counts once; words at or above a share of the strongest word are named, and the
+    share is chosen on validation documents, for each order of the words. [95 % intervals over documents.]
+    """
+    from plant_plugin.prediction.passages import write_rule
+    from plant_plugin.prediction.plausibility import chosen_rule, marked_pairs
+    from plant_plugin.prediction.plausibility import plausibility as measured
+    from plant_plugin.prediction.predictor import Predictor
+
+    chooses = marked_documents(model, "val", validation, validation_text)
+    tested = marked_documents(model, "test", evidence, text)
+    predictor = Predictor.load(model, device=device)
+    chosen, pairs = marked_pairs(predictor, *chooses, seed=seed), marked_pairs(predictor, *tested, seed=seed)
+    found = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
+    _show(found, pairs)
+    if out is not None:
+        import json
+
+        from plant_plugin.files import atomic_write
+
+        with atomic_write(out) as temporary:
+            temporary.write_text(json.dumps(_content(found, pairs), ensure_ascii=False, indent=1), encoding="utf-8")
+        click.echo(f"written: {out}", err=True)
+    if write_threshold:
+        click.echo(f"written: {write_rule(model, chosen_rule(chosen))}", err=True)
+
+
+def _train_counts(predictor: Predictor, training_file: Path | None) -> npt.NDArray[np.int64] | None:
+    """Training documents of each label, from a file or from the run's folder; None where neither tells."""
+    from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+    from plant_plugin.report.label_statistics import read_train_counts
+    from plant_plugin.report.scored import label_counts
+
+    if training_file is None:
+        return read_train_counts(predictor.folder, predictor.labels)
+    return label_counts(read_libmultilabel_text(training_file, keep_texts=False).labels, predictor.labels)
+
+
+def _show(found: list[Plausibility], pairs: MarkedPairs) -> None:
+    """A line for each order, in percent with intervals; then for each bin of labels, without."""
+    heads = "".join(f"{name:>19}" for name in found[0].measures)
+    click.echo(f"{'words ordered by':<26}{'share':>6}{heads}")
+    for one in found:
+        cells = (f"{mean:.1%} [{low:.1%} {high:.1%}]".replace("%", "") for mean, low, high in one.measures.values())
+        click.echo(f"{one.order:<26}{one.shares[0]:>6.2f}" + "".join(f"{cell:>19}" for cell in cells))
+    for name in found[0].bins:
+        heads = "".join(f"{measure:>10}" for measure in found[0].measures)
+        click.echo(f"\n{f'{name} training documents':<32}{heads}")
+        for one in found:
+            click.echo(f"{one.order:<32}" + "".join(f"{100 * mean:>10.1f}" for mean, _, _ in one.bins[name].values()))
+    documents = len(set(pairs.documents))
+    left = f"; left out: {pairs.unknown:,} of labels that the model does not know, {pairs.wordless:,} without a word"
+    click.echo(f"in %, means over {len(pairs):,} pairs of {documents:,} documents, [95 % interval]{left}", err=True)
+
+
+def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "pairs": len(pairs),
+        "documents": len(set(pairs.documents)),
+        "pairs_of_unknown_labels": pairs.unknown,
+        "pairs_without_a_word": pairs.wordless,
+        "orders": [asdict(one) for one in found],
+    }

@@ -1,0 +1,123 @@
+"""Predicted evidence: the stretches of a document that a model names for a label.
+
+Shapes: W words.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from plant_plugin.errors import CheckpointError
+from plant_plugin.evaluation.plausibility import shares_of_strongest
+from plant_plugin.files import atomic_write
+
+EVIDENCE_THRESHOLD = "evidence_threshold.json"  # in a run's folder
+PASSAGE_WORDS, GAP = 20, 3  # without a chosen rule: the 20 strongest words, joined where they stand at most 3 apart
+FAINT = 0.05  # and none below this share of the strongest
+GAPS = (1, 2, 3, 4)  # that are tried on validation; 1: neighbours only
+CONTEXT = 6  # words shown before and after a passage
+
+
+@dataclass(frozen=True)
+class EvidenceRule:
+    """Which words make passages.
+
+    Attributes:
+        order: The measure that says how strong a word is; None: contributions, or attention where there are none.
+        share: Words below this share of the strongest word are left out.
+        gap: Words that stand at most so far apart are joined, with what stands between them.
+        words: At most so many words, the strongest; None: all.
+    """
+
+    order: str | None = None
+    share: float = FAINT
+    gap: int = GAP
+    words: int | None = PASSAGE_WORDS
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A stretch of the document that speaks for a label.
+
+    Attributes:
+        start: Its first character.
+        end: Behind its last.
+        score: Sum over its strong words, of contributions (logits) or of attention where there are none.
+        before: A few words in front of it.
+        after: A few words behind it.
+    """
+
+    start: int
+    end: int
+    score: float
+    before: str = field(repr=False)
+    after: str = field(repr=False)
+
+
+def read_rule(folder: Path) -> EvidenceRule:
+    """The rule that :func:`write_rule` left in a run's folder, or the one for runs that have none.
+
+    Raises:
+        CheckpointError: The file is torn.
+    """
+    path = folder / EVIDENCE_THRESHOLD
+    if not path.is_file():
+        return EvidenceRule()
+    try:
+        return EvidenceRule(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        fix = "remove it, or write it anew with `plant plausibility RUN_FOLDER --write-threshold`"
+        raise CheckpointError("the file is torn", where=str(path), fix=fix) from error
+
+
+def write_rule(folder: Path, rule: EvidenceRule) -> Path:
+    """Keep a rule that was chosen on validation documents in the run's folder; returns the file."""
+    path = folder / EVIDENCE_THRESHOLD
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(asdict(rule), indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def strong_runs(strength: npt.NDArray[np.floating], rule: EvidenceRule) -> list[npt.NDArray[np.int64]]:
+    """The places of strong words, those of one run together, in the order of the text.
+
+    Args:
+        strength: (W,) by the rule's measure.
+        rule: Which words are strong, and how far apart the words of a run may stand.
+    """
+    share = shares_of_strongest(strength)
+    strong = np.flatnonzero((share >= rule.share) & (share > 0))
+    if rule.words is not None:
+        strong = np.sort(strong[np.argsort(-strength[strong], kind="stable")[: rule.words]])
+    return np.split(strong, np.flatnonzero(np.diff(strong) > rule.gap) + 1) if len(strong) else []
+
+
+def passages(
+    text: str,
+    spans: npt.NDArray[np.int64],
+    strength: npt.NDArray[np.floating],
+    rule: EvidenceRule,
+    score: npt.NDArray[np.floating] | None = None,
+) -> list[Passage]:
+    """The passages of a document, the best first.
+
+    Args:
+        text: The document.
+        spans: (W, 2) where its words stand.
+        strength: (W,) by the rule's measure.
+        rule: See :func:`strong_runs`.
+        score: (W,) what a passage's score sums; None: the strength.
+    """
+    found = []
+    for run in strong_runs(strength, rule):
+        start, end = int(spans[run[0], 0]), int(spans[run[-1], 1])
+        before = int(spans[max(0, run[0] - CONTEXT), 0])
+        after = int(spans[min(len(spans) - 1, run[-1] + CONTEXT), 1])
+        total = float((strength if score is None else score)[run].sum())
+        found.append(Passage(start, end, total, text[before:start], text[end:after]))
+    return sorted(found, key=lambda passage: -passage.score)
