@@ -121,6 +121,7 @@ def test_test_labels_outside_the_set_are_counted(baseline: Baseline, tmp_path: P
     write_documents(tmp_path / "other.txt", 20, labels=LABELS + 3)
     outcome = baseline(**KIM_CNN, test_file=str(tmp_path / "other.txt"))
     assert outcome.result["counts"]["dropped_labels"] > 0
+    assert 0 < outcome.result["metrics"]["MAP-gold"] < outcome.result["metrics"]["MAP"]
     assert outcome.result["counts"]["labels_unseen_in_training"] == 3
 
 
