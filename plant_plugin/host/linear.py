@@ -18,6 +18,7 @@ from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.host.checks import check_labels, read_checked, sizes_and_hashes, warn_changed_labels
+from plant_plugin.host.settings import OWN_TEST
 from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
 from plant_plugin.report.scored import Scored, labels_outside, logits_of, sparse_truth, write_predictions
 
@@ -34,7 +35,7 @@ def run_linear(settings: AttributeDict, run: Run) -> Scored:
         with run.phase("train"):
             baseline.train()
     if settings.test_file is not None and run.tests:
-        with run.phase("test"):
+        with run.phase(OWN_TEST):
             metrics = baseline.test()
         run.log(linear.tabulate_metrics(metrics, "test"))
     return baseline.scored()

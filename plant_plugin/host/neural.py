@@ -30,6 +30,7 @@ from plant_plugin.host.checks import (
     warn_changed_labels,
 )
 from plant_plugin.host.encoders import without_packing
+from plant_plugin.host.settings import OWN_TEST
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
 from plant_plugin.report.scored import (
     Scored,
@@ -64,7 +65,7 @@ def run_network(settings: AttributeDict, run: Run) -> Scored:
         with run.phase("train"):
             baseline.train()
     if "test" in baseline.datasets and run.tests:
-        with run.phase("test"):
+        with run.phase(OWN_TEST):
             baseline.test()
     return baseline.scored()
 

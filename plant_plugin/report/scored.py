@@ -138,7 +138,6 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
             evaluator.update(*batch)
         metrics = evaluator.compute()
     evaluator.per_document(scored.labels).save(Path(run.folder) / PER_DOCUMENT)
-    time_s, peak_memory_mb = run.totals()
     return write_result(
         Path(run.folder) / "result.json",
         config=config,
@@ -148,8 +147,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         metrics=metrics,
         counts={**scored.counts, **evaluator.counts},
         thresholds=thresholds,
-        time_s=time_s,
-        peak_memory_mb=peak_memory_mb,
+        **run.totals(),
         hashes=scored.hashes,
         truncated=scored.truncated,
         planted_scores=scored.planted_scores,
