@@ -82,7 +82,8 @@ class Planned:
         config = load_config(self.config_name, {**flags, "test_file": None, "seed": self.seed})
         config = replace(config, planted_scores=PlantedScoresOptions())
         digest = hashlib.sha256(f"{config.hash()} {self.trial}".encode())
-        files = (config.training_file, config.val_file, config.label_file, config.embed_file)
+        files = [config.training_file, config.val_file, config.label_file, config.embed_file]
+        files += [config.evidence.training_file, config.evidence.val_file]
         for path in (*CODE, *(Path(name) for name in files if name)):
             if path.is_file():  # an embed_file may be the name of known vectors
                 digest.update(path.read_bytes())
@@ -157,7 +158,8 @@ def plan(
                 flags = {
                     key: one.replace("DATASET", dataset) if isinstance(one, str) else one for key, one in flags.items()
                 }
-                config_name = f"{flags.pop('config', 'plant')}_{dataset}.yml"
+                named = flags.pop("config", "plant")
+                config_name = named if named.endswith(".yml") else f"{named}_{dataset}.yml"
                 if not _is_packaged(config_name):
                     missing.append(name)
                     continue
