@@ -68,8 +68,8 @@ class Planned:
 
     @property
     def trains(self) -> bool:
-        """Whether there is a network that others could take over."""
-        return self.config.strategy != PLANTED_SCORES and not self.on_a_part
+        """Whether there is a network that others could take over; with ``refit`` it would be two."""
+        return self.config.strategy != PLANTED_SCORES and not self.on_a_part and self.config.refit == "none"
 
     @property
     def training(self) -> str:
@@ -165,7 +165,7 @@ def plan(
                     continue
                 share, trial = flags.pop(SHARE, None), flags.pop(TRIAL, None)
                 if definition.get("on_validation"):
-                    flags["test_file"] = _validation_file(config_name, experiment)
+                    flags |= {"test_file": _validation_file(config_name, experiment), "refit": "none"}
                 if flags.get("stage2.epochs") in (BOTH_STAGES, AFTER_STAGE1):
                     flags["stage2.epochs"] = _epochs(config_name, flags["stage2.epochs"])
                 runs.append(Planned(experiment, name, value, config_name, flags, seed, share, trial))

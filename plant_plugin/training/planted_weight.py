@@ -269,7 +269,7 @@ def _weigh_evidence(
     ]
     found = []
     for one, other in tried:
-        evaluator = prepared.evaluator(config, [metric])
+        evaluator = prepared.evaluator(config, [metric], "val")
         evaluator.update(np.float32(one) * documents + phrases + np.float32(other) * sentences, truth)
         found.append(evaluator.compute()[metric])
     planted.linear_weight, planted.sentence_weight = tried[int(np.argmax(found))]
