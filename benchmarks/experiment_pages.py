@@ -33,6 +33,8 @@ WHERE = {
     True: "Validation documents, thresholds tuned on the same",
 }
 NOT_NOTED = "not noted"
+PUBLISHED = "published"
+TESTING = ("test", "libmultilabel_test")  # phases of a run in which the test split is scored
 AXES = {"attention-nDCG": "nDCG@K of the attention after stage 1, validation (%)"}
 
 
@@ -54,8 +56,32 @@ def rare_f1(system: System, lowest: float, highest: float) -> list[npt.NDArray[n
     return found
 
 
+def peak(result: Mapping[str, Any]) -> float | None:
+    """Peak memory of the run in MB."""
+    memory = result["peak_memory_mb"]
+    return memory.get("total") if isinstance(memory, dict) else memory
+
+
+def _training_seconds(result: Mapping[str, Any]) -> float:
+    """Processor seconds of all but testing: reading, training, choosing thresholds."""
+    seconds = result["cpu_s"]
+    return float(seconds["total"] - sum(seconds.get(phase, 0.0) for phase in TESTING))
+
+
+COSTS: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
+    "training CPU s": lambda result: _training_seconds(result) if "cpu_s" in result else None,
+    "minutes": lambda result: result["time_s"]["total"] / 60,
+    "GiB": lambda result: None if (memory := peak(result)) is None else memory / 1024,
+    "CPU ms a case": lambda result: (
+        1000 * result["cpu_s"]["test"] / result["counts"]["documents"] if "cpu_s" in result else None
+    ),
+}
+
+
 def column(system: System, name: str) -> list[float]:
-    """A column's value of every seed that has it, as fractions."""
+    """A column's value of every seed that has it, as fractions; costs in their own unit."""
+    if name in COSTS:
+        return [value for result in system.results if (value := COSTS[name](result)) is not None]
     if name in ("rare-F1", "common-F1"):
         limit = COMMON * (system.documents[0].num_train or 0) if system.documents else 0.0
         ends = (0, np.nextafter(limit, 0)) if name == "rare-F1" else (limit, np.inf)
@@ -77,6 +103,37 @@ def cell(values: list[float], scale: float = 100.0) -> str:
         return "–"
     mean = f"{scale * statistics.fmean(values):.1f}"
     return mean if len(values) == 1 else f"{mean} ± {scale * statistics.stdev(values):.1f}"
+
+
+def rows_of(systems: list[System], columns: list[str], published: list[dict[str, Any]]) -> list[list[str]]:
+    """Name, number of seeds and columns of each system, and of what others have published."""
+    ours = [
+        [system.name, str(len(system.results)),
+         *(cell(column(system, name), 1.0 if name in COSTS else 100.0) for name in columns)]
+        for system in systems
+    ]  # fmt: skip
+    theirs = [
+        [
+            f"{row['system']} ({PUBLISHED})",
+            "–",
+            *(f"{row['values'][n]:.1f}" if n in row["values"] else "–" for n in columns),
+        ]
+        for row in published
+    ]
+    return ours + theirs
+
+
+def baseline_of(systems: list[System], definition: Mapping[str, Any]) -> str:
+    """The baseline of the tests; of a list the first that has a result, empty where none has."""
+    named = definition.get("baseline", [])
+    run = {system.name for system in systems}
+    return next((name for name in ([named] if isinstance(named, str) else named) if name in run), "")
+
+
+def sources(published: list[dict[str, Any]]) -> list[str]:
+    """Where the published rows come from and how they differ."""
+    told = [f"- {row['system']}: {row['source']}. Differs: {row['differs']}." for row in published]
+    return ["Published, not run by us:", "", *told, ""] if told else []
 
 
 def tested(systems: list[System], baseline: str, metrics: Iterable[str]) -> Table | None:
@@ -159,7 +216,7 @@ def consistency_picture(systems: list[System], definition: Mapping[str, Any]) ->
 
 def gain_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure | None:
     """Gains over the baseline."""
-    found = tested(systems, definition["baseline"], definition["columns"])
+    found = tested(systems, baseline_of(systems, definition), definition["columns"])
     if found and definition.get("on_validation"):  # the results call what they were tested on the test split
         found.title = found.title.replace("test split", "validation documents")
     return None if found is None else gains_picture(found, [n for n in definition["columns"] if n in found.metrics][:4])
@@ -211,23 +268,22 @@ def processors(systems: list[System]) -> list[str]:
     return [f"Processors: {'; '.join(parts)}.", ""]
 
 
-def page(name: str, systems: list[System], definition: Mapping[str, Any]) -> str:
+def page(
+    name: str, systems: list[System], definition: Mapping[str, Any], published: list[dict[str, Any]] | None = None
+) -> str:
     """The Markdown page of an experiment other than the main comparison."""
     columns = definition["columns"]
-    rows = [
-        [system.name, str(len(system.results)), *(cell(column(system, wanted)) for wanted in columns),
-         cell([result["time_s"]["total"] for result in system.results], 1 / 60)]
-        for system in systems
-    ]  # fmt: skip
+    rows = rows_of(systems, [*columns, "minutes"], published or [])
     lines = [
         f"# {name}", "", "Made by `python benchmarks/tables.py` from `benchmarks/results`; do not edit.", "",
         f"**{definition['question']}** {definition.get('note', '')}".strip(), "",
         f"{WHERE[bool(definition.get('on_validation'))]}, percent; whole run in minutes.", "",
         *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
+        *sources(published or []),
         *processors(systems),
         *not_run(systems, definition),
     ]  # fmt: skip
-    if "baseline" in definition and (found := tested(systems, definition["baseline"], columns)):
+    if (baseline := baseline_of(systems, definition)) and (found := tested(systems, baseline, columns)):
         lines += gain_lines(found)
     lines += [f"![{kind.replace('_', ' ')}]({name}_{kind}.png)\n" for kind in definition["pictures"]]
     return "\n".join(lines)

@@ -1,6 +1,6 @@
 """Write ``benchmarks/tables`` from ``benchmarks/results``: a page for each data set and each experiment, and pictures.
 
-The README's table is written too, between its two marks, and the pages of speed and backbones from their measurements.
+The README's tables are written too, between their marks, and the pages of speed and backbones from their measurements.
 A page of results that are gone goes with them. Pages of other scripts hold what these measured, and are not made again.
 
     python benchmarks/tables.py            # write
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from experiment_pages import figures, gain_lines, page, processors, tested
+from experiment_pages import figures, gain_lines, page, peak, processors, rows_of, tested
 
 from plant_plugin.report.formats import markdown_rows
 from plant_plugin.report.pictures import save_picture
@@ -34,12 +34,17 @@ METRICS = ("P@1", "P@5", "RP@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1@
            "Macro-F1-caml@macro")  # fmt: skip
 BINS = ("0", "1-5", "6-10", "11-50", "51-100", "101-500", ">500")
 RARE = tuple(f"Macro-F1@macro:{name}" for name in ("1-5", "6-10"))
-IN_README = ("P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1-present@macro")
-MARKS = ("<!-- written by benchmarks/tables.py -->\n", "<!-- end -->\n")
+IN_README = {  # folder of results -> columns of its table in the README, between its marks
+    "codiesp-coding": ["MAP-gold", "MAP", "P@1", "P@5", "nDCG@5", "PSP@5", "Micro-F1@micro", "Macro-F1-present@macro",
+                       "training CPU s", "CPU ms a case"],
+    "eurlex6k": ["P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1-present@macro"],
+}  # fmt: skip
+MARK, END = "<!-- {}, written by benchmarks/tables.py -->\n", "<!-- end -->\n"
 BASELINES = ("linear", "linear_tree")  # the first that has run on a data set
 TWO_STAGES, ONE_STAGE = "plant_names", "end_to_end_names"  # does stage 1 pay in what is packaged?
 MADE = "Made by `python benchmarks/tables.py`"
 SPEED = {"speed.md": ("table", "results.json"), "backbones.md": ("backbones", "backbones.json")}  # script, record
+PUBLISHED = yaml.safe_load((HERE / "published.yml").read_text(encoding="utf-8"))  # page -> rows of others
 EXPERIMENTS = yaml.safe_load((HERE / "experiments" / "experiments.yml").read_text(encoding="utf-8"))
 
 
@@ -58,12 +63,6 @@ def cell(values: list[float | None], scale: float = 100.0, digits: int = 1) -> s
         return "–"
     mean = f"{statistics.fmean(numbers):.{digits}f}"
     return mean if len(numbers) == 1 else f"{mean} ± {statistics.stdev(numbers):.{digits}f}"
-
-
-def peak(result: dict[str, Any]) -> float | None:
-    """Peak memory of the run in MB."""
-    memory = result["peak_memory_mb"]
-    return memory.get("total") if isinstance(memory, dict) else memory
 
 
 def table(dataset: str, systems: list[System]) -> str:
@@ -107,18 +106,20 @@ def stage1_lines(systems: list[System]) -> list[str]:
     return gain_lines(found) if found else []
 
 
-def readme(text: str, systems: list[System]) -> str:
-    """The README with a short form of a data set's table between the marks."""
-    before, _, rest = text.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    rows = []
-    for system in systems:
-        metrics = [run["metrics"] for run in system.results]
-        rows.append(
-            [system.name, str(len(metrics)), *(cell([found.get(name) for found in metrics]) for name in IN_README)]
-        )
-    table = "".join(f"{line}\n" for line in markdown_rows(["system", "seeds", *IN_README], rows))
-    return f"{before}{MARKS[0]}{table}{MARKS[1]}{after}"
+def readme(text: str, name: str, systems: list[System]) -> str:
+    """The README with a short form of a page's table between its marks; as it is where it has none."""
+    before, mark, rest = text.partition(MARK.format(name))
+    if not mark:
+        return text
+    _, _, after = rest.partition(END)
+    rows = rows_of(systems, IN_README[name], PUBLISHED.get(name, []))
+    table = "".join(f"{line}\n" for line in markdown_rows(["system", "seeds", *IN_README[name]], rows))
+    return f"{before}{mark}{table}{END}{after}"
+
+
+def experiment_of(name: str) -> str:
+    """The experiment that a folder of results is of."""
+    return name.partition("-")[2] or "main"
 
 
 def variants_of(definition: dict[str, Any]) -> list[str]:
@@ -131,11 +132,10 @@ def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str
     """Write every page and its pictures; with ``check`` only name the pages that are out of date."""
     stale, current = [], set()
     for folder in sorted(path for path in results.glob("*") if path.is_dir()):
-        name, experiment = folder.name, folder.name.partition("-")[2] or "main"
-        definition = EXPERIMENTS[experiment]
-        is_main = experiment == "main"
+        name, is_main = folder.name, experiment_of(folder.name) == "main"
+        definition = EXPERIMENTS[experiment_of(name)]
         systems = load(folder, variants_of(definition))
-        text = table(name, systems) if is_main else page(name, systems, definition)
+        text = table(name, systems) if is_main else page(name, systems, definition, PUBLISHED.get(name))
         path = tables / f"{name}.md"
         current.add(path.name)
         if check:
@@ -177,8 +177,11 @@ def main() -> int:
     stale = write_pages(HERE / "results", HERE / "tables", check=check) + write_speed(HERE / "tables", check=check)
     path = HERE.parent / "README.md"
     text = path.read_text(encoding="utf-8")
-    shown = [HERE / "results" / "eurlex6k" / name for name in EXPERIMENTS["main"]["in_readme"]]
-    written = readme(text, load_systems([str(folder) for folder in shown if folder.is_dir()]))
+    written = text
+    for name in IN_README:
+        shown = [HERE / "results" / name / variant for variant in EXPERIMENTS[experiment_of(name)]["in_readme"]]
+        if systems := load_systems([str(folder) for folder in shown if folder.is_dir()]):
+            written = readme(written, name, systems)
     if written != text and check:
         stale.append(path.name)
     elif written != text:

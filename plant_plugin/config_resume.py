@@ -34,9 +34,8 @@ def read_run_record(folder: Path) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and "config_hash" in record else None
 
 
-def note_cost(folder: Path, time_s: Mapping[str, float], peak_memory_mb: Mapping[str, float]) -> None:
+def note_cost(folder: Path, cost: Mapping[str, Mapping[str, float]]) -> None:
     """Keep what a run has cost until the state that was just written, for the start that goes on from there."""
-    cost = {"time_s": dict(time_s), "peak_memory_mb": dict(peak_memory_mb)}
     write_run_record(folder, {**(read_run_record(folder) or {}), "cost": cost})
 
 

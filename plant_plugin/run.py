@@ -43,7 +43,7 @@ class Run:
         stop_asked: SIGTERM has come.
         stops_itself: What is running looks at ``stop_asked`` and ends by itself, its state saved.
         resumed_from: The folder that a user names to go on: its own, or that of the run that this is a pass of.
-        prefix: Of the names of phases other than ``test``: ``refit_`` while ``refit`` trains again.
+        prefix: Of the names of phases other than tests: ``refit_`` while ``refit`` trains again.
         stop_after: Epochs after which a stage ends before its schedule does, by its name; the others are not in it.
 
     Raises:
@@ -58,9 +58,10 @@ class Run:
         self.stop_asked = self.stops_itself = False
         self.prefix, self.stop_after = "", dict[str, int]()
         self.time_s: dict[str, float] = {}
+        self.cpu_s: dict[str, float] = {}
         self.peak_memory_mb: dict[str, float] = {}
-        self._open: dict[str, float] = {}  # phase -> when it began
-        self._started = time.perf_counter()
+        self._open: dict[str, tuple[float, float]] = {}  # phase -> when it began, by both clocks
+        self._started = _clocks()
         self._before: dict[str, dict[str, float]] = {}
         self._writes = writes
         self._new_folder = writes and not folder.exists()
@@ -80,14 +81,15 @@ class Run:
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Add the wall seconds of the block to ``time_s[name]`` and keep its peak memory (MB)."""
-        name = name if name == "test" else self.prefix + name
-        self._open[name] = time.perf_counter()
+        """Add the block's wall seconds to ``time_s[name]``, its processor's to ``cpu_s``, and keep its peak memory."""
+        name = name if name.endswith("test") else self.prefix + name
+        self._open[name] = _clocks()
         with _peak_memory() as peak:
             try:
                 yield
             finally:
-                self.time_s[name] = self.time_s.get(name, 0.0) + time.perf_counter() - self._open.pop(name)
+                for seconds, passed in zip((self.time_s, self.cpu_s), _since(self._open.pop(name)), strict=True):
+                    seconds[name] = seconds.get(name, 0.0) + passed
         self.peak_memory_mb[name] = max(self.peak_memory_mb.get(name, 0.0), peak[0])
 
     def go_on(self, before: dict[str, dict[str, float]]) -> None:
@@ -126,20 +128,26 @@ class Run:
         finally:
             self.stops_itself = False
 
-    def totals(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Seconds and peak megabytes of every phase so far, with their ``total``, over all starts of the run."""
-        now = time.perf_counter()
-        seconds = {**self.time_s, "total": now - self._started}
-        for name, start in self._open.items():
-            seconds[name] = seconds.get(name, 0.0) + now - start
+    def totals(self) -> dict[str, dict[str, float]]:
+        """What every phase cost so far, with their ``total``, over all starts of the run.
+
+        Returns:
+            ``time_s`` (wall seconds), ``cpu_s`` (seconds of this process on all cores together) and
+            ``peak_memory_mb``, each by phase.
+        """
+        found = {"time_s": dict(self.time_s), "cpu_s": dict(self.cpu_s)}
+        for name, start in {"total": self._started, **self._open}.items():
+            for seconds, passed in zip(found.values(), _since(start), strict=True):
+                seconds[name] = seconds.get(name, 0.0) + passed
         unit = 1024**2 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, KiB elsewhere
         megabytes = {**self.peak_memory_mb, "total": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit}
-        for name, value in self._before.get("time_s", {}).items():
-            seconds[name] = seconds.get(name, 0.0) + value
+        for kind, seconds in found.items():
+            for name, value in self._before.get(kind, {}).items():
+                seconds[name] = seconds.get(name, 0.0) + value
         for name, value in self._before.get("peak_memory_mb", {}).items():
             megabytes[name] = max(megabytes.get(name, 0.0), value)
-        rounded = {name: round(value, 1) for name, value in megabytes.items()}
-        return {name: round(value, 3) for name, value in seconds.items()}, rounded
+        rounded = {kind: {name: round(value, 3) for name, value in each.items()} for kind, each in found.items()}
+        return {**rounded, "peak_memory_mb": {name: round(value, 1) for name, value in megabytes.items()}}
 
     @property
     def keeps_nothing(self) -> bool:
@@ -155,6 +163,16 @@ class Run:
         """Print one line, unless the run is silent."""
         if not self.silent:
             print(text, file=sys.stderr, flush=True)
+
+
+def _clocks() -> tuple[float, float]:
+    """Wall seconds, and processor seconds of this process."""
+    return time.perf_counter(), time.process_time()
+
+
+def _since(start: tuple[float, float]) -> tuple[float, float]:
+    wall, processor = _clocks()
+    return wall - start[0], processor - start[1]
 
 
 @contextlib.contextmanager

@@ -24,8 +24,13 @@ def test_phases_add_up_and_have_a_peak(tmp_path: Path) -> None:
             time.sleep(0.02)
     with run.phase("fill"):
         block = bytearray(80 * 2**20)
-    seconds, memory = run.totals()
-    assert seconds["read"] >= 0.04
+    with run.phase("work"):
+        started = time.process_time()
+        while time.process_time() - started < 0.05:
+            pass
+    seconds, processor, memory = run.totals().values()
+    assert seconds["read"] >= 0.04 > processor["read"]  # asleep
+    assert 0.05 <= processor["work"] <= processor["total"]
     assert seconds["total"] >= seconds["read"] + seconds["fill"] - 0.002  # each is rounded to a millisecond
     assert memory["fill"] > 0
     assert memory["total"] >= len(block) / 2**20
@@ -35,14 +40,17 @@ def test_a_run_that_goes_on_counts_its_earlier_starts(tmp_path: Path) -> None:
     first = Run(tmp_path / "run", silent=True)
     with first.phase("stage2"):
         time.sleep(0.02)
-        seconds, memory = first.totals()  # in the middle of a phase
+        before = first.totals()  # in the middle of a phase
+    seconds, memory = before["time_s"], before["peak_memory_mb"]
     assert seconds["stage2"] >= 0.02
     memory["total"] += 10_000
+    before["cpu_s"]["stage2"] += 100
     again = Run(tmp_path / "run", silent=True)
-    again.go_on({"time_s": seconds, "peak_memory_mb": memory})
+    again.go_on(before)
     with again.phase("stage2"), again.phase("test"):
         time.sleep(0.02)
-    both, most = again.totals()
+    both, processor, most = again.totals().values()
+    assert processor["stage2"] > 100
     assert both["stage2"] >= seconds["stage2"] + 0.02
     assert both["total"] >= seconds["total"] + 0.02
     assert both["test"] < both["stage2"]

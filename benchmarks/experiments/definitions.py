@@ -68,8 +68,8 @@ class Planned:
 
     @property
     def trains(self) -> bool:
-        """Whether there is a network that others could take over."""
-        return self.config.strategy != PLANTED_SCORES and not self.on_a_part
+        """Whether there is a network that others could take over; with ``refit`` it would be two."""
+        return self.config.strategy != PLANTED_SCORES and not self.on_a_part and self.config.refit == "none"
 
     @property
     def training(self) -> str:
@@ -82,7 +82,8 @@ class Planned:
         config = load_config(self.config_name, {**flags, "test_file": None, "seed": self.seed})
         config = replace(config, planted_scores=PlantedScoresOptions())
         digest = hashlib.sha256(f"{config.hash()} {self.trial}".encode())
-        files = (config.training_file, config.val_file, config.label_file, config.embed_file)
+        files = [config.training_file, config.val_file, config.label_file, config.embed_file]
+        files += [config.evidence.training_file, config.evidence.val_file]
         for path in (*CODE, *(Path(name) for name in files if name)):
             if path.is_file():  # an embed_file may be the name of known vectors
                 digest.update(path.read_bytes())
@@ -157,13 +158,14 @@ def plan(
                 flags = {
                     key: one.replace("DATASET", dataset) if isinstance(one, str) else one for key, one in flags.items()
                 }
-                config_name = f"{flags.pop('config', 'plant')}_{dataset}.yml"
+                named = flags.pop("config", "plant")
+                config_name = named if named.endswith(".yml") else f"{named}_{dataset}.yml"
                 if not _is_packaged(config_name):
                     missing.append(name)
                     continue
                 share, trial = flags.pop(SHARE, None), flags.pop(TRIAL, None)
                 if definition.get("on_validation"):
-                    flags["test_file"] = _validation_file(config_name, experiment)
+                    flags |= {"test_file": _validation_file(config_name, experiment), "refit": "none"}
                 if flags.get("stage2.epochs") in (BOTH_STAGES, AFTER_STAGE1):
                     flags["stage2.epochs"] = _epochs(config_name, flags["stage2.epochs"])
                 runs.append(Planned(experiment, name, value, config_name, flags, seed, share, trial))

@@ -41,6 +41,8 @@ from plant_plugin.training.checkpoints import MODEL
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 STAGES = ("stage1", "stage2")
+CLOCKS = ("time_s", "cpu_s")
+COSTS = (*CLOCKS, "peak_memory_mb")
 TAKEN_OVER = "taken_over"  # a run's folder whose network another run has trained
 TRAINED_BY = "trained_by.json"  # in it: what that training cost
 LIBMULTILABEL = "from plant_plugin.cli import libmultilabel; libmultilabel()"
@@ -119,10 +121,7 @@ def hand_on(planned: Planned, run: Path, networks: Path) -> None:
     if not planned.trains or not (run / MODEL).is_file() or (kept := networks / planned.training).exists():
         return
     result = json.loads((run / "result.json").read_text(encoding="utf-8"))
-    told = {
-        name: {stage: result[name][stage] for stage in STAGES if stage in result[name]}
-        for name in ("time_s", "peak_memory_mb")
-    }
+    told = {name: {stage: result[name][stage] for stage in STAGES if stage in result[name]} for name in COSTS}
     networks.mkdir(parents=True, exist_ok=True)
     with atomic_folder(kept) as temporary:
         for name in (MODEL, "logs.json"):
@@ -176,8 +175,9 @@ def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> No
         result["experiment"]["trial"] = planned.trial
     if (trained := run / TRAINED_BY).is_file():
         cost = json.loads(trained.read_text(encoding="utf-8"))
-        result["time_s"] |= cost["time_s"]
-        result["time_s"]["total"] += sum(cost["time_s"].values())
+        for name in CLOCKS:
+            result[name] |= cost[name]
+            result[name]["total"] += sum(cost[name].values())
         memory = {**result["peak_memory_mb"], **cost["peak_memory_mb"]}
         result["peak_memory_mb"] = {**memory, "total": max(memory.values())}
     if documents is not None:

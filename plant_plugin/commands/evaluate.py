@@ -49,7 +49,7 @@ def evaluate(
     from plant_plugin.report.predictions import evaluate_predictions, label_set, score_matrix, truth_matrix
     from plant_plugin.report.result import save_result
     from plant_plugin.report.score_files import MATRICES, NamedScores, read_score_lines, read_score_matrix
-    from plant_plugin.report.scored import label_counts
+    from plant_plugin.report.scored import label_counts, labels_outside
     from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(given)
@@ -74,6 +74,7 @@ def evaluate(
         unit=unit,
         thresholds=thresholds,
         propensity=propensity,
+        outside=labels_outside(tested.labels, labels),
         where=str(scores),
     )
     if dropped_scores:

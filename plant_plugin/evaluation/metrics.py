@@ -40,12 +40,14 @@ class Evaluator:
         thresholds: Name in the metric (``0.5``, ``micro``, ``macro``) -> threshold in score space: logit 0.0 is
             probability 0.5. A label is predicted when its score is greater.
         propensity: A and B of the propensity model.
+        outside: True labels of each document of the file that are outside the label set (``labels_outside``); for
+            MAP-gold.
         spill_folder: Where scores are kept on disk for the AUCs; None for the system's temporary folder.
         keep_documents: Keep what `per_document` hands out.
 
     Raises:
         ConfigError: A metric that does not exist, whose k exceeds L, whose threshold was not given, or that needs
-            training counts which were not given. All of them at once in ``problems``.
+            training counts or labels outside the label set which were not given. All of them at once in ``problems``.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Evaluator:
         num_train: int | None = None,
         thresholds: Mapping[str, float] = PROBABILITY_HALF,
         propensity: tuple[float, float] = (0.55, 1.5),
+        outside: npt.ArrayLike | None = None,
         spill_folder: str | os.PathLike[str] | None = None,
         keep_documents: bool = False,
     ) -> None:
@@ -67,6 +70,7 @@ class Evaluator:
         if self.train_label_counts is not None and self.train_label_counts.shape != (num_labels,):
             raise ValueError(f"train_label_counts has shape {self.train_label_counts.shape}, expected {(num_labels,)}")
         self._propensity = propensity
+        self._outside = None if outside is None else np.asarray(outside, dtype=np.int64)
         self._spill_folder = spill_folder
         self._by_default = metrics is None
         self.metrics = self._defaults() if metrics is None else [names.parse_metric(name) for name in metrics]
@@ -75,7 +79,8 @@ class Evaluator:
             raise ConfigError("\n  ".join(problem.what for problem in problems), problems=problems)
         self._cutoff = max((metric.k for metric in self.metrics if metric.k), default=0)
         self._counts = {t: LabelCounts.zeros(num_labels) for t in {m.threshold for m in self.metrics} if t is not None}
-        self._average_precision = any(metric.family == "MAP" for metric in self.metrics)
+        self._whole_rankings = any(metric.family == "MAP" for metric in self.metrics)
+        self._gold = any(metric.family == "MAP-gold" for metric in self.metrics)
         self._keep_scores = any(metric.needs_all_scores for metric in self.metrics)
         self._store: ScoreStore | None = None
         self._area: float | None = None  # over all pairs, as computed last
@@ -89,15 +94,13 @@ class Evaluator:
 
     def _defaults(self) -> list[Metric]:
         """Every metric of the package that this evaluator has the means for, in the order of reports."""
-        counts, size = self.train_label_counts is not None, self.num_labels
-        found = [f"{family}@{k}" for family in names.RANKED for k in names.RANKS if k <= size]
-        found += ["MAP", *(f"{family}@{t}" for t in self.thresholds for family in names.CLASSIFIED)]
+        found = [f"{family}@{k}" for family in names.RANKED for k in names.RANKS if k <= self.num_labels]
+        found += ["MAP", "MAP-gold", *(f"{family}@{t}" for t in self.thresholds for family in names.CLASSIFIED)]
         variants = [family for family in names.CLASSIFIED if family.startswith("Macro-F1")]
         found += [f"{family}@{t}:{b}" for t in self.thresholds for family in variants for b in names.BINS]
         found += ["AUC-macro", "AUC-micro"]
         metrics = [names.parse_metric(name) for name in found]
-        scored = [metric for metric in metrics if not metric.propensity_scored or (counts and self.num_train)]
-        return [metric for metric in scored if counts or not metric.bin]
+        return [metric for metric in metrics if self._problem(metric) is None]
 
     def _problem(self, metric: Metric) -> ConfigError | None:
         """Why a metric cannot be computed here, if so."""
@@ -109,6 +112,8 @@ class Evaluator:
         missing_counts = self.train_label_counts is None or (metric.propensity_scored and not self.num_train)
         if metric.needs_training_counts and missing_counts:
             return ConfigError(f"{metric.name}: needs the label counts of the training split, which are not at hand")
+        if metric.family == "MAP-gold" and self._outside is None:
+            return ConfigError(f"{metric.name}: needs the true labels outside the label set, which are not at hand")
         return None
 
     def update(
@@ -140,17 +145,17 @@ class Evaluator:
         self._area = None
         self._truth.append(truth)
         if sparse and self._by_default:
-            self._average_precision = self._keep_scores = False
+            self._whole_rankings = self._keep_scores = False
             self.metrics = [metric for metric in self.metrics if not metric.needs_whole_ranking]
         if self._predicted is not None:
             self._predicted.add(scores)
-            self._numbers.append(np.asarray(np.arange(first, self._documents) if documents is None else documents))
+        self._numbers.append(np.asarray(np.arange(first, self._documents) if documents is None else documents))
         if self._cutoff:
             select = ranking.top_labels_sparse if sparse else ranking.top_labels
             self._top.append(select(scores, self._cutoff))
         for name, counts in self._counts.items():
             counts.add(scores, truth, self.thresholds[name])
-        if self._average_precision:
+        if self._whole_rankings or self._gold:
             self._precisions.append(ranking.average_precisions(scores, truth))
         if self._keep_scores:
             self._store = self._store or ScoreStore(self.num_labels, self._spill_folder)
@@ -174,7 +179,7 @@ class Evaluator:
             raise DataError("there are no documents to evaluate", fix="check that the split's file is not empty")
         truth = sp.csr_matrix(sp.vstack(self._truth, format="csr"))
         ranked = self._ranked(truth) if self._cutoff else {}
-        whole = self._whole()
+        whole = self._whole(truth)
         areas, whole["AUC-micro"] = roc_areas(self._store) if self._keep_scores and self._store else (None, math.nan)
         self._area = whole["AUC-micro"]
         in_bin = self._bins()
@@ -207,15 +212,27 @@ class Evaluator:
             ranked.update(propensity.propensity_scored(top, hits, truth, weights))
         return ranked
 
-    def _whole(self) -> dict[str, float]:
+    def _whole(self, truth: sp.csr_matrix) -> dict[str, float]:
         """What has neither rank nor threshold, but for the AUCs."""
         precisions = np.concatenate(self._precisions) if self._precisions else np.empty(0)
         if self._loss_sum is None and any(metric.family == "Loss" for metric in self.metrics):
             raise ConfigError("Loss: the scores came without a loss", fix="choose a metric computed from scores")
+        gold = self._gold_precisions(truth) if self._gold else np.empty(0)
+        gold = gold[~np.isnan(gold)]
         return {
             "MAP": float(precisions.mean()) if len(precisions) else math.nan,
+            "MAP-gold": float(gold.mean()) if len(gold) else math.nan,
             "Loss": math.nan if self._loss_sum is None else self._loss_sum / self._documents,
         }
+
+    def _gold_precisions(self, truth: sp.csr_matrix) -> npt.NDArray[np.float64]:
+        """Precisions at the found labels over all true labels, (N,); NaN where a document has none, known or not."""
+        assert self._outside is not None  # checked with the metrics' names
+        known = np.diff(truth.indptr)
+        gold = known + self._outside[np.concatenate(self._numbers)]
+        found = np.where(gold > 0, 0.0, np.nan)
+        found[known > 0] = np.concatenate(self._precisions) * known[known > 0] / gold[known > 0]
+        return found
 
     def _bins(self) -> dict[str | None, npt.NDArray[np.bool_]]:
         """Bin -> which labels are in it, (L,); None stands for all."""
@@ -236,7 +253,7 @@ class Evaluator:
             raise ValueError("the evaluator was made without keep_documents")
         truth = sp.csr_matrix(sp.vstack(self._truth, format="csr"))
         precision = None
-        if self._average_precision:
+        if self._whole_rankings:
             precision = np.full(self._documents, np.nan, dtype=np.float32)
             precision[np.diff(truth.indptr) > 0] = np.concatenate(self._precisions)
         return PerDocument(
@@ -249,6 +266,7 @@ class Evaluator:
             self.num_train,
             self._propensity,
             self._roc_parts(),
+            self._gold_precisions(truth).astype(np.float32) if self._gold else None,
         ).in_order(np.concatenate(self._numbers))
 
     def _roc_parts(self) -> RocParts | None:

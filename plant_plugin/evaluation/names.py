@@ -37,6 +37,7 @@ CLASSIFIED = {
 }
 WHOLE = {
     "MAP": "mean average precision of the documents with labels",
+    "MAP-gold": "the same with every true label in the denominator, also those outside the label set",
     "AUC-macro": "ROC area, mean over labels with both classes in the split",
     "AUC-micro": "ROC area over all pairs of document and label",
     "Loss": "mean training loss; measured by the trainer, not from scores",

@@ -39,6 +39,8 @@ class PerDocument:
         num_train: Training documents, or None.
         propensity: A and B of the propensity model.
         roc: For the AUCs; None where not all scores were at hand, or too many would have to be kept.
+        gold_precision: float32 (N,), average precision with every true label in the denominator, also those outside
+            the label set; NaN for documents without any. None where it was not told how many those are.
     """
 
     labels: list[str] = field(repr=False)
@@ -50,6 +52,7 @@ class PerDocument:
     num_train: int | None = None
     propensity: tuple[float, float] = (0.55, 1.5)
     roc: RocParts | None = field(default=None, repr=False)
+    gold_precision: npt.NDArray[np.float32] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return int(self.truth.shape[0])
@@ -57,7 +60,7 @@ class PerDocument:
     def in_order(self, documents: npt.NDArray[np.int64]) -> PerDocument:
         """The same with row i being the document that stood at number ``documents[i]`` of the file, sorted by it."""
         order = np.argsort(documents, kind="stable")
-        precision = self.average_precision
+        precision, gold = self.average_precision, self.gold_precision
         return replace(
             self,
             truth=self.truth[order],
@@ -65,6 +68,7 @@ class PerDocument:
             predicted={name: pairs[order] for name, pairs in self.predicted.items()},
             average_precision=None if precision is None else precision[order],
             roc=None if self.roc is None else self.roc.in_order(order),
+            gold_precision=None if gold is None else gold[order],
         )
 
     def under(self, labels: list[str]) -> PerDocument:
@@ -131,6 +135,8 @@ class PerDocument:
             arrays[f"predicted{number}_counts"] = np.diff(pairs.indptr).astype(np.uint32)
         if self.average_precision is not None:
             arrays["average_precision"] = self.average_precision.astype(np.float32)
+        if self.gold_precision is not None:
+            arrays["gold_precision"] = self.gold_precision.astype(np.float32)
         if self.train_counts is not None:
             arrays["train_counts"] = self.train_counts.astype(np.uint32)
         if self.num_train is not None:
@@ -169,6 +175,7 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
             int(arrays["num_train"]) if "num_train" in arrays else None,
             (first, second),
             restored(arrays),
+            arrays.get("gold_precision"),
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise DataError(

@@ -25,6 +25,7 @@ from plant_plugin.evaluation.roc_parts import RocSums
 
 Floats = npt.NDArray[np.float64]
 Counts = tuple[Floats, Floats, Floats]  # hit, predicted, true
+WHOLE_RANKING = {"MAP": "average_precision", "MAP-gold": "gold_precision"}  # family -> what is kept of each document
 
 
 @dataclass
@@ -60,7 +61,7 @@ def computable(metric: Metric, documents: PerDocument) -> bool:
         return documents.roc is not None and (metric.bin is None or documents.train_counts is not None)
     if metric.family == "AUC-micro":
         return documents.roc is not None and documents.roc.micro is not None
-    return metric.family == "MAP" and documents.average_precision is not None
+    return metric.family in WHOLE_RANKING and getattr(documents, WHOLE_RANKING[metric.family]) is not None
 
 
 class DocumentSums:
@@ -108,8 +109,8 @@ class DocumentSums:
         if metric.k:
             above, below = ranked[metric.family]
             return above[:, metric.k - 1], below[:, metric.k - 1]
-        if metric.family == "MAP":
-            precision = np.asarray(documents.average_precision, dtype=np.float64)
+        if metric.family in WHOLE_RANKING:
+            precision = np.asarray(getattr(documents, WHOLE_RANKING[metric.family]), dtype=np.float64)
             return np.nan_to_num(precision), (~np.isnan(precision)).astype(np.float64)
         if metric.family == "AUC-macro":
             return self._roc.macro_column(self._in_bin[metric.bin])
@@ -163,8 +164,9 @@ class DocumentSums:
     def per_unit(self, metric: Metric) -> Floats | None:
         """Values whose mean the metric is, for a signed-rank test; None where it is not the mean of anything.
 
-        Documents for P, R, RP, nDCG and MAP, and also for the propensity-scored ones (what each adds above the line;
-        below it stands the same for every system). Labels for Macro-P, Macro-R, Macro-F1, Macro-F1-present, AUC-macro.
+        Documents for P, R, RP, nDCG, MAP and MAP-gold, and also for the propensity-scored ones (what each adds above
+        the line; below it stands the same for every system). Labels for Macro-P, Macro-R, Macro-F1, Macro-F1-present,
+        AUC-macro.
         """
         if metric.family == "AUC-macro":
             labels = self._roc.parts.labels

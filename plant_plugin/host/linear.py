@@ -18,8 +18,9 @@ from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.host.checks import check_labels, read_checked, sizes_and_hashes, warn_changed_labels
+from plant_plugin.host.settings import OWN_TEST
 from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
-from plant_plugin.report.scored import Scored, logits_of, sparse_truth, write_predictions
+from plant_plugin.report.scored import Scored, labels_outside, logits_of, sparse_truth, write_predictions
 
 if TYPE_CHECKING:
     from plant_plugin.run import Run
@@ -34,7 +35,7 @@ def run_linear(settings: AttributeDict, run: Run) -> Scored:
         with run.phase("train"):
             baseline.train()
     if settings.test_file is not None and run.tests:
-        with run.phase("test"):
+        with run.phase(OWN_TEST):
             metrics = baseline.test()
         run.log(linear.tabulate_metrics(metrics, "test"))
     return baseline.scored()
@@ -53,6 +54,7 @@ class LinearBaseline:
     model: Any
     datasets: dict[str, Any]
     corpus: Corpus | None
+    outside: npt.NDArray[np.int64] | None = None
 
     def __init__(self, settings: AttributeDict) -> None:
         self.settings = settings
@@ -88,6 +90,8 @@ class LinearBaseline:
                 )
             )
             self.datasets = self.preprocessor.fit_transform(raw)
+        if "test" in raw:
+            self.outside = labels_outside((map(str, names) for names in raw["test"]["y"]), self.labels)
         if self.corpus is not None and "train" in raw:
             warn_changed_labels(self.corpus, raw["train"]["y"])
         asked = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
@@ -209,6 +213,7 @@ class LinearBaseline:
                 (lambda: self.scores(self._validation())) if self.settings.val_file and not self.on_both else None
             ),
             test=None if test is None else (lambda: self.scores(test)),
+            outside=self.outside,
             hashes=hashes,
             counts=counts,
         )

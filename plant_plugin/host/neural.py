@@ -30,8 +30,17 @@ from plant_plugin.host.checks import (
     warn_changed_labels,
 )
 from plant_plugin.host.encoders import without_packing
+from plant_plugin.host.settings import OWN_TEST
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
-from plant_plugin.report.scored import Scored, device_name, label_counts, limited, sparse_truth, write_predictions
+from plant_plugin.report.scored import (
+    Scored,
+    device_name,
+    label_counts,
+    labels_outside,
+    limited,
+    sparse_truth,
+    write_predictions,
+)
 
 if TYPE_CHECKING:
     from plant_plugin.run import Run
@@ -56,7 +65,7 @@ def run_network(settings: AttributeDict, run: Run) -> Scored:
         with run.phase("train"):
             baseline.train()
     if "test" in baseline.datasets and run.tests:
-        with run.phase("test"):
+        with run.phase(OWN_TEST):
             baseline.test()
     return baseline.scored()
 
@@ -248,7 +257,7 @@ class NetworkBaseline:
     def scored(self) -> Scored:
         """What the evaluation needs."""
         labels = list(self.labels or [])
-        train = self.datasets.get("train")
+        train, test = self.datasets.get("train"), self.datasets.get("test")
         counts, hashes = sizes_and_hashes(self.corpus, labels)
         return Scored(
             model=self.settings.model_name,
@@ -257,7 +266,8 @@ class NetworkBaseline:
             train_counts=label_counts((document["label"] for document in train), labels) if train else None,
             num_train=len(train) if train else None,
             validation=(lambda: self.scores("val")) if "val" in self.datasets else None,
-            test=(lambda: self.scores("test")) if "test" in self.datasets else None,
+            test=None if test is None else (lambda: self.scores("test")),
+            outside=None if test is None else labels_outside((document["label"] for document in test), labels),
             hashes=hashes,
             counts=counts,
         )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.run import Run
 
+OWN_TEST = "libmultilabel_test"  # phase of LibMultiLabel's own test: `test` is one pass over the scores, of every model
 FILE_KEYS = ("training_file", "val_file", "test_file")
 COUNTS = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
 LIGHTNING = ("lightning", "lightning.pytorch", "lightning.fabric", "lightning.fabric.utilities.seed")

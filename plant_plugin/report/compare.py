@@ -13,8 +13,8 @@ from plant_plugin.evaluation.resampling import DocumentSums, computable
 from plant_plugin.evaluation.significance import Comparison, compare_documents
 from plant_plugin.report.systems import System, check_same_split, counted_on, obstacle
 
-METRICS = ("P@1", "P@5", "P@15", "R@5", "RP@5", "nDCG@5", "PSP@5", "MAP", "Micro-F1@micro", "Macro-F1@macro",
-           "Macro-F1-present@macro", "Macro-F1-caml@macro", "AUC-macro", "AUC-micro")  # fmt: skip
+METRICS = ("P@1", "P@5", "P@15", "R@5", "RP@5", "nDCG@5", "PSP@5", "MAP", "MAP-gold", "Micro-F1@micro",
+           "Macro-F1@macro", "Macro-F1-present@macro", "Macro-F1-caml@macro", "AUC-macro", "AUC-micro")  # fmt: skip
 UP, DOWN = "▲", "▼"
 
 

@@ -75,6 +75,7 @@ def evaluate_predictions(
     unit: str | None = None,
     thresholds: Mapping[str, float] | None = None,
     propensity: tuple[float, float] = (0.55, 1.5),
+    outside: npt.NDArray[np.int64] | None = None,
     where: str = "",
 ) -> tuple[dict[str, Any], PerDocument]:
     """Every metric that these predictions allow.
@@ -88,6 +89,7 @@ def evaluate_predictions(
         unit: ``probability`` or ``logit``, for the threshold called 0.5; None: probabilities where all lie in [0, 1].
         thresholds: More thresholds, in the unit of the scores, e.g. ``micro``.
         propensity: A and B.
+        outside: (N,) true labels of each document outside the label set; without it MAP-gold is left out.
         where: The file of scores, for errors.
 
     Returns:
@@ -123,6 +125,7 @@ def evaluate_predictions(
         num_train=num_train,
         thresholds=limits,
         propensity=propensity,
+        outside=outside,
         keep_documents=True,
     )
     whole = not sp.issparse(scores) or scores.nnz == scores.shape[0] * scores.shape[1]
@@ -170,7 +173,8 @@ def _blocks(num_documents: int, num_labels: int) -> Iterator[slice]:
 def _partial(scores: sp.csr_matrix, longest: int, limits: Mapping[str, float]) -> list[str]:
     """What the scores of some labels only leave open, in sentences."""
     found = [
-        f"at most {longest} labels of a document are scored: MAP, the AUCs and cut-offs above {longest} are left out",
+        f"at most {longest} labels of a document are scored: MAP, the AUCs and cut-offs above {longest} are left out, "
+        "and MAP-gold counts true labels without a score as not found",
     ]
     lengths = np.diff(scores.indptr)
     shorter = int((lengths < longest).sum())

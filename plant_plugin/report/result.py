@@ -49,6 +49,7 @@ def write_result(
     counts: Mapping[str, int],
     thresholds: Mapping[str, float],
     time_s: Mapping[str, float],
+    cpu_s: Mapping[str, float],
     peak_memory_mb: float | Mapping[str, float],
     hashes: Mapping[str, str],
     backend: str,
@@ -68,7 +69,8 @@ def write_result(
         metrics: Exact name -> fraction, not percent. What is undefined (NaN) becomes null.
         counts: Documents, labels and what was left out.
         thresholds: Name -> threshold in score space (logit), tuned on validation but for ``0.5``.
-        time_s: Phase -> seconds, with ``total``.
+        time_s: Phase -> wall seconds, with ``total``.
+        cpu_s: The same in seconds of the process on all cores together; of a phase on a GPU they say little.
         peak_memory_mb: Megabytes, of the run or phase by phase.
         hashes: Of the label list and of each split; the configuration's is added.
         backend: Who computed the propensity-scored metrics, ``xclib`` or ``builtin``.
@@ -97,6 +99,7 @@ def write_result(
         **({"planted_scores": plain(planted_scores)} if planted_scores else {}),
         **({} if epochs is None else {"refit": {"documents": config.refit, "epochs": dict(epochs)}}),
         "time_s": plain(time_s),
+        "cpu_s": plain(cpu_s),
         "peak_memory_mb": plain(peak_memory_mb),
         "device": device,
         "processor": {"name": processor_name(), "cores": usable_cores()},

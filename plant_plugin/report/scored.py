@@ -42,6 +42,7 @@ class Scored:
         num_train: Documents of that split.
         validation: Starts a pass over scores (B, L) and truth (B, L, sparse) of the validation split; None without one.
         test: The same for the test split; a third element numbers the documents where they are not in file order.
+        outside: int64 (N,), true labels of each test document outside the label set; None where nothing tells them.
         hashes: SHA-256 of ``labels`` and of each split read.
         counts: What reading dropped.
         truncated: Share of each split's documents that were not read to their end; empty: unknown.
@@ -57,6 +58,7 @@ class Scored:
     num_train: int | None
     validation: ScoreBatches | None
     test: ScoreBatches | None
+    outside: npt.NDArray[np.int64] | None = None
     hashes: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     truncated: dict[str, float] = field(default_factory=dict)
@@ -74,6 +76,12 @@ def label_counts(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt
             if name in column_of:
                 counts[column_of[name]] += 1
     return counts
+
+
+def labels_outside(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
+    """Labels of each document that are not in the label set, int64 (N,); one named twice counts once."""
+    known = set(labels)
+    return np.array([len(set(names) - known) for names in label_lists], dtype=np.int64)
 
 
 def logits_of(probabilities: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
@@ -122,6 +130,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
             num_train=scored.num_train,
             thresholds=thresholds,
             propensity=(config.propensity_a, config.propensity_b),
+            outside=scored.outside,
             spill_folder=run.folder,
             keep_documents=True,
         )
@@ -129,7 +138,6 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
             evaluator.update(*batch)
         metrics = evaluator.compute()
     evaluator.per_document(scored.labels).save(Path(run.folder) / PER_DOCUMENT)
-    time_s, peak_memory_mb = run.totals()
     return write_result(
         Path(run.folder) / "result.json",
         config=config,
@@ -139,8 +147,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         metrics=metrics,
         counts={**scored.counts, **evaluator.counts},
         thresholds=thresholds,
-        time_s=time_s,
-        peak_memory_mb=peak_memory_mb,
+        **run.totals(),
         hashes=scored.hashes,
         truncated=scored.truncated,
         planted_scores=scored.planted_scores,

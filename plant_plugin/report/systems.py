@@ -178,7 +178,7 @@ def obstacle(metric: Metric, system: System, baseline: System) -> str | None:
         return f"a mean over all labels, and the label sets differ ({sizes})"
     if metric.needs_training_counts:
         return f"frequency bins and propensities come from different label sets ({sizes})"
-    if metric.family != "P" and not _same_truth(system, baseline):
+    if metric.family not in ("P", "MAP-gold") and not _same_truth(system, baseline):
         return f"the label sets differ ({sizes}) and leave different true labels to be found"
     return None
 

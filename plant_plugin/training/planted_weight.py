@@ -200,7 +200,7 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     tried = [(share, name) for share in shares for name in names]
     best, told = 0, ""
     if len(tried) > 1 and features is not None:
-        evaluators = [prepared.evaluator(config, [metric, of_rare]) for _ in tried]
+        evaluators = [prepared.evaluator(config, [metric, of_rare], "val") for _ in tried]
         for logits, truth, documents in validation():
             rows = features[documents]
             linear = np.float32(planted.linear_weight)
@@ -210,7 +210,8 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
                 unit = _spread(logits) / _spread(scores)
             of_trained = truth.multiply(counts > 0)
             for (share, name), evaluator in zip(tried, evaluators, strict=True):
-                evaluator.update(logits + np.float32(share * unit) * (scores + np.float32(name) * named), of_trained)
+                sums = logits + np.float32(share * unit) * (scores + np.float32(name) * named)
+                evaluator.update(sums, of_trained, documents)
         found = [evaluator.compute() for evaluator in evaluators]
         best = _near_best(found, metric, of_rare)
         first, reached = (f"{metric} {found[i][metric]:.4f}, {of_rare} {found[i][of_rare]:.4f}" for i in (0, best))
@@ -253,7 +254,7 @@ def _adjustment(
     if features is None:
         return 0.0
     truth = prepared.labels["val"]
-    evaluators = [prepared.evaluator(config, [metric]) for _ in ADJUSTMENTS]
+    evaluators = [prepared.evaluator(config, [metric], "val") for _ in ADJUSTMENTS]
     planted.adjustment = 0.0
     for start in range(0, truth.shape[0], ROWS):
         rows = slice(start, start + ROWS)
@@ -287,7 +288,7 @@ def _weigh_evidence(
     ]
     found = []
     for one, other in tried:
-        evaluator = prepared.evaluator(config, [metric])
+        evaluator = prepared.evaluator(config, [metric], "val")
         evaluator.update(np.float32(one) * documents + phrases + np.float32(other) * sentences, truth)
         found.append(evaluator.compute()[metric])
     planted.linear_weight, planted.sentence_weight = tried[int(np.argmax(found))]

@@ -24,6 +24,7 @@ from plant_plugin.options import RelevanceOptions, StageOptions
 from plant_plugin.relevance import Relevance, compute_relevance
 from plant_plugin.relevance.phrases import PlantedPhrases, evidence_marks, phrase_marks
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.report.scored import labels_outside
 from plant_plugin.training.processes import count, is_first, rank
 
 if TYPE_CHECKING:
@@ -111,8 +112,13 @@ class Prepared:
         val = self.split("val", config.eval_batch_size).take_part(rank(), count()) if "val" in self.arrays else None
         return train.take_part(rank(), count()), val
 
-    def evaluator(self, config: Config, metrics: Sequence[str]) -> Evaluator:
-        """An evaluator of named metrics at the configured ``metric_threshold``."""
+    def outside(self, name: str) -> npt.NDArray[np.int64]:
+        """Labels of each document of a split that are not in the label set, (N,)."""
+        split = next(split for split in self.corpus.splits if split.name == name)
+        return labels_outside(split.labels, self.corpus.label_names)
+
+    def evaluator(self, config: Config, metrics: Sequence[str], split: str) -> Evaluator:
+        """An evaluator of a split for named metrics at the configured ``metric_threshold``."""
         return Evaluator(
             self.num_labels,
             metrics=metrics,
@@ -120,6 +126,7 @@ class Prepared:
             num_train=self.num_train,
             thresholds={"0.5": logit(config.metric_threshold)},
             propensity=(config.propensity_a, config.propensity_b),
+            outside=self.outside(split) if "MAP-gold" in metrics else None,
         )
 
 

@@ -49,7 +49,7 @@ def trained_once(
         with run.first_pass() as first:
             train(replace(config, values=values, checkpoint_dir=folder), first)
         if is_first():
-            note_cost(run.folder, *run.totals())
+            note_cost(run.folder, run.totals())
     thresholds, chosen, epochs = from_first(lambda: _found(folder, config.planted_scores))
     run.train_again(epochs)
     run.log(f"refit: on {config.refit}" + "".join(f", {stage} for {number} epochs" for stage, number in epochs.items()))

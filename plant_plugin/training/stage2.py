@@ -78,7 +78,7 @@ class Stage2(StageModule):
 
     def on_validation_epoch_start(self) -> None:
         """A new evaluator for the epoch."""
-        self._evaluator = self.prepared.evaluator(self.config, self.config.monitor_metrics)
+        self._evaluator = self.prepared.evaluator(self.config, self.config.monitor_metrics, "val")
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Score all labels; the first process gathers the scores, batch by batch in the order of one process alone."""
@@ -95,7 +95,7 @@ class Stage2(StageModule):
 
     def _add(self, found: ScoredBatch, split: str, evaluator: Evaluator) -> None:
         logits, documents, loss = found
-        evaluator.update(logits, self.prepared.labels[split][documents], loss=loss)
+        evaluator.update(logits, self.prepared.labels[split][documents], documents, loss=loss)
 
     def on_validation_epoch_end(self) -> None:
         """Log the metrics to Lightning and to ``logs.json``."""
@@ -113,7 +113,8 @@ class Stage2(StageModule):
 
     def _watched(self) -> dict[str, float]:
         """The same metrics on the same training documents after each epoch, without dropout."""
-        size, evaluator = self.config.eval_batch_size, self.prepared.evaluator(self.config, self.config.monitor_metrics)
+        size = self.config.eval_batch_size
+        evaluator = self.prepared.evaluator(self.config, self.config.monitor_metrics, "train")
         drawn = self.prepared.split("train", size, shuffle=True, seed=WATCHED_SEED)
         for batch in itertools.islice(drawn, -(-self.options.watch_training // size)):
             self._add(self._scored(move(batch, self.device)), "train", evaluator)

@@ -142,7 +142,7 @@ class KeepState(Checkpoint):
         trainer.save_checkpoint(path)  # the others wait for the first process, which writes
         if not is_first():
             return
-        note_cost(self.run.folder, *self.run.totals())
+        note_cost(self.run.folder, self.run.totals())
         for old in sorted(self.folder.glob(PATTERN))[:-KEPT]:
             old.unlink(missing_ok=True)
 

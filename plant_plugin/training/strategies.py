@@ -242,10 +242,10 @@ def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config,
 
 def _tested(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> Iterator[ScoreBatch]:
     """The test split's scores; writes ``predictions.txt`` and the monitored metrics of ``logs.json`` on the way."""
-    monitored = prepared.evaluator(config, [name for name in config.monitor_metrics if name != "Loss"])
+    monitored = prepared.evaluator(config, [name for name in config.monitor_metrics if name != "Loss"], "test")
     best: dict[int, tuple[npt.NDArray[np.int64], Scores]] = {}
     for logits, truth, documents in score_batches(network, prepared, config, "test"):
-        monitored.update(logits, truth)
+        monitored.update(logits, truth, documents)
         if config.save_k_predictions:
             labels = top_labels(logits, config.save_k_predictions)
             chosen = np.take_along_axis(logits, labels, axis=1)
@@ -276,6 +276,7 @@ def _scored(network: PlantableNetwork, prepared: Prepared, config: Config, run: 
         num_train=prepared.num_train,
         validation=validation if "val" in prepared.arrays else None,
         test=(lambda: _tested(network, prepared, config, run)) if "test" in prepared.arrays else None,
+        outside=prepared.outside("test") if "test" in prepared.arrays else None,
         hashes=prepared.hashes,
         counts={**prepared.corpus.counts, **skipped_steps(run.folder)},
         truncated=prepared.truncated,

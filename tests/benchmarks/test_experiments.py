@@ -16,7 +16,7 @@ import trials
 import yaml
 from attention import across_documents, across_seeds, cosine
 from definitions import Planned, load_definitions, plan, results_folder
-from experiment_pages import column, figures, label_f1, processors
+from experiment_pages import column, figures, label_f1, processors, rows_of
 from matplotlib.text import Text
 
 from plant_plugin.config_yaml import find_config
@@ -74,7 +74,7 @@ def test_every_run_names_flags_that_a_configuration_has(
     names.parent.mkdir(parents=True)
     names.touch()
     runs, missing = plan(experiment, dataset, [1])
-    assert set(missing) <= {"attention_xml"}
+    assert set(missing) <= {"attention_xml"} | ({"evidence", "text", "unplanted"} if experiment == "coding" else set())
     assert len({planned.name for planned in runs}) == len(runs) > 1
     for planned in runs:
         assert planned.config.seed == 1
@@ -263,7 +263,7 @@ def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pyte
 
 def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
     assert runner.main(["--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 12
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 13
     assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
     told = capsys.readouterr()
     assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"
@@ -305,14 +305,49 @@ def test_the_readme_is_changed_between_its_marks_only(tmp_path: Path) -> None:
     planned = Planned("main", "plant", None, "plant_demo.yml", {}, 1)
     runner.keep(planned, tmp_path / "made", tmp_path / "results" / "plant" / "seed1.json", None)
     systems = tables.load(tmp_path / "results", ["plant"])
-    before, after = tables.MARKS
-    text = tables.readme(f"above\n{before}| old |\n{after}below\n", systems)
+    before, after = tables.MARK.format("eurlex6k"), tables.END
+    text = tables.readme(f"above\n{before}| old |\n{after}below\n", "eurlex6k", systems)
     assert text.startswith(f"above\n{before}| system | seeds |")
     assert text.endswith(f"|\n{after}below\n")
     assert "old" not in text
     precision = systems[0].results[0]["metrics"]["P@1"]
     assert f"| plant | 1 | {100 * precision:.1f} |" in text
-    assert tables.readme(text, systems) == text
+    assert tables.readme(text, "eurlex6k", systems) == text
+    assert tables.readme(text, "codiesp-coding", systems) == text  # no marks of its own
+
+
+def test_what_a_run_costs_stands_in_its_columns(tmp_path: Path) -> None:
+    costs = {"cpu_s": {"train": 50.0, "libmultilabel_test": 3.0, "test": 2.0, "total": 65.0}}
+    shared = {"counts": {"documents": 40}, "peak_memory_mb": {"total": 1536}, "time_s": {"total": 90.0}, "metrics": {}}
+    systems = [System("new", [{**shared, **costs}]), System("old", [shared])]
+    [new, old] = rows_of(systems, ["training CPU s", "CPU ms a case", "GiB", "minutes"], [])
+    assert new == ["new", "1", "60.0", "50.0", "1.5", "1.5"]
+    assert old == ["old", "1", "–", "–", "1.5", "1.5"]
+
+
+def test_published_rows_stand_below_ours_with_their_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"system": "their best", "values": {"MAP": 61.25}, "source": "They, 2020", "differs": "trained on more"}
+    monkeypatch.setitem(tables.PUBLISHED, "tiny-coding", [row])
+    for name, quality in (("text", 2.0), ("linear", 1.0)):
+        write_run(tmp_path / "made" / name, quality)
+        planned = Planned("coding", name, None, "plant_demo.yml", {}, 1)
+        runner.keep(planned, tmp_path / "made" / name, tmp_path / "results" / "tiny-coding" / name / "seed1.json", None)
+    assert tables.write_pages(tmp_path / "results", tmp_path / "tables") == []
+    lines = (tmp_path / "tables" / "tiny-coding.md").read_text().splitlines()
+    columns = next(line for line in lines if line.startswith("| variant")).split(" | ")
+    theirs = next(line for line in lines if line.startswith("| their best (published) | – |")).split(" | ")
+    assert [name for name, value in zip(columns, theirs, strict=True) if value not in ("–", "– |")][1:] == ["MAP"]
+    assert "61.2" in theirs
+    assert "- their best: They, 2020. Differs: trained on more." in lines
+    assert any(line.startswith("Gain over text") for line in lines)
+
+
+def test_every_published_row_says_where_it_is_from() -> None:
+    for name, rows in tables.PUBLISHED.items():
+        columns = load_definitions()[tables.experiment_of(name)]["columns"]
+        for row in rows:
+            assert set(row) == {"system", "values", "source", "differs"}
+            assert row["values"].keys() <= set(columns)
 
 
 def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:
@@ -441,7 +476,8 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list
     names = tiny / "data" / "tiny" / "label_names.tsv"
     names.parent.mkdir(parents=True)
     names.write_text("".join(f"{label}\tsign{label}x\n" for label in LABELS))
-    changes = {"main": ["limit_train_batches=4"], "overfitting": ["stage2.epochs=3"]}
+    few = ["limit_train_batches=4"]
+    changes = {"main": few, "coding": few, "overfitting": ["stage2.epochs=3"]}
     for experiment, definition in load_definitions().items():
         variants = ["plant", "linear", "end_to_end"] if experiment == "main" else list(definition["variants"])
         seeds = ["1", "2"] if experiment == "attention" else ["1"]

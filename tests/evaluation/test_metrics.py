@@ -116,6 +116,61 @@ def test_ranking_by_hand() -> None:
     assert found["MAP"] == pytest.approx((1 + 2 / 3 + 3 / 4) / 3)  # labelled documents only
 
 
+def test_labels_outside_the_set_count_in_the_denominator() -> None:
+    """As above with one more true label, unknown; a document whose labels are all unknown; one without any."""
+    scores = np.tile([0.3, 0.6, 0.9, 0.1], (3, 1))
+    truth = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
+    found = evaluate(scores, truth, train_label_counts=None, outside=[1, 2, 0])
+    assert found["MAP-gold"] == pytest.approx((1 + 2 / 3 + 3 / 4) / 4 / 2)
+    everything = evaluate(scores, truth, train_label_counts=None, outside=[0, 0, 0])
+    assert everything["MAP-gold"] == everything["MAP"]
+    nothing = evaluate(scores, 0 * truth, metrics=["MAP-gold"], train_label_counts=None, outside=[0, 0, 0])
+    assert math.isnan(nothing["MAP-gold"])
+
+
+def codes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores without ties, true labels, and true labels outside the set."""
+    rng = np.random.default_rng(28)
+    scores = rng.permuted(np.tile(np.arange(12), (9, 1)), axis=1).astype(np.float32)
+    truth = rng.random((9, 12)) < 0.25
+    truth[[2, 5]] = False
+    return scores, truth, np.array([0, 3, 2, 0, 1, 0, 0, 7, 2])
+
+
+# pytrec_eval-terrier 0.5.11 on the same: `trec_eval_map(*codes())` below, as float(np.mean(list(found.values())))
+TREC_EVAL_MAP = 0.23717432259098928
+
+
+def trec_eval_map(scores: np.ndarray, truth: np.ndarray, outside: np.ndarray) -> dict[str, float]:
+    """``map`` of trec_eval for each document with a true label."""
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec-eval-terrier is not installed")
+    run = {str(number): {f"l{label}": float(score) for label, score in enumerate(row)}
+           for number, row in enumerate(scores)}  # fmt: skip
+    gold = {
+        str(number): {**{f"l{label}": 1 for label in np.flatnonzero(row)}, **{f"u{n}": 1 for n in range(more)}}
+        for number, (row, more) in enumerate(zip(truth, outside, strict=True))
+    }
+    evaluator = pytrec_eval.RelevanceEvaluator({number: labels for number, labels in gold.items() if labels}, {"map"})
+    return {number: values["map"] for number, values in evaluator.evaluate(run).items()}
+
+
+@pytest.mark.parametrize("batch", [1, 4, 9])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_map_of_trec_eval(batch: int, form) -> None:
+    scores, truth, outside = codes()
+    order = np.array([4, 0, 8, 2, 6, 1, 3, 5, 7])
+    evaluator = Evaluator(12, metrics=["MAP-gold"], outside=outside)
+    for start in range(0, 9, batch):
+        part = order[start : start + batch]
+        evaluator.update(form(scores[part] + 1), truth[part], part)
+    assert evaluator.compute()["MAP-gold"] == pytest.approx(TREC_EVAL_MAP, abs=1e-12)
+
+
+def test_map_of_trec_eval_where_it_is_installed() -> None:
+    found = trec_eval_map(*codes())
+    assert np.mean(list(found.values())) == pytest.approx(TREC_EVAL_MAP, abs=1e-12)
+
+
 def test_propensity_by_hand() -> None:
     """N = e² documents would make ln N - 1 = 1; with A = 1, B = 1 then C = 2 and q = 1 + 2 / (N_l + 1)."""
     counts = np.array([0, 1, 3])
@@ -207,6 +262,8 @@ def test_default_is_every_metric_that_can_be_computed() -> None:
         assert {f"Macro-F1{v}@{t}:{b}" for v in ("", "-present", "-caml") for b in names.BINS} <= set(found)
     assert {"MAP", "AUC-macro", "AUC-micro"} <= set(found)
     assert "Loss" not in found
+    assert "MAP-gold" not in found
+    assert "MAP-gold" in evaluate(scores, truth, outside=np.zeros(DOCUMENTS, dtype=int))
     without = evaluate(scores, truth, train_label_counts=None)
     assert not any(name.startswith("PS") or ":" in name for name in without)
     assert not any(name.startswith("PS") for name in evaluate(scores, truth, num_train=None))
@@ -258,12 +315,13 @@ def test_loss_is_a_mean_over_documents() -> None:
 
 def test_all_problems_with_metrics_are_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
-        Evaluator(4, metrics=["P@5", "Macro-F1@micro", "PSP@1", "Macro-F1:0", "P@4"])
+        Evaluator(4, metrics=["P@5", "Macro-F1@micro", "PSP@1", "Macro-F1:0", "P@4", "MAP-gold"])
     assert [problem.what.split(":")[0] for problem in caught.value.problems] == [
         "P@5",
         "Macro-F1@micro",
         "PSP@1",
         "Macro-F1",
+        "MAP-gold",
     ]
     assert "only 4 labels" in str(caught.value)
 

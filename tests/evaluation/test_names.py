@@ -26,6 +26,7 @@ def test_every_example_parses_and_keeps_its_name(name: str) -> None:
         ("Macro-F1-present@micro:>500", "Macro-F1-present@micro:>500"),
         ("AUC-macro:1-5", "AUC-macro:1-5"),
         ("MAP", "MAP"),
+        ("MAP-gold", "MAP-gold"),
         ("Loss", "Loss"),
     ],
 )

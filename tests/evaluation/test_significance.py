@@ -26,9 +26,11 @@ NAMES = [
     *(f"{family}@{threshold}" for family in names.CLASSIFIED for threshold in THRESHOLDS),
     *(f"{family}@macro:1-5" for family in ("Macro-F1", "Macro-F1-present", "Macro-F1-caml")),
     "MAP",
+    "MAP-gold",
     "AUC-macro",
     "AUC-macro:1-5",
 ]
+OUTSIDE = np.arange(NUMBER) % 4  # true labels of each document that are not among the columns
 COLUMNS = [f"label {number}" for number in range(LABELS)]
 
 
@@ -40,13 +42,16 @@ def drawn(seed: int, quality: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     return (noise + quality * (2 * truth - 1)).astype(np.float32), truth
 
 
-def evaluated(scores: np.ndarray, truth: np.ndarray, asked: list[str] = NAMES) -> Evaluator:
+def evaluated(
+    scores: np.ndarray, truth: np.ndarray, asked: list[str] = NAMES, outside: np.ndarray = OUTSIDE
+) -> Evaluator:
     evaluator = Evaluator(
         truth.shape[1],
         metrics=asked,
         train_label_counts=TRAIN,
         num_train=900,
         thresholds=THRESHOLDS,
+        outside=outside,
         keep_documents=True,
     )
     for start in range(0, len(scores), 7):
@@ -72,7 +77,9 @@ def test_a_resample_has_the_metrics_of_its_documents_scored_again() -> None:
     rng = np.random.default_rng(0)
     rows = [np.arange(NUMBER), rng.integers(0, NUMBER, NUMBER), rng.integers(0, 9, NUMBER)]
     weights = np.stack([np.bincount(chosen, minlength=NUMBER) for chosen in rows])
-    expected = [list(evaluated(scores[chosen], truth[chosen]).compute().values()) for chosen in rows]
+    expected = [
+        list(evaluated(scores[chosen], truth[chosen], outside=OUTSIDE[chosen]).compute().values()) for chosen in rows
+    ]
     np.testing.assert_allclose(values(run, weights), np.nan_to_num(expected), atol=2e-7)
 
 
@@ -80,12 +87,13 @@ def test_documents_come_back_in_the_order_of_their_file() -> None:
     scores, truth = drawn(2)
     order = np.random.default_rng(3).permutation(NUMBER)
     evaluator = Evaluator(LABELS, metrics=NAMES, train_label_counts=TRAIN, num_train=900, thresholds=THRESHOLDS,
-                          keep_documents=True)  # fmt: skip
+                          outside=OUTSIDE, keep_documents=True)  # fmt: skip
     for part in np.array_split(order, 4):
         evaluator.update(scores[part], truth[part], part)
     found, expected = evaluator.per_document(COLUMNS), kept(2)
     np.testing.assert_array_equal(found.top, expected.top)
     np.testing.assert_array_equal(found.average_precision, expected.average_precision)
+    np.testing.assert_array_equal(found.gold_precision, expected.gold_precision)
     assert (found.truth != expected.truth).nnz == 0
     assert all((found.predicted[name] != expected.predicted[name]).nnz == 0 for name in THRESHOLDS)
 
@@ -132,8 +140,9 @@ def test_what_is_not_kept_is_not_computable(monkeypatch: pytest.MonkeyPatch) -> 
     assert all(computable(names.parse_metric(name), documents) for name in NAMES)
     for name in ("P@8", "Loss", "Micro-F1@0.3"):
         assert not computable(names.parse_metric(name), documents)
-    without = replace(documents, average_precision=None, train_counts=None, num_train=None, roc=None)
-    for name in ("MAP", "PSP@1", "Macro-F1@macro:1-5", "AUC-macro", "AUC-micro"):
+    without = replace(documents, average_precision=None, train_counts=None, num_train=None, roc=None,
+                      gold_precision=None)  # fmt: skip
+    for name in ("MAP", "MAP-gold", "PSP@1", "Macro-F1@macro:1-5", "AUC-macro", "AUC-micro"):
         assert not computable(names.parse_metric(name), without)
     monkeypatch.setattr(per_document, "MOST_PAIRS", 300)
     few = evaluated(*drawn(2)).per_document(COLUMNS).predicted
@@ -143,11 +152,12 @@ def test_what_is_not_kept_is_not_computable(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_sparse_scores_keep_no_average_precision_by_default() -> None:
     scores, truth = drawn(2)
-    evaluator = Evaluator(LABELS, keep_documents=True)
+    evaluator = Evaluator(LABELS, outside=OUTSIDE, keep_documents=True)
     evaluator.update(sp.csr_matrix(np.where(scores > 0.5, scores, 0)), truth)
     assert "MAP" not in evaluator.compute()
     documents = evaluator.per_document(COLUMNS)
     assert documents.average_precision is None
+    assert np.nanmean(documents.gold_precision) == pytest.approx(evaluator.compute()["MAP-gold"], abs=1e-7)
     np.testing.assert_array_equal(documents.predicted["0.5"].toarray() > 0, scores > 0.5)
 
 

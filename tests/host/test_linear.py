@@ -65,6 +65,19 @@ def test_a_saved_model_is_evaluated_alone(baseline: Baseline) -> None:
     assert tested.result["metrics"]["nDCG@5"] == trained.result["metrics"]["nDCG@5"]
 
 
+@pytest.mark.parametrize("data_format", ["txt", "svm"])
+def test_test_labels_outside_the_set_count_in_map_gold(
+    data_format: str, baseline: Baseline, data: Path, tmp_path: Path
+) -> None:
+    files = {"training_file": str(data / f"train.{data_format}"), "val_file": None, "data_format": data_format}
+    known = baseline(**LINEAR, **files, test_file=str(data / f"test.{data_format}")).result["metrics"]
+    lines = (data / f"test.{data_format}").read_text().splitlines()
+    more = {"txt": "unknown ", "svm": "99,"}[data_format]
+    (tmp_path / "more").write_text("".join(f"{more}{line}\n" for line in lines))
+    found = baseline(**LINEAR, **files, data_name="more", test_file=str(tmp_path / "more")).result["metrics"]
+    assert known["MAP-gold"] == known["MAP"] == found["MAP"] > found["MAP-gold"] > 0
+
+
 def test_libsvm_files(baseline: Baseline, data: Path) -> None:
     files = {
         key: str(data / f"{name}.svm")

@@ -42,7 +42,12 @@ def write(
     scores = np.random.default_rng(seed).standard_normal(TRUTH.shape) + quality * (2 * TRUTH - 1)
     thresholds = {"0.5": 0.0, "micro": 0.5, "macro": 0.2}
     evaluator = Evaluator(
-        labels, train_label_counts=counts[:labels], num_train=500, thresholds=thresholds, keep_documents=True
+        labels,
+        train_label_counts=counts[:labels],
+        num_train=500,
+        thresholds=thresholds,
+        outside=TRUTH[:, labels:].sum(axis=1),
+        keep_documents=True,
     )
     evaluator.update(scores[:, :labels], TRUTH[:, :labels])
     result = {
@@ -116,6 +121,10 @@ def test_other_label_sets(results: Path, per_document: bool) -> None:
     for metric in METRICS[2:]:
         assert table.cells["fewer", metric].obstacle, metric
         assert not table.cells["fewer", metric].best
+    gold = compare(load_systems([*both(results), str(results / "fewer")]), "bad_one", metrics=["MAP-gold"], resamples=9)
+    cell = gold.cells["fewer", "MAP-gold"]
+    assert cell.obstacle is None  # the true labels of the test split, whoever knows them
+    assert (cell.test is not None) == per_document
     assert any("L = 18 against 20" in note for note in table.notes)
     assert table.cells["fewer", "PSP@5"].test is None
     if per_document:
@@ -130,13 +139,13 @@ def test_common_ground_is_scoring_the_unknown_labels_as_never_found(tmp_path: Pa
         counts[18:] = 0  # what the smaller label set lacks has no training document
     write(tmp_path / "fewer" / "seed1.json", 1, 2.0, labels=18, counts=counts)
     write(tmp_path / "all" / "seed2.json", 2, 0.5, counts=counts)
-    metrics = [*METRICS, "R@5", "nDCG@5", "Macro-F1@macro:1-5", "AUC-micro"]
+    metrics = [*METRICS, "MAP-gold", "R@5", "nDCG@5", "Macro-F1@macro:1-5", "AUC-micro"]
     systems = load_systems([str(tmp_path / "fewer"), str(tmp_path / "all")])
     table = compare(systems, "all", metrics=metrics, resamples=5)
     scores = np.random.default_rng(1).standard_normal(TRUTH.shape) + 2.0 * (2 * TRUTH - 1)
     scores[:, 18:] = -np.inf
     evaluator = Evaluator(20, metrics=table.metrics, train_label_counts=counts, num_train=500,
-                          thresholds={"micro": 0.5, "macro": 0.2})  # fmt: skip
+                          thresholds={"micro": 0.5, "macro": 0.2}, outside=np.zeros(NUMBER))  # fmt: skip
     evaluator.update(scores, sp.csr_matrix(TRUTH))
     expected = evaluator.compute()
     tested = {metric for metric in table.metrics if table.cells["fewer", metric].test is not None}

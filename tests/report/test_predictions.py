@@ -75,7 +75,9 @@ def test_whole_rankings_have_every_metric(folder: Path, scores: str) -> None:
     found = result(folder, scores, "--train", str(folder / "train.txt"), "--label-file", str(folder / "labels.txt"))
     _, truth = drawn()
     counts = np.roll(truth, 1, axis=1).sum(axis=0)
-    assert found["metrics"] == pytest.approx(expected(train_label_counts=counts, num_train=NUMBER))
+    none = np.zeros(NUMBER, dtype=int)
+    assert found["metrics"] == pytest.approx(expected(train_label_counts=counts, num_train=NUMBER, outside=none))
+    assert found["metrics"]["MAP-gold"] == found["metrics"]["MAP"]
     assert {"AUC-macro", "AUC-micro", "MAP", "PSP@5", "Macro-F1@0.5:1-5"} <= set(found["metrics"])
     assert found["counts"]["documents"] == NUMBER
     assert found["counts"]["documents_without_labels"] >= 2
@@ -89,7 +91,9 @@ def test_top_scores_have_what_they_tell(folder: Path, scores: str) -> None:
     whole = expected()
     assert set(found["metrics"]) == {
         name for name in whole if not name.startswith(("AUC", "MAP")) and not name.endswith(("@5", "@8", "@10"))
-    }
+    } | {"MAP-gold"}
+    assert found["metrics"]["MAP-gold"] < whole["MAP"]  # true labels behind the four best are not found
+    assert "MAP-gold counts true labels without a score as not found" in found["notes"][0]
     for name in ("P@1", "P@3", "R@3", "nDCG@3"):
         assert found["metrics"][name] == pytest.approx(whole[name])
     assert "AUCs and cut-offs above 4 are left out" in found["notes"][0]
@@ -121,12 +125,18 @@ def test_labels_outside_the_file_are_counted(folder: Path) -> None:
     found = result(folder, "all.txt", "--label-file", str(folder / "labels.txt"))
     assert found["counts"]["dropped_labels"] == drawn()[1][:, 0].sum()
     assert f"{NUMBER} scores are of labels outside" in found["notes"][-1]
+    scores, truth = drawn()
+    evaluator = Evaluator(len(LABELS) - 1, metrics=["MAP-gold"], outside=truth[:, 0])
+    evaluator.update(scores[:, 1:], truth[:, 1:])
+    assert found["metrics"]["MAP-gold"] == pytest.approx(evaluator.compute()["MAP-gold"])
 
 
 def test_columns_follow_the_label_file_and_ties_the_sorted_names(folder: Path) -> None:
     (folder / "labels.txt").write_text("\n".join(reversed(LABELS)))
     np.save(folder / "all.npy", drawn()[0][:, ::-1])
-    assert result(folder, "all.npy", "--label-file", str(folder / "labels.txt"))["metrics"] == pytest.approx(expected())
+    assert result(folder, "all.npy", "--label-file", str(folder / "labels.txt"))["metrics"] == pytest.approx(
+        expected(outside=np.zeros(NUMBER, dtype=int))
+    )
 
 
 def test_the_hash_of_the_split_is_that_of_a_run(folder: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plant_plugin.errors import PlantError
-from plant_plugin.report.scored import label_counts, limited, logits_of, sparse_truth, write_predictions
+from plant_plugin.report.scored import label_counts, labels_outside, limited, logits_of, sparse_truth, write_predictions
 
 
 def test_logits_keep_the_order_and_the_half() -> None:
@@ -21,6 +21,10 @@ def test_logits_keep_the_order_and_the_half() -> None:
 
 def test_a_label_counts_once_per_document() -> None:
     assert label_counts([["a", "a", "c"], ["a"], ["unknown"]], ["a", "b", "c"]).tolist() == [2, 0, 1]
+
+
+def test_an_unknown_label_counts_once_per_document() -> None:
+    assert labels_outside([["a", "x", "x", "y"], [], ["b"]], ["a", "b"]).tolist() == [2, 0, 0]
 
 
 def test_truth_stays_sparse() -> None:

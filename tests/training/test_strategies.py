@@ -87,6 +87,24 @@ def test_predictions_are_in_the_order_of_the_file(made: Made) -> None:
     assert kept == [set(labels) & set(documents.labels) for labels in true]
 
 
+def test_true_labels_outside_the_set_count_wherever_map_gold_is_asked_for(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "labels.txt").write_text("\n".join(f"L{label}" for label in range(9)))
+    config = made(
+        label_file=str(tmp_path / "labels.txt"), strategy="end_to_end", planted_scores__model="ridge", stage2__epochs=1,
+        stage2__watch_training=20, val_metric="MAP-gold", monitor_metrics=["MAP", "MAP-gold"],
+    )  # fmt: skip
+    result, logs = run(config), read(config.log_path)
+    documents = load_per_document(Path(config.checkpoint_dir) / "per_document.npz")
+    gold = np.array([len(line.split("\t")[0].split()) for line in Path(config.test_file).read_text().splitlines()])
+    known = np.diff(documents.truth.indptr)
+    assert (known < gold).any()
+    expected = float((np.nan_to_num(documents.average_precision) * known / gold).mean())
+    assert result["metrics"]["MAP-gold"] == pytest.approx(expected, abs=1e-6)
+    assert logs["test"][0]["MAP-gold"] == result["metrics"]["MAP-gold"]
+    for split in ("val", "train"):
+        assert 0 < logs[split][0]["MAP-gold"] < logs[split][0]["MAP"], split
+
+
 def test_names_of_labels_come_with_the_model(made: Made, tmp_path: Path) -> None:
     (tmp_path / "label_names.tsv").write_text("L1\tthe first\n", encoding="utf-8")
     config = made(strategy="end_to_end", stage2__epochs=1)
