@@ -132,6 +132,7 @@ class EvidenceOptions:
     training_file: str | None = None  # spans of the training documents, see plant_plugin/data/evidence.py
     val_file: str | None = None  # of the validation documents: trained on only where they are, with `refit`
     test_file: str | None = None  # of the test documents: never trained on
+    mine: bool = False  # without a training_file: runs of words that go with a label stand for coders' phrases
     prior: float = 1.0  # what a phrase that is sure of a label adds to the planted prior of its words; 0: nothing
     stage1: bool = True  # stage 1 ranks a document's own evidence first
     sentences: bool = True  # sentences with evidence are training documents of their own

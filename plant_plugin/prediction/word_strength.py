@@ -22,7 +22,7 @@ from plant_plugin.prediction.words import Words, all_words
 if TYPE_CHECKING:
     from plant_plugin.prediction.predictor import Predictor
     from plant_plugin.relevance.linear import LinearModel
-    from plant_plugin.relevance.phrases import PlantedPhrases
+    from plant_plugin.relevance.phrases import Phrases
 
 Floats = npt.NDArray[np.float32]
 
@@ -109,9 +109,7 @@ def linear_strengths(linear: LinearModel, text: str, words: npt.NDArray[np.int64
     return found
 
 
-def phrase_strengths(
-    phrases: PlantedPhrases, text: str, words: npt.NDArray[np.int64], columns: Sequence[int]
-) -> Floats:
+def phrase_strengths(phrases: Phrases, text: str, words: npt.NDArray[np.int64], columns: Sequence[int]) -> Floats:
     """What the phrases at each word add to the scores of labels, (M, W): each of a phrase's words has all of it.
 
     Args:

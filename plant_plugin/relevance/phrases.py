@@ -19,7 +19,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,15 @@ class Match(NamedTuple):
     labels: npt.NDArray[np.int32]
     shares: Floats
     spans: list[Spans]
+
+
+class Phrases(Protocol):
+    """What tells of labels where it stands: phrases that coders marked, or mined ones."""
+
+    num_labels: int
+
+    def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
+        """Every phrase in a text; see :meth:`PlantedPhrases.matches`."""
 
 
 class PlantedPhrases:
@@ -176,7 +185,7 @@ class Reading:
         letters: int | None,
     ) -> Reading:
         """As :meth:`PlantedPhrases.fit`, with columns in the place of labels."""
-        split = [_words(text, letters) for text in texts]
+        split = [words_of(text, letters) for text in texts]
         documents_with = Counter(word for words, _ in split for word in set(words))
         frequent = {word for word, count in documents_with.items() if count > FREQUENT * len(texts)}
         sources: dict[frozenset[str], dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
@@ -211,7 +220,7 @@ class Reading:
 
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
         """See :meth:`PlantedPhrases.matches`."""
-        words, characters = _words(text, self.letters)
+        words, characters = words_of(text, self.letters)
         found = self._places(words)
         longer = [self._sets[phrase] for phrase in found if len(self._sets[phrase]) > 1]
         for phrase, places in found.items():
@@ -275,7 +284,7 @@ def _nearest(places: list[int], place: int) -> int:
     return min(places[max(0, after - 1) : after + 1], key=lambda other: abs(other - place))
 
 
-def _words(text: str, letters: int | None) -> tuple[list[str], Spans]:
+def words_of(text: str, letters: int | None = None) -> tuple[list[str], Spans]:
     """Words in lower case, without accents, cut to their first letters; numbers whole. And where each stands."""
     words, spans = [], []
     for found in WORD.finditer(text):
@@ -306,7 +315,7 @@ def _phrases(words: Sequence[str], places: Spans, spans: Spans, frequent: set[st
 
 
 def phrase_marks(
-    phrases: PlantedPhrases,
+    phrases: Phrases,
     texts: Sequence[str],
     arrays: TokenArrays,
     places: Places,

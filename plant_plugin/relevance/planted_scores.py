@@ -28,9 +28,11 @@ from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_write
 from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance.linear import LinearModel, SentenceScores
+from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import PlantedPhrases
 
 Floats = npt.NDArray[np.float32]
+Phrases = PlantedPhrases | MinedPhrases
 
 # options that null leaves to validation documents
 CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
@@ -45,8 +47,8 @@ class PlantedScores:
     Args:
         linear: Of whole documents.
         rarity: (L,) float32: how much rarer a label is than others, see :func:`label_rarity`.
-        phrases: Of evidence, or None where there is none.
-        sentences: Likewise.
+        phrases: That coders marked, or mined, or None.
+        sentences: Where there is evidence, or None.
         chosen: By the names of ``CHOSEN``, of those that are not at their start: ``adjustment`` τ, what a unit of
             rarity adds to the linear score; ``weight`` γ, logits per unit of the sum; ``name_weight`` ν, with which
             names are in the linear weights, see :meth:`add_names`; ``offset``, taken off every logit, so that the tuned
@@ -63,7 +65,7 @@ class PlantedScores:
         self,
         linear: LinearModel,
         rarity: Floats,
-        phrases: PlantedPhrases | None = None,
+        phrases: Phrases | None = None,
         sentences: SentenceScores | None = None,
         chosen: Mapping[str, float] | None = None,
     ) -> None:
@@ -81,25 +83,21 @@ class PlantedScores:
         evidence: Sequence[DocumentEvidence] | None = None,
         names: Sequence[str] = (),
     ) -> PlantedScores:
-        """Fit the parts; their weights are those that they have before any is chosen.
+        """Fit the linear models; weights are those before any is chosen, phrases are given later.
 
         Args:
             texts: The N training documents, and no others.
             labels: Their labels, sparse (N, L) of ones.
             options: Which terms there are, and what the solver reads.
-            evidence: Of each document; None: no phrases, no sentences.
+            evidence: Of each document; None: no sentences.
             names: The label set, in column order; read with ``evidence``.
 
         Raises:
             ValueError: ``texts`` and ``labels`` differ in length.
             DataError: No term is in ``options.min_documents`` documents.
         """
-        linear = LinearModel.fit(texts, labels, options)
-        rarity = label_rarity(labels.sum(axis=0))
-        if evidence is None:
-            return cls(linear, rarity)
-        phrases = PlantedPhrases.fit(texts, labels, evidence, names)
-        return cls(linear, rarity, phrases, SentenceScores.fit(texts, evidence, names, options))
+        sentences = None if evidence is None else SentenceScores.fit(texts, evidence, names, options)
+        return cls(LinearModel.fit(texts, labels, options), label_rarity(labels.sum(axis=0)), None, sentences)
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """What is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0."""
@@ -204,7 +202,8 @@ class PlantedScores:
             arrays |= {SENTENCES + name: value for name, value in self.sentences.model.arrays().items()}
             words["sentence_terms"] = self.sentences.model.terms
         if self.phrases is not None:
-            words["phrases"], own = self.phrases.content()
+            kind = "mined" if isinstance(self.phrases, MinedPhrases) else "phrases"
+            words[kind], own = self.phrases.content()
             arrays |= {PHRASES + name: value for name, value in own.items()}
         for name, content in ((TERMS, self.linear.terms), (MARKED, words)):
             with atomic_write(folder / name) as temporary:
@@ -236,9 +235,7 @@ class PlantedScores:
         return cls(linear, rarity, phrases, sentences, chosen)
 
 
-def _marked(
-    folder: Path, arrays: Mapping[str, Any], num_labels: int
-) -> tuple[SentenceScores | None, PlantedPhrases | None]:
+def _marked(folder: Path, arrays: Mapping[str, Any], num_labels: int) -> tuple[SentenceScores | None, Phrases | None]:
     """Sentences and phrases of a folder; None each where it has none."""
     if not (folder / MARKED).is_file():  # of an older model
         return None, None
@@ -247,11 +244,13 @@ def _marked(
         {name.removeprefix(kind): value for name, value in arrays.items() if name.startswith(kind)}
         for kind in (SENTENCES, PHRASES)
     )
-    sentences = phrases = None
+    sentences, phrases = None, None  # type: SentenceScores | None, Phrases | None
     if "sentence_terms" in words:
         sentences = SentenceScores(LinearModel.from_arrays(of_sentences, words["sentence_terms"]))
     if "phrases" in words:
         phrases = PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
+    if "mined" in words:
+        phrases = MinedPhrases.from_content(words["mined"], of_phrases, num_labels)
     return sentences, phrases
 
 

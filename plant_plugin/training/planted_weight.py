@@ -26,8 +26,9 @@ from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.files import atomic_folder
 from plant_plugin.options import NAME_SOURCES, PLANTED_SCORES
+from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import PlantedPhrases
-from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
+from plant_plugin.relevance.planted_scores import CHOSEN, Phrases, PlantedScores
 from plant_plugin.training.prepare import Prepared
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ Floats = npt.NDArray[np.float32]
 ScoreBatches = Callable[[], Iterable[tuple[Floats, Any, npt.NDArray[np.int64]]]]
 
 
-def fit_planted_scores(prepared: Prepared, config: Config, run: Run, phrases: PlantedPhrases | None) -> None:
+def fit_planted_scores(prepared: Prepared, config: Config, run: Run, phrases: Phrases | None) -> None:
     """Fit the linear model on the training split; it has no weight yet.
 
     Args:
@@ -84,14 +85,14 @@ def fit_planted_scores(prepared: Prepared, config: Config, run: Run, phrases: Pl
         prepared.planted_scores.plant_names(names, counts)
 
 
-def fit_phrases(prepared: Prepared) -> PlantedPhrases | None:
-    """The phrases of the training documents, where they have evidence.
+def fit_phrases(prepared: Prepared, config: Config) -> Phrases | None:
+    """The phrases of the training documents: marked ones where they have evidence, else mined ones if asked for.
 
     Not kept in the cache folder: they know what each training document holds, which nobody else needs.
     """
     train = prepared.corpus.train
     if train.evidence is None:
-        return None
+        return MinedPhrases.fit(train.texts, prepared.document_labels) if config.evidence.mine else None
     return PlantedPhrases.fit(train.texts, prepared.document_labels, train.evidence, prepared.corpus.label_names)
 
 
@@ -273,13 +274,14 @@ def _weigh_evidence(
         What phrases and sentences add to each validation document, (N, L); None without phrases or documents.
     """
     options, val = config.planted_scores, prepared.corpus.val
-    if planted.phrases is None or planted.sentences is None:
+    if planted.phrases is None:
         return None
-    linear, sentence = options.linear_weight, options.sentence_weight
+    linear, sentence = options.linear_weight, 0.0 if planted.sentences is None else options.sentence_weight
     if val is None or features is None:
         planted.linear_weight, planted.sentence_weight = 1.0 if linear is None else linear, sentence or 0.0
         return None
-    phrases, sentences = planted.phrases.scores(val.texts), planted.sentences.scores(val.texts)
+    phrases = planted.phrases.scores(val.texts)
+    sentences = np.float32(0) if planted.sentences is None else planted.sentences.scores(val.texts)
     documents, truth = planted.linear_scores_of(features), prepared.labels["val"]
     tried = [
         (one, other)

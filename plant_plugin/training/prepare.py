@@ -22,7 +22,7 @@ from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.options import RelevanceOptions, StageOptions
 from plant_plugin.relevance import Relevance, compute_relevance
-from plant_plugin.relevance.phrases import PlantedPhrases, evidence_marks, phrase_marks
+from plant_plugin.relevance.phrases import Phrases, evidence_marks, phrase_marks
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.scored import labels_outside
 from plant_plugin.training.processes import count, is_first, rank
@@ -182,7 +182,7 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
     return Prepared(corpus, tokens, arrays, labels, training, hashes=hashes)
 
 
-def add_marks(prepared: Prepared, config: Config, phrases: PlantedPhrases | None, *, stage1: bool) -> None:
+def add_marks(prepared: Prepared, config: Config, phrases: Phrases | None, *, stage1: bool) -> None:
     """Mark tokens: by phrases for the planted prior, by their own evidence for stage 1; where the options ask for it.
 
     Args:

@@ -20,7 +20,7 @@ from plant_plugin.data.batches import Batches
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.relevance.phrases import PlantedPhrases, phrase_marks
+from plant_plugin.relevance.phrases import Phrases, phrase_marks
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.training.checkpoints import load_model
 
@@ -46,7 +46,7 @@ class TrainedModel:
     planted_scores: PlantedScores | None = None
 
     @property
-    def phrases(self) -> PlantedPhrases | None:
+    def phrases(self) -> Phrases | None:
         """The phrases that its evidence was, or None."""
         return None if self.planted_scores is None else self.planted_scores.phrases
 

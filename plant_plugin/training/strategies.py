@@ -135,7 +135,7 @@ def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork
     if is_first():
         same_data(config, run, prepared)
     with run.phase("planted_scores"):
-        phrases = fit_phrases(prepared)
+        phrases = fit_phrases(prepared, config)
         if is_first() and config.planted_scores.model != "none":
             fit_planted_scores(prepared, config, run, phrases)
     network = build_network(prepared, config, run, planted=planted)

@@ -1,0 +1,147 @@
+"""Phrases mined from training documents where nobody marked any: runs of words that go with a label.
+
+Of a run w of one to three words and a label l that are together in two training documents or more::
+
+    p(l | w) = (documents with w and l − 0.5) / (documents with w + 0.5)
+    score of l in a text = −ln(1 − max_w p(l | w))
+
+A decision list: the surest run decides, as the many others that stand in the same documents say the same again.
+
+Shapes: N training documents, L labels, P runs.
+
+Source: ours; decision lists: Rivest 1987, Yarowsky 1994 for words in context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.data.evidence import Spans
+from plant_plugin.relevance.phrases import MOST, Floats, Match, words_of
+
+LONGEST = 3  # words of a run
+TOGETHER = 2  # training documents that hold a run and have the label, at least
+SURE = 0.2  # p, at least
+RARER = 3.0  # times that the label is more frequent with the run than without looking, at least
+HITS, SEEN = -0.5, 0.5  # added to both counts
+LABELS = 512  # labels whose counts are made at once
+
+
+class MinedPhrases:
+    """The runs of words of the training documents that go with labels.
+
+    Args:
+        runs: Each run's words, with spaces between them.
+        seen: (P,) training documents that hold each.
+        hits: CSR (P, L): training documents that hold it and have the label, of the pairs that are kept.
+        labels: Of the training documents, (N, L); None: these are not asked for any more.
+    """
+
+    def __init__(
+        self, runs: Sequence[str], seen: npt.NDArray[np.int32], hits: sp.csr_array, labels: sp.csr_array | None = None
+    ) -> None:
+        self.runs, self.seen, self.hits, self.labels = list(runs), seen, hits, labels
+        self.num_labels = hits.shape[1]
+        self._number = {run: number for number, run in enumerate(self.runs)}
+
+    @classmethod
+    def fit(cls, texts: Sequence[str], labels: sp.csr_array) -> MinedPhrases:
+        """Count runs and labels of training documents.
+
+        Args:
+            texts: The N training documents, and no others.
+            labels: Their labels, sparse (N, L) of ones.
+        """
+        number: dict[str, int] = {}
+        rows = [sorted({number.setdefault(run, len(number)) for run, _ in _runs(text)}) for text in texts]
+        offsets = np.cumsum([0, *map(len, rows)])
+        ones = np.ones(offsets[-1], dtype=np.float32)
+        columns = np.array([run for row in rows for run in row], dtype=np.int64)
+        holding = sp.csr_array((ones, columns, offsets), shape=(len(texts), len(number)))
+        seen = np.bincount(columns, minlength=len(number))
+        frequent = np.flatnonzero(seen >= TOGETHER)
+        holding, seen = sp.csr_array(holding[:, frequent]), seen[frequent]
+        share = labels.sum(axis=0) / len(texts)
+        blocks = [
+            _kept(holding, labels[:, start : start + LABELS], seen, share[start : start + LABELS])
+            for start in range(0, labels.shape[1], LABELS)
+        ]
+        hits = sp.csr_array(sp.hstack(blocks, format="csr"))
+        used = np.flatnonzero(np.diff(hits.indptr))
+        names = list(number)
+        return cls([names[frequent[run]] for run in used], seen[used].astype(np.int32), hits[used], labels)
+
+    def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
+        """Every run in a text; arguments as of :meth:`~plant_plugin.relevance.phrases.PlantedPhrases.matches`."""
+        places: dict[int, list[Spans]] = {}
+        for run, spans in _runs(text):
+            known = self._number.get(run)
+            if known is not None:
+                places.setdefault(known, []).append(spans)
+        for known, found in places.items():
+            labels, p = self._probabilities(known, own)
+            if len(labels):
+                yield Match(labels, -np.log1p(-np.minimum(p, MOST)).astype(np.float32), found)
+
+    def scores(self, texts: Iterable[str], own: Sequence[int] | None = None) -> Floats:
+        """Scores (B, L) of texts, 0 and more; ``own`` as in :meth:`matches`, for each text."""
+        texts = list(texts)
+        found = np.zeros((len(texts), self.num_labels), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for match in self.matches(text, None if own is None else own[row]):
+                found[row, match.labels] = np.maximum(found[row, match.labels], match.shares)
+        return found
+
+    def _probabilities(self, run: int, own: int | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """The labels of a run and p of each, without a training document."""
+        entries = slice(self.hits.indptr[run], self.hits.indptr[run + 1])
+        labels, hits, seen = self.hits.indices[entries], self.hits.data[entries].astype(np.float64), self.seen[run]
+        if own is not None:
+            if self.labels is None:
+                raise ValueError("what training documents hold is known until the phrases are saved")
+            its = self.labels.indices[self.labels.indptr[own] : self.labels.indptr[own + 1]]
+            hits, seen = hits - np.isin(labels, its), seen - 1
+            known = hits >= TOGETHER
+            labels, hits = labels[known], hits[known]
+        return labels, (hits + HITS) / (seen + SEEN)
+
+    def content(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What :meth:`from_content` makes them of: what JSON can hold, and arrays by name."""
+        parts = {"seen": self.seen, "hits": self.hits.data, "labels": self.hits.indices, "offsets": self.hits.indptr}
+        return {"runs": self.runs}, parts
+
+    @classmethod
+    def from_content(cls, words: Mapping[str, Any], arrays: Mapping[str, Any], num_labels: int) -> MinedPhrases:
+        """The phrases that :meth:`content` described.
+
+        Raises:
+            KeyError: Something is missing.
+            ValueError: The parts do not fit each other.
+        """
+        parts = (arrays["hits"], arrays["labels"], arrays["offsets"])
+        return cls(words["runs"], arrays["seen"], sp.csr_array(parts, shape=(len(words["runs"]), num_labels)))
+
+
+def _kept(
+    holding: sp.csr_array, labels: sp.csr_array, seen: npt.NDArray[np.integer], share: npt.NDArray[np.floating]
+) -> sp.csr_array:
+    """Counts (P, l) of the runs and a block of labels, of the pairs that tell enough."""
+    counts = sp.coo_array(holding.T @ labels)
+    runs, columns = counts.coords
+    p = (counts.data + HITS) / (seen[runs] + SEEN)
+    kept = (counts.data >= TOGETHER) & (p >= SURE) & (p >= RARER * share[columns])
+    data = counts.data[kept].astype(np.float32)
+    return sp.csr_array(sp.coo_array((data, (runs[kept], columns[kept])), shape=counts.shape))
+
+
+def _runs(text: str) -> Iterator[tuple[str, Spans]]:
+    """Every run of words of a text, and where its words stand."""
+    words, places = words_of(text)
+    for length in range(1, LONGEST + 1):
+        for first in range(len(words) - length + 1):
+            yield " ".join(words[first : first + length]), places[first : first + length]
