@@ -15,7 +15,7 @@ import tables
 import trials
 import yaml
 from attention import across_documents, across_seeds, cosine
-from definitions import Planned, load_definitions, plan, results_folder
+from definitions import Planned, load_definitions, packaged, plan, results_folder
 from experiment_pages import column, figures, label_f1, processors, rows_of
 from matplotlib.text import Text
 
@@ -79,6 +79,33 @@ def test_every_run_names_flags_that_a_configuration_has(
     for planned in runs:
         assert planned.config.seed == 1
         assert planned.config.as_dict()["data_name"] == dataset
+
+
+@pytest.mark.parametrize(
+    ("dataset", "run"),
+    [
+        (
+            "codiesp",
+            {"plant", "text", "unplanted", "laat", "multi_res_cnn", "bigru_lwan", "caml", "attention_xml", "linear"},
+        ),
+        ("codiesp_procedures", {"plant"}),
+        ("codiesp_en", {"plant"}),
+        ("bc5cdr", {"plant", "evidence", "laat", "multi_res_cnn", "bigru_lwan", "caml", "attention_xml", "linear"}),
+    ],
+)
+def test_coding_runs_what_a_data_set_has(
+    dataset: str, run: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("plant_plugin.config_checks._check_files", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    runs, _ = plan("coding", dataset, [1])
+    assert {planned.variant for planned in runs} == run
+    for planned in runs:
+        for name in packaged(planned.config_name).get("evidence", {}).values():
+            if str(name).startswith("data/"):
+                Path(name).parent.mkdir(parents=True, exist_ok=True)
+                Path(name).touch()
+        assert planned.config.as_dict()["data_name"] in (dataset, f"{dataset}_{planned.variant}"), planned.variant
 
 
 @pytest.mark.parametrize("stage1", [{"epochs": 1}, {"method": "closed_form", "epochs": 1}])
