@@ -32,7 +32,7 @@ from plant_plugin.data.tokens import TokenArrays
 Floats = npt.NDArray[np.float32]
 Places = Callable[[str], Spans]
 
-WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # accents may be characters of their own
 READINGS = (None, 6)  # letters kept of each word: all, or the first ones
 FREQUENT = 0.6  # words in more than this share of the training documents are part of no phrase
 GAP = 12  # words between two spans of one label that are still one phrase
@@ -221,12 +221,11 @@ class Reading:
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
         """See :meth:`PlantedPhrases.matches`."""
         words, characters = words_of(text, self.letters)
-        found = self._places(words)
+        spoken = {phrase: (places, *self._probabilities(phrase, own)) for phrase, places in self._places(words).items()}
+        # what only the document itself was marked with is not there, also not as a longer phrase around another
+        found = {phrase: parts for phrase, parts in spoken.items() if len(parts[1])}
         longer = [self._sets[phrase] for phrase in found if len(self._sets[phrase]) > 1]
-        for phrase, places in found.items():
-            labels, p = self._probabilities(phrase, own)
-            if not len(labels):
-                continue
+        for phrase, (places, labels, p) in found.items():
             if any(self._sets[phrase] < other for other in longer):
                 p = p * INSIDE
             spans = [sorted(characters[place] for place in occurrence) for occurrence in places]
@@ -374,12 +373,15 @@ def _token_marks(
     """Spans, labels and values of each document as a matrix (positions, L); of values at one place the highest."""
     rows, columns, values = [], [], []
     for document, text in enumerate(texts):
-        tokens = places(text)
-        starts, ends = [start for start, _ in tokens], [end for _, end in tokens]
+        # special tokens stand nowhere, and what is searched has to be in order
+        tokens = [(token, *place) for token, place in enumerate(places(text)) if place[0] < place[1]]
+        starts, ends = [start for _, start, _ in tokens], [end for _, _, end in tokens]
         highest: dict[tuple[int, int], float] = {}
         for spans, labels, strengths in marks(document, text):
             on = {
-                token for first, last in spans for token in range(bisect_right(ends, first), bisect_left(starts, last))
+                tokens[place][0]
+                for first, last in spans
+                for place in range(bisect_right(ends, first), bisect_left(starts, last))
             }
             for label, strength in zip(labels.tolist(), strengths.tolist(), strict=True):
                 for token in on:
