@@ -1,4 +1,4 @@
-"""Phrases of evidence: by hand, against a reference that looks at every window of words, and without the own document."""
+"""Phrases of evidence: by hand, against a search through every window of words, and without the own document."""
 
 from __future__ import annotations
 
