@@ -47,7 +47,7 @@ def ranking_in_stage2() -> AbstractContextManager[Any]:
         weight = RANKING_SHARE * max(0.0, 1 - self.global_step / steps)
         options = self.config.stage1
         labels, chosen = stage1.choose_labels(positives, options.labels)
-        relevance = self.network.relevance_of(batch["text"])
+        relevance = self.network.relevance_of(batch)
         assert relevance is not None
         ranking = stage1.attention_loss(self.network, hidden, labels, relevance.of_labels(labels), options)
         return self._loss(hidden, positives) + weight * (ranking * chosen).sum(dim=1).mean()
