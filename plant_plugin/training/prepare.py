@@ -240,6 +240,10 @@ def _report(corpus: Corpus, arrays: dict[str, TokenArrays], run: Run) -> None:
             f"without labels, {arrays[split.name].unknown_only} without a known token), "
             f"{lengths.mean():.0f} tokens each, {lengths.max()} at most, {arrays[split.name].truncated} cut there"
         )
+    known = set(corpus.train.texts)
+    for split in corpus.splits[1:]:
+        if repeated := sum(text in known for text in split.texts):
+            run.log(f"{split.name}: {repeated} texts are in training too, so its numbers are too good")
     unseen, dropped = corpus.counts["labels_unseen_in_training"], corpus.counts["dropped_labels"]
     run.log(
         f"{len(corpus.label_names)} labels; in test {unseen} labels were never seen in training "
