@@ -25,8 +25,9 @@ __all__ = [
 ]  # fmt: skip
 
 PLACES = re.compile(r"\d+-\d+(;\d+-\d+)*")
-# A full stop, question or exclamation mark, or semicolon before a capital, a digit or a bracket; or an empty stretch.
-BETWEEN_SENTENCES = re.compile(r"(?<=[.;!?])\s+(?=[^\W_a-zà-öø-ÿ]|[(\"¿¡-])|\s{2,}")
+# A full stop, question or exclamation mark, or semicolon before a capital, a digit or a bracket; or an empty stretch;
+# or what is empty at either end of the text.
+BETWEEN_SENTENCES = re.compile(r"\A\s+|\s+\Z|(?<=[.;!?])\s+(?=[^\W_a-zà-öø-ÿ]|[(\"¿¡-])|\s{2,}")
 FORMAT = "each line has to be: document TAB label TAB start-end;start-end"
 
 
@@ -102,7 +103,7 @@ def write_evidence(path: Path, evidence: Iterable[DocumentEvidence], ids: Sequen
 
 
 def sentences(text: str) -> Spans:
-    """Where each sentence of a text begins and ends, by its punctuation; white space between them is in none."""
+    """Where each sentence of a text begins and ends, by its punctuation; white space around them is in none."""
     starts, ends = [0], []
     for gap in BETWEEN_SENTENCES.finditer(text):
         ends.append(gap.start())
