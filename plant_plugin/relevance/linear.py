@@ -157,7 +157,7 @@ class SentenceScores:
             options: What the solver reads.
 
         Raises:
-            DataError: There are too few sentences.
+            DataError: There are so few sentences that no run of letters is in ``LETTERS_MIN`` of them.
         """
         column_of = {name: column for column, name in enumerate(names)}
         parts: list[str] = []
@@ -173,7 +173,12 @@ class SentenceScores:
         ones = np.ones(len(rows), dtype=np.float32)
         labels = sp.csr_array((ones, (rows, columns)), shape=(len(parts), len(names)))
         chosen = replace(options, penalty=SENTENCE_PENALTY, min_documents=LETTERS_MIN, lead=0)
-        return cls(LinearModel.fit(parts, labels, chosen, LETTERS))
+        try:
+            return cls(LinearModel.fit(parts, labels, chosen, LETTERS))
+        except DataError as error:
+            what = f"too little to learn from: {len(parts)} sentences, and no letters that {LETTERS_MIN} of them share"
+            fix = "mark more training documents, or leave evidence out"
+            raise DataError(what, where="evidence.training_file", fix=fix) from error
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """Scores (B, L)."""

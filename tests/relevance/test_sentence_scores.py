@@ -1,0 +1,103 @@
+"""What sentences tell by themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.kernel_ridge import KernelRidge
+
+from plant_plugin.data.evidence import DocumentEvidence
+from plant_plugin.errors import DataError
+from plant_plugin.options import PlantedScoresOptions
+from plant_plugin.relevance.linear import LETTERS_MIN, SENTENCE_PENALTY, SentenceScores
+from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, PlantedScores
+
+NAMES = ["A", "B"]
+TEXTS = [
+    "Fiebre alta. Tos seca.", "Sin fiebre. Tos.", "Con fiebre alta y tos", "Nada. Mucha fiebre. Poca tos.",
+    "Control.", "tos", *4 * ["Control."],
+]  # fmt: skip
+LABELS = sp.csr_array(np.array([[1, 1], [0, 1], [1, 1], [1, 1], [0, 0], [0, 1], *4 * [[0, 0]]], dtype=np.float32))
+EVIDENCE: list[DocumentEvidence] = [
+    {"A": [(0, 11)], "B": [(13, 21)]}, {"B": [(12, 15)]}, {"A": [(4, 10)], "B": [(18, 21)], "unknown": [(0, 3)]},
+    {"A": [(12, 18)], "B": [(25, 28)]}, {}, {"B": [(0, 3)]}, {}, {}, {}, {},
+]  # fmt: skip
+SENTENCES = [
+    ("Fiebre alta.", "A"), ("Tos seca.", "B"), ("Sin fiebre.", ""), ("Tos.", "B"), ("Con fiebre alta y tos", "AB"),
+    ("Nada.", ""), ("Mucha fiebre.", "A"), ("Poca tos.", "B"), ("Control.", ""), ("tos", "B"),
+    *4 * [("Control.", "")],
+]  # fmt: skip
+OPTIONS = PlantedScoresOptions(model="ridge", top=10**6, min_documents=1, lead=3)
+UNSEEN = ["Llega. Fiebre y tos. Se va.", "  ", "", "Alta fiebre"]
+
+
+def test_equals_the_best_sentence_of_a_model_by_hand() -> None:
+    """``lead`` is for whole documents; the penalty and the letters are those of sentences."""
+    vectorizer = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=(3, 5), strip_accents="unicode", min_df=LETTERS_MIN, sublinear_tf=True
+    )
+    features = vectorizer.fit_transform([text for text, _ in SENTENCES])
+    truth = np.array([[name in labels for name in NAMES] for _, labels in SENTENCES], dtype=float)
+    ridge = KernelRidge(alpha=SENTENCE_PENALTY).fit(features, truth)
+    scores = SentenceScores.fit(TEXTS, EVIDENCE, NAMES, OPTIONS)
+    assert scores.model.terms == sorted(vectorizer.vocabulary_)
+    found = scores.scores(UNSEEN)
+    parts = (["Llega.", "Fiebre y tos.", "Se va."], ["Alta fiebre"])
+    best = [ridge.predict(vectorizer.transform(part)).max(axis=0) for part in parts]
+    np.testing.assert_allclose(found, [best[0], [0, 0], [0, 0], best[1]], atol=1e-5)
+    assert found[0, 0] > 0.1
+
+
+@pytest.mark.parametrize("evidence", [EVIDENCE, [{}] * len(TEXTS)], ids=["marked", "nothing marked"])
+def test_saved_scores_are_the_same(evidence: list[DocumentEvidence], tmp_path: Path) -> None:
+    planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS, evidence, NAMES)
+    planted.linear_weight, planted.sentence_weight, planted.adjustment = 0.5, 2.0, 0.1
+    planted.save(tmp_path, "labels")
+    again = PlantedScores.load(tmp_path, "labels")
+    np.testing.assert_array_equal(again.scores(UNSEEN), planted.scores(UNSEEN))
+    assert again.chosen == planted.chosen
+    assert again.phrases is not None
+    assert planted.phrases is not None
+    parts = planted.linear.scores_of(planted.linear.features(UNSEEN)) + np.float32(0.1) * planted.rarity
+    sentences = SentenceScores.fit(TEXTS, evidence, NAMES, OPTIONS).scores(UNSEEN)
+    expected = 0.5 * parts + planted.phrases.scores(UNSEEN) + 2 * sentences
+    np.testing.assert_allclose(again.scores(UNSEEN), expected, atol=1e-5)
+
+
+def test_terms_phrases_and_sentences_sum_to_the_score() -> None:
+    planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS, EVIDENCE, NAMES)
+    planted.linear_weight, planted.sentence_weight, planted.adjustment = 0.5, 2.0, 0.1
+    text = "Alta; fiebre y Tos. Sin más"
+    assert planted.phrases is not None
+    for label, score in enumerate(planted.scores([text])[0]):
+        terms, rest = planted.terms(text, label)
+        assert sum(value for _, value in terms) + rest == pytest.approx(score, abs=1e-5)
+        marks = planted.marks(text, label)
+        found = {" … ".join(text[start:end] for start, end in spans[0]) for spans, _ in marks}
+        assert found == ({"Tos"} if label else {"fiebre", "Alta … fiebre"}) <= {term for term, _ in terms}
+        assert sum(share for _, share in marks) == pytest.approx(planted.phrases.scores([text])[0, label], abs=1e-5)
+
+
+def test_too_few_sentences_are_told_by_their_name() -> None:
+    with pytest.raises(DataError, match=r"too little to learn from: 2 sentences.*\n.*or leave evidence out") as caught:
+        SentenceScores.fit(["uno", "dos"], [{"A": [(0, 3)]}, {}], NAMES, replace(OPTIONS, min_documents=1))
+    assert caught.value.where == "evidence.training_file"
+
+
+def test_a_model_from_before_evidence_is_read(tmp_path: Path) -> None:
+    planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS)
+    planted.weight = 2.0
+    planted.save(tmp_path, "labels")
+    (tmp_path / MARKED).unlink()
+    with np.load(tmp_path / ARRAYS) as content:
+        new = ("shortest", "letters", "linear_weight", "sentence_weight")
+        older = {name: content[name] for name in content if name not in new}
+    np.savez(tmp_path / ARRAYS, **older)
+    again = PlantedScores.load(tmp_path, "labels")
+    assert (again.phrases, again.sentences, again.weight) == (None, None, 2.0)
+    np.testing.assert_array_equal(again.scores(UNSEEN), planted.scores(UNSEEN))
