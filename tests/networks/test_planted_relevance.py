@@ -1,0 +1,110 @@
+"""Relevance of a batch's tokens with marks: what every kernel reads is the dense sum by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from plant_plugin.data.batches import Batches, TokenMarks
+from plant_plugin.data.tokens import TokenArrays
+from plant_plugin.networks.construct import construct
+from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.networks.planted_relevance import PlantedRelevance
+from plant_plugin.training.memory import in_pieces
+
+LABELS, TOKENS = 5, 20
+RELEVANCE = sp.random(LABELS, TOKENS, density=0.4, format="csr", random_state=0, dtype=np.float32)
+LENGTHS = [7, 0, 4, 9, 1]  # a document without tokens
+
+
+def batches(density: float, size: int = len(LENGTHS), *, marked: tuple[int, ...] = (0, 1, 2, 3, 4)) -> Batches:
+    """Documents whose tokens are marked at random, those of ``marked`` only."""
+    random = np.random.default_rng(1)
+    arrays = TokenArrays.from_flat(random.integers(2, TOKENS, sum(LENGTHS)).astype(np.int32), LENGTHS, frozenset())
+    own = np.repeat(np.isin(np.arange(len(LENGTHS)), marked), LENGTHS)
+    values = (random.random((sum(LENGTHS), LABELS)) * (random.random((sum(LENGTHS), LABELS)) < density)) * own[:, None]
+    marks = TokenMarks(sp.csr_array(values.astype(np.float32)), arrays.offsets)
+    labels = sp.csr_array((random.random((len(LENGTHS), LABELS)) < 0.5).astype(np.float32))
+    return Batches(arrays, labels, size, 0, shuffle=False, seed=0, marks={"phrase": marks})
+
+
+def expected_of(batch: dict[str, torch.Tensor]) -> np.ndarray:
+    """Relevance (L, B, T), by hand."""
+    found = RELEVANCE.toarray()[:, batch["text"].numpy()]
+    width = batch["text"].shape[1]
+    for place, label, value in zip(
+        *(batch[f"phrase_{part}"].tolist() for part in ("place", "label", "value")), strict=True
+    ):
+        found[label, place // width, place % width] += value
+    return found
+
+
+@pytest.mark.parametrize("density", [0.0, 0.3, 1.0])
+def test_relevance_with_marks_is_the_sum_by_hand(density: float) -> None:
+    relevance = PlantedRelevance(RELEVANCE)
+    (batch,) = batches(density)
+    prior = relevance.lookup(batch["text"], (batch["phrase_place"], batch["phrase_label"], batch["phrase_value"]))
+    expected = expected_of(batch)
+    np.testing.assert_allclose(prior.everywhere().numpy(), expected, rtol=1e-6)
+    chosen = torch.tensor([[4, 0], [1, 1], [2, 3], [0, 4], [3, 2]])
+    of_chosen = np.stack([expected[own, row] for row, own in enumerate(chosen.numpy())])
+    np.testing.assert_allclose(prior.of_labels(chosen).numpy(), of_chosen, rtol=1e-6)
+    for row, own in enumerate(chosen):
+        np.testing.assert_allclose(prior.at(row, own).everywhere()[:, 0].numpy(), of_chosen[row], rtol=1e-6)
+    without = relevance.lookup(batch["text"])
+    assert without.marks is None
+    assert torch.equal(without.everywhere(), prior.everywhere()) == (density == 0)
+
+
+def network(prior: str = "additive") -> PlantableNetwork:
+    torch.manual_seed(2)
+    options = {"encoder": "cnn", "hidden_size": 8, "num_heads": 2, "pool_size": 4, "filter_sizes": [3], "embed_dim": 6}
+    made = construct("PLANT", LABELS, torch.randn(TOKENS, 6), {**options, "planted_prior": prior})
+    made.plant_relevance(RELEVANCE)
+    return made.eval()
+
+
+@pytest.mark.parametrize("marked", [(), (3,), (0, 2, 3, 4)])
+def test_pieces_of_a_batch_have_the_loss_and_gradient_of_the_whole(marked: tuple[int, ...]) -> None:
+    """Documents, and whole pieces, without any mark included."""
+    (whole,) = batches(0.5, marked=marked)
+    plant = network()
+
+    def summed(*parts: dict[str, torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        losses = []
+        for part in parts:
+            logits = plant(part)["logits"]
+            truth = torch.zeros_like(logits)
+            truth[part["label_row"], part["label_column"]] = 1
+            losses.append(torch.nn.functional.binary_cross_entropy_with_logits(logits, truth, reduction="sum"))
+        loss = torch.stack(losses).sum()
+        return loss.detach(), list(torch.autograd.grad(loss, list(plant.parameters())))
+
+    loss, gradients = summed(whole)
+    pieces = in_pieces(whole, 3)
+    assert [len(piece["document"]) for piece in pieces] == [2, 2, 1]
+    assert sum(len(piece["phrase_place"]) for piece in pieces) == len(whole["phrase_place"])
+    of_pieces = summed(*pieces)
+    torch.testing.assert_close(of_pieces[0], loss)
+    for one, other in zip(of_pieces[1], gradients, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
+def test_marks_change_only_the_documents_that_have_them() -> None:
+    plant = network()
+    with torch.inference_mode():
+        logits = [torch.zeros(len(LENGTHS), LABELS) for _ in range(2)]
+        for found, marked in zip(logits, ((), (0, 3)), strict=True):
+            for batch in batches(0.5, 2, marked=marked):
+                found[batch["document"]] = plant(batch)["logits"]
+    changed = (logits[0] != logits[1]).any(dim=1).tolist()
+    assert changed == [True, False, False, True, False]
+
+
+def test_a_network_without_a_prior_passes_over_marks() -> None:
+    plant = network("none")
+    (with_marks,), (without,) = batches(0.5), batches(0.0)
+    assert len(with_marks["phrase_place"])
+    assert torch.equal(plant(with_marks)["logits"], plant(without)["logits"])
