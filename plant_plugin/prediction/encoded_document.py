@@ -35,7 +35,7 @@ class EncodedDocument:
     """
 
     def __init__(self, predictor: Predictor, text: str) -> None:
-        self.predictor, tokens = predictor, predictor.model.tokens
+        self.predictor, self._text, tokens = predictor, text, predictor.model.tokens
         batch = next(iter(predictor.model.batches([text], 1)))
         self._ids = batch["text"][0].numpy()
         self._batch = move(batch, predictor.device)
@@ -88,7 +88,8 @@ class EncodedDocument:
 
         hook = network.backbone.embedding.register_forward_hook(keep)
         # a copy of the document for each label: one pass back gives the gradients of all
-        copies = {name: self._batch[name].repeat_interleave(len(columns), dim=0) for name in ("text", "length", "mask")}
+        batches = self.predictor.model.batches([self._text] * len(columns), len(columns))
+        copies = move(next(iter(batches)), self.predictor.device)
         try:  # cuDNN goes back through recurrent layers in training mode only
             with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
                 hidden = network.encode(copies)
