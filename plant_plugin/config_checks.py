@@ -66,12 +66,7 @@ def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) ->
             )
         if values["checkpoint_path"] and not values["eval"]:
             problems.add("checkpoint_path", "there is no network to start from it", "leave it out, or say --eval")
-    for key in DATA_KEYS:
-        name = getattr(blocks["evidence"], key)
-        if name is not None and not Path(name).is_file():
-            problems.add(f"evidence.{key}", "no such file", PATH_FIX, value=name)
-        elif name is not None and values[key] is None:
-            problems.add(f"evidence.{key}", "there are no documents that it could be of", f"give {key}", value=name)
+    _check_evidence(values, blocks, network, problems)
     names = scores.names
     if names is not None and names not in NAME_SOURCES and not Path(names).is_file():
         problems.add(
@@ -88,6 +83,22 @@ def check(values: dict[str, Any], blocks: dict[str, Any], problems: Problems) ->
     elif network is not None:
         _check_network_config(values, network, problems)
         _check_network(values, network, problems)
+
+
+def _check_evidence(values: dict[str, Any], blocks: dict[str, Any], network: Entry | None, problems: Problems) -> None:
+    evidence = blocks["evidence"]
+    for key in DATA_KEYS:
+        name = getattr(evidence, key)
+        if name is not None and not Path(name).is_file():
+            problems.add(f"evidence.{key}", "no such file", PATH_FIX, value=name)
+        elif name is not None and values[key] is None:
+            problems.add(f"evidence.{key}", "there are no documents that it could be of", f"give {key}", value=name)
+    planted = evidence.training_file is not None or evidence.mine
+    if not planted or values["eval"] or network is None or not evidence.prior:
+        return
+    if values["network_config"].get("planted_prior") == "additive" and blocks["planted_scores"].model == "none":
+        what = "phrases count in the planted prior, and only planted scores keep them with the model"
+        problems.add("evidence.prior", what, "say `planted_scores: {model: ridge}`, or `evidence: {prior: 0}`")
 
 
 def _network(values: dict[str, Any], problems: Problems) -> Entry | None:

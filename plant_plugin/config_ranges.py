@@ -72,6 +72,7 @@ def check_blocks(blocks: dict[str, Any], problems: Problems) -> None:
     _check_stage1(blocks["stage1"], problems)
     _check_stage2(blocks["stage2"], problems)
     _check_planted_scores(blocks["planted_scores"], problems)
+    _least("evidence.prior", blocks["evidence"].prior, 0, problems)
 
 
 def _check_stage(block: str, stage: StageOptions, problems: Problems) -> None:

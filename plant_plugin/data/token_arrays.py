@@ -55,6 +55,11 @@ class TokenArrays:
         """Tokens of each document, (N,) int64; may be 0."""
         return np.diff(self.offsets)
 
+    def followed_by(self, others: TokenArrays) -> TokenArrays:
+        """These documents and others behind them; both counts stay those of these."""
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + others.offsets[1:]])
+        return TokenArrays(np.concatenate([self.ids, others.ids]), offsets, self.unknown_only, self.truncated)
+
     @classmethod
     def from_flat(
         cls,

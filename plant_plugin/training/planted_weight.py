@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CACHE_VERSION = 1  # counts up when the solver or what is written changes
+CACHE_VERSION = 2  # counts up when the solver or what is written changes
 UNREAD = {*CHOSEN, "names"}  # options that the linear model is fitted without
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
@@ -91,6 +91,8 @@ def fit_phrases(prepared: Prepared, config: Config) -> Phrases | None:
     Not kept in the cache folder: they know what each training document holds, which nobody else needs.
     """
     train = prepared.corpus.train
+    if config.planted_scores.model == "none":  # nothing would keep them with the model
+        return None
     if train.evidence is None:
         return MinedPhrases.fit(train.texts, prepared.document_labels) if config.evidence.mine else None
     return PlantedPhrases.fit(train.texts, prepared.document_labels, train.evidence, prepared.corpus.label_names)
@@ -103,9 +105,9 @@ def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
     """
     options = {name: value for name, value in asdict(config.planted_scores).items() if name not in UNREAD}
     labels = prepared.hashes["labels"]
-    evidence = prepared.corpus.train.evidence
-    marked = None if evidence is None else hashlib.sha256(json.dumps(evidence).encode()).hexdigest()
-    key = json.dumps([CACHE_VERSION, version("scikit-learn"), prepared.hashes["train"], labels, options, marked])
+    evidence, of_data = prepared.corpus.train.evidence, [prepared.hashes["train"], labels]
+    marked = prepared.hashes.get("evidence")
+    key = json.dumps([CACHE_VERSION, version("scikit-learn"), *of_data, options, marked])
     folder = cache_folder(config.cache_dir) / "planted_scores" / hashlib.sha256(key.encode()).hexdigest()
     if folder.is_dir():
         try:

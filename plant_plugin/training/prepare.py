@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,7 @@ from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.options import RelevanceOptions, StageOptions
 from plant_plugin.relevance import Relevance, compute_relevance
-from plant_plugin.relevance.phrases import Phrases, evidence_marks, phrase_marks
+from plant_plugin.relevance.phrases import Phrases, Places, evidence_marks, phrase_marks
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.scored import labels_outside
 from plant_plugin.training.processes import count, is_first, rank
@@ -85,7 +85,8 @@ class Prepared:
     @property
     def truncated(self) -> dict[str, float]:
         """Share of the documents of each split that are longer than what is read of them, in [0, 1]."""
-        return {name: arrays.truncated / max(1, len(arrays)) for name, arrays in self.arrays.items()}
+        documents = {split.name: len(split) for split in self.corpus.splits}
+        return {name: arrays.truncated / max(1, documents[name]) for name, arrays in self.arrays.items()}
 
     def texts(self, name: str, documents: Iterable[int]) -> list[str]:
         """The texts of documents of a split, by their numbers in its arrays."""
@@ -167,47 +168,59 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
         tokens = tokens or build_tokens(config, corpus.train)
         sentences = config.evidence.sentences and corpus.train.evidence is not None and not config.eval
         training = with_sentences(corpus.train) if sentences else corpus.train
-        encoded = [training, *corpus.splits[1:]]
-        arrays = {
-            split.name: encode_cached(tokens, split, config.max_seq_length, config.cache_dir)
-            for split in encoded
-            if len(split)
-        }
-    labels = {split.name: corpus.label_matrix(split) for split in encoded}
+        encode = functools.partial(encode_cached, tokens, max_length=config.max_seq_length, cache_dir=config.cache_dir)
+        arrays = {split.name: encode(split) for split in corpus.splits if len(split)}
+        _report(corpus, arrays, len(training) - len(corpus.train), run)
+        if training is not corpus.train:
+            first = len(corpus.train)
+            behind = replace(training, texts=training.texts[first:], labels=training.labels[first:])
+            arrays["train"] = arrays["train"].followed_by(encode(behind))
+    labels = {split.name: corpus.label_matrix(split) for split in (training, *corpus.splits[1:])}
     hashes = {"labels": corpus.label_hash(), "vocabulary": tokens.hash()}
     hashes |= {split.name: split.hash() for split in corpus.splits if len(split)}
-    _report(corpus, arrays, run)
+    if corpus.train.evidence is not None:
+        hashes["evidence"] = hashlib.sha256(json.dumps(corpus.train.evidence).encode()).hexdigest()
     if not config.eval and not labels["train"].nnz:
         raise DataError("no training document has a label of the label set", where=str(config.training_file))
     return Prepared(corpus, tokens, arrays, labels, training, hashes=hashes)
 
 
-def add_marks(prepared: Prepared, config: Config, phrases: Phrases | None, *, stage1: bool) -> None:
-    """Mark tokens: by phrases for the planted prior, by their own evidence for stage 1; where the options ask for it.
+def mark_phrases(prepared: Prepared, config: Config, phrases: Phrases | None, strength: float) -> None:
+    """Mark tokens by phrases, for the planted prior.
 
     Args:
-        prepared: The data.
-        config: ``evidence`` and ``max_seq_length`` are read.
+        prepared: The data; where a trained model is only tested its training documents stay as they are.
+        config: ``max_seq_length`` and ``eval`` are read.
         phrases: Of the training documents; None: none are known.
-        stage1: Whether there is a stage 1.
+        strength: ``evidence.prior``.
     """
-    options, corpus = config.evidence, prepared.corpus
-    longest = config.max_seq_length or WHOLE_DOCUMENT
-    for split in (prepared.training, *corpus.splits[1:]):
-        if split.name not in prepared.arrays:
-            continue
-        arrays, marks = prepared.arrays[split.name], prepared.marks.setdefault(split.name, {})
-        places = functools.partial(prepared.tokens.spans, max_length=longest)
-        if phrases is not None and options.prior:
-            own = (split.parents or range(len(split))) if split.name == "train" else None
-            marks["phrase"] = phrase_marks(phrases, split.texts, arrays, places, options.prior, own)
-        if stage1 and options.stage1 and split.evidence is not None and split.name != "test":
-            marks["evidence"] = evidence_marks(split.evidence, corpus.label_names, split.texts, arrays, places)
+    if phrases is None or not strength:
+        return
+    for split in (prepared.training, *prepared.corpus.splits[1:]):
+        training = split.name == "train"
+        if split.name in prepared.arrays and not (training and config.eval):
+            arrays, places = prepared.arrays[split.name], _places(prepared, config)
+            own = (split.parents or range(len(split))) if training else None
+            marks = phrase_marks(phrases, split.texts, arrays, places, strength, own)
+            prepared.marks.setdefault(split.name, {})["phrase"] = marks
+
+
+def mark_evidence(prepared: Prepared, config: Config) -> None:
+    """Mark tokens of training documents by their own evidence, for stage 1."""
+    split, names = prepared.training, prepared.corpus.label_names
+    if split.evidence is not None and config.evidence.stage1:
+        marks = evidence_marks(split.evidence, names, split.texts, prepared.arrays["train"], _places(prepared, config))
+        prepared.marks.setdefault("train", {})["evidence"] = marks
+
+
+def _places(prepared: Prepared, config: Config) -> Places:
+    """Where the tokens of a text that are read begin and end."""
+    return functools.partial(prepared.tokens.spans, max_length=config.max_seq_length or WHOLE_DOCUMENT)
 
 
 def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> None:
     """Compute the relevance of the training split, or read it where this run has already written it."""
-    key = json.dumps([asdict(options), prepared.hashes["train"]])
+    key = json.dumps([asdict(options), prepared.training.hash()])
     expect = {
         "labels": prepared.hashes["labels"],
         "vocabulary": prepared.hashes["vocabulary"],
@@ -229,7 +242,7 @@ def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> No
             prepared.relevance.save(path, **expect)
 
 
-def _report(corpus: Corpus, arrays: dict[str, TokenArrays], run: Run) -> None:
+def _report(corpus: Corpus, arrays: dict[str, TokenArrays], sentences: int, run: Run) -> None:
     """Say what was read and what was left out; counts only."""
     for split in corpus.splits:
         if not len(split):
@@ -240,6 +253,9 @@ def _report(corpus: Corpus, arrays: dict[str, TokenArrays], run: Run) -> None:
             f"without labels, {arrays[split.name].unknown_only} without a known token), "
             f"{lengths.mean():.0f} tokens each, {lengths.max()} at most, {arrays[split.name].truncated} cut there"
         )
+    if corpus.train.evidence is not None:
+        marked = sum(map(bool, corpus.train.evidence))
+        run.log(f"evidence of {marked} training documents; {sentences} sentences of theirs are trained on too")
     known = set(corpus.train.texts)
     for split in corpus.splits[1:]:
         if repeated := sum(text in known for text in split.texts):

@@ -148,7 +148,7 @@ def frequent_labels(prepared: Prepared, share: float) -> Tensor:
     Raises:
         DataError: No label is that frequent.
     """
-    labels = prepared.labels["train"]
+    labels = prepared.document_labels
     found = np.flatnonzero(np.bincount(labels.indices, minlength=labels.shape[1]) >= share * labels.shape[0])
     if not len(found):
         raise DataError(f"no label has {share:.1%} of the training documents", where="stage2.label_share",

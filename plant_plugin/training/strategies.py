@@ -37,7 +37,7 @@ from plant_plugin.training.planted_weight import (
     plant_weight,
     weighed_on_validation,
 )
-from plant_plugin.training.prepare import Prepared, add_marks, add_relevance, prepare
+from plant_plugin.training.prepare import Prepared, add_relevance, mark_evidence, mark_phrases, prepare
 from plant_plugin.training.processes import at_first, count, first_alone, from_first, is_first, rank
 from plant_plugin.training.refit import trained_once
 from plant_plugin.training.resume import finish, has_ended, read_result, same_data
@@ -139,7 +139,10 @@ def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork
         if is_first() and config.planted_scores.model != "none":
             fit_planted_scores(prepared, config, run, phrases)
     network = build_network(prepared, config, run, planted=planted)
-    add_marks(prepared, config, phrases if network.has_prior else None, stage1=planted)
+    if network.has_prior:
+        mark_phrases(prepared, config, phrases, config.evidence.prior)
+    if planted:
+        mark_evidence(prepared, config)
     if config.checkpoint_path:
         load_weights(_model_folder(config), network, prepared)
     add_frozen_states(network, prepared, config, run)
@@ -206,8 +209,7 @@ def _load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[st
         )
     prepared = prepare(config, run, model.tokens, model.labels)
     prepared.planted_scores = model.planted_scores
-    if content.get("phrase_prior"):
-        add_marks(prepared, config, model.phrases, stage1=False)
+    mark_phrases(prepared, config, model.phrases, content.get("phrase_prior", 0))  # older models lack it
     has = model.planted_scores is not None
     if has != (config.planted_scores.model != "none"):
         run.log(f"the model has {'' if has else 'no '}planted scores, whatever the configuration says")
