@@ -180,7 +180,10 @@ class PlantedScores:
         """Where phrases speak for a label in a text, and what each adds to the score at γ = 1."""
         found = [] if self.phrases is None else self.phrases.matches(text)
         shares = [(match.spans, match.shares[match.labels == label]) for match in found]
-        return [(spans, float(share[0])) for spans, share in shares if len(share)]
+        marks = [(spans, float(share[0])) for spans, share in shares if len(share)]
+        if isinstance(self.phrases, MinedPhrases) and marks:  # the surest decides alone
+            return [max(marks, key=lambda mark: mark[1])]
+        return marks
 
     def strongest(self, label: int, top: int) -> list[tuple[str, float]]:
         """The terms that speak most for a label: weights, the largest first, those above 0; γ is not in them."""

@@ -15,6 +15,7 @@ from plant_plugin.data.evidence import DocumentEvidence
 from plant_plugin.errors import DataError
 from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance.linear import LETTERS_MIN, SENTENCE_PENALTY, SentenceScores
+from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, PlantedScores
 
 NAMES = ["A", "B"]
@@ -36,6 +37,14 @@ OPTIONS = PlantedScoresOptions(model="ridge", top=10**6, min_documents=1, lead=3
 UNSEEN = ["Llega. Fiebre y tos. Se va.", "  ", "", "Alta fiebre"]
 
 
+def fitted(evidence: list[DocumentEvidence]) -> PlantedScores:
+    """All parts, with weights of their own."""
+    planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS, evidence, NAMES)
+    planted.phrases = PlantedPhrases.fit(TEXTS, LABELS, evidence, NAMES)
+    planted.linear_weight, planted.sentence_weight, planted.adjustment = 0.5, 2.0, 0.1
+    return planted
+
+
 def test_equals_the_best_sentence_of_a_model_by_hand() -> None:
     """``lead`` is for whole documents; the penalty and the letters are those of sentences."""
     vectorizer = TfidfVectorizer(
@@ -55,13 +64,11 @@ def test_equals_the_best_sentence_of_a_model_by_hand() -> None:
 
 @pytest.mark.parametrize("evidence", [EVIDENCE, [{}] * len(TEXTS)], ids=["marked", "nothing marked"])
 def test_saved_scores_are_the_same(evidence: list[DocumentEvidence], tmp_path: Path) -> None:
-    planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS, evidence, NAMES)
-    planted.linear_weight, planted.sentence_weight, planted.adjustment = 0.5, 2.0, 0.1
+    planted = fitted(evidence)
     planted.save(tmp_path, "labels")
     again = PlantedScores.load(tmp_path, "labels")
     np.testing.assert_array_equal(again.scores(UNSEEN), planted.scores(UNSEEN))
     assert again.chosen == planted.chosen
-    assert again.phrases is not None
     assert planted.phrases is not None
     parts = planted.linear.scores_of(planted.linear.features(UNSEEN)) + np.float32(0.1) * planted.rarity
     sentences = SentenceScores.fit(TEXTS, evidence, NAMES, OPTIONS).scores(UNSEEN)
@@ -70,8 +77,7 @@ def test_saved_scores_are_the_same(evidence: list[DocumentEvidence], tmp_path: P
 
 
 def test_terms_phrases_and_sentences_sum_to_the_score() -> None:
-    planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS, EVIDENCE, NAMES)
-    planted.linear_weight, planted.sentence_weight, planted.adjustment = 0.5, 2.0, 0.1
+    planted = fitted(EVIDENCE)
     text = "Alta; fiebre y Tos. Sin más"
     assert planted.phrases is not None
     for label, score in enumerate(planted.scores([text])[0]):

@@ -297,6 +297,22 @@ def test_other_networks_take_evidence(made_marked: Made, name: str) -> None:
     assert tested["metrics"] == pytest.approx(result["metrics"], abs=1e-6)
 
 
+def test_mined_phrases_are_kept_and_explained(made_marked: Made) -> None:
+    nothing = {f"evidence__{key}_file": None for key in ("training", "val", "test")}
+    config = made_marked(**nothing, evidence__mine=True, stage2__epochs=1, planted_scores__weight=2.0)
+    result = run(config)
+    folder = Path(config.checkpoint_dir)
+    assert content_of(folder)["phrase_prior"] == 1
+    tested = run(made_marked(**nothing, eval=True, checkpoint_path=str(folder), result_dir=str(folder / "t")))
+    assert tested["metrics"] == pytest.approx(result["metrics"], abs=1e-6)
+    predictor, text = Predictor.load(folder, device="cpu"), texts_of(config)[0]
+    logits = predictor.logits([text])[0]
+    for evidence in predictor.explain(text, predictor.labels).labels:
+        assert evidence.contribution is not None
+        total = evidence.contribution.sum() + evidence.elsewhere + evidence.bias + evidence.planted
+        assert total == pytest.approx(logits[predictor.column_of[evidence.found.label]], abs=1e-4)
+
+
 def test_a_model_from_before_evidence_is_read(made_marked: Made) -> None:
     nothing = {f"evidence__{key}_file": None for key in ("training", "val", "test")}
     config = made_marked(**nothing, stage2__epochs=1)

@@ -1,0 +1,122 @@
+"""Runs of words that go with a label where nobody marked any."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from plant_plugin.data.tokens import WordTokens
+from plant_plugin.options import PlantedScoresOptions
+from plant_plugin.relevance import mined_phrases
+from plant_plugin.relevance.mined_phrases import MinedPhrases
+from plant_plugin.relevance.phrases import phrase_marks
+from plant_plugin.relevance.planted_scores import PlantedScores
+
+TEXTS = [
+    "Fiebre muy alta",
+    "fiebre alta",
+    "fiebre muy baja",
+    "tos",
+    "tos seca",
+    *(f"sin nada {number}x" for number in range(20)),
+]
+LABELS = np.zeros((len(TEXTS), 2), dtype=np.float32)
+LABELS[[0, 1, 2], 0] = LABELS[[3, 4], 1] = 1
+
+
+def mined() -> MinedPhrases:
+    return MinedPhrases.fit(TEXTS, sp.csr_array(LABELS))
+
+
+def share(p: float) -> float:
+    return -math.log1p(-p)
+
+
+def test_by_hand() -> None:
+    phrases = mined()
+    assert phrases.runs == ["fiebre", "muy", "alta", "fiebre muy", "tos"]
+    fever, two = 2.5 / 3.5, 1.5 / 2.5
+    found = phrases.scores(["FIÉBRE", "alta", "tos y fiebre muy", "nada"])
+    expected = [[share(fever), 0], [share(two), 0], [share(fever), share(two)], [0, 0]]  # the surest, not the sum
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_document_is_left_out_of_its_own_counts() -> None:
+    phrases = mined()
+    found = phrases.scores([TEXTS[0], "tos", "fiebre"], own=[0, 3, 2])
+    # of `fiebre` two documents with the label are left, of all others one, which is too few
+    np.testing.assert_allclose(found, [[share(1.5 / 2.5), 0], [0, 0], [share(1.5 / 2.5), 0]], rtol=1e-6)
+    again = MinedPhrases.from_content(*phrases.content(), 2)
+    np.testing.assert_array_equal(again.scores(TEXTS), phrases.scores(TEXTS))
+    with pytest.raises(ValueError, match="until the phrases are saved"):
+        again.scores(["tos"], own=[3])
+
+
+@pytest.mark.parametrize("block", [1, 2, 512])
+def test_equals_counting_every_run(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mined_phrases, "LABELS", block)
+    draw = random.Random(3)
+    words = [*"abcdefgh", "Z", "9"]
+    texts = [" ".join(draw.choices(words, k=draw.randrange(1, 6))) for _ in range(61)]  # no tie at three times
+    labels = np.array([[own in text and draw.random() < 0.7 for own in "aZ9x"] for text in texts], dtype=np.float32)
+    runs_of = [
+        {" ".join(own[first : first + length]) for length in (1, 2, 3) for first in range(len(own) - length + 1)}
+        for own in (text.lower().split() for text in texts)
+    ]
+    seen = Counter(run for runs in runs_of for run in runs)
+    expected: dict[tuple[str, int], float] = {}
+    for run, documents in seen.items():
+        for label in range(4):
+            together = sum(run in runs and labels[row, label] for row, runs in enumerate(runs_of))
+            p = (together - 0.5) / (documents + 0.5)
+            if together >= 2 and p >= 0.2 and p >= 3 * labels[:, label].mean():
+                expected[run, label] = p
+    phrases = MinedPhrases.fit(texts, sp.csr_array(labels))
+    found = {
+        (phrases.runs[run], label): (phrases.hits.toarray()[run, label] - 0.5) / (phrases.seen[run] + 0.5)
+        for run, label in zip(*phrases.hits.nonzero(), strict=True)
+    }
+    assert found == pytest.approx(expected)
+    assert len(expected) > 4
+    for text, runs, scores in zip(texts, runs_of, phrases.scores(texts), strict=True):
+        best = [
+            max([0.0, *(p for (run, own), p in expected.items() if own == label and run in runs)]) for label in range(4)
+        ]
+        np.testing.assert_allclose(scores, [share(p) for p in best], rtol=1e-5, err_msg=text)
+
+
+def test_nothing_to_mine() -> None:
+    phrases = MinedPhrases.fit(["uno", "dos"], sp.csr_array(np.eye(2, dtype=np.float32)))
+    again = MinedPhrases.from_content(*phrases.content(), 2)
+    for one in (phrases, again):
+        assert not one.scores(["uno dos", ""]).any()
+    assert not phrases.scores(["uno"], own=[0]).any()
+
+
+def test_they_mark_tokens_as_marked_phrases_do() -> None:
+    words = WordTokens.build(TEXTS)
+    arrays = words.encode(TEXTS, 9)
+    marks = phrase_marks(mined(), TEXTS, arrays, partial(words.spans, max_length=9), 2.0)
+    first = marks.matrix[: arrays.offsets[1]].toarray()[:, 0]
+    np.testing.assert_allclose(first, 2 * np.array([2.5 / 3.5, 1.5 / 2.5, 1.5 / 2.5]), rtol=1e-6)
+
+
+def test_terms_sum_to_the_score_before_and_after_saving(tmp_path: Path) -> None:
+    planted = PlantedScores.fit(TEXTS, sp.csr_array(LABELS), PlantedScoresOptions(model="ridge", min_documents=1))
+    planted.phrases, planted.linear_weight, planted.adjustment = mined(), 0.5, 0.1
+    planted.save(tmp_path, "labels")
+    again = PlantedScores.load(tmp_path, "labels")
+    text = "tos y fiebre muy alta"
+    for label, score in enumerate(planted.scores([text])[0]):
+        for one in (planted, again):
+            terms, rest = one.terms(text, label)
+            assert sum(value for _, value in terms) + rest == pytest.approx(score, abs=1e-5)
+            ((spans, _),) = one.marks(text, label)
+            assert [text[start:end] for start, end in spans[0]] == (["tos"] if label else ["fiebre"])
