@@ -148,7 +148,7 @@ class SentenceScores:
         names: Sequence[str],
         options: PlantedScoresOptions,
     ) -> SentenceScores:
-        """A linear model of the sentences of training documents, on runs of letters.
+        """A linear model of the sentences of training documents and of all that was marked in them, on runs of letters.
 
         Args:
             texts: The training documents, and no others.
@@ -160,16 +160,24 @@ class SentenceScores:
             DataError: There are so few sentences that no run of letters is in ``LETTERS_MIN`` of them.
         """
         column_of = {name: column for column, name in enumerate(names)}
+        marked: dict[str, set[int]] = {}  # the same words as one text, with all that they were marked for
         parts: list[str] = []
         rows: list[int] = []
         columns: list[int] = []
         for text, own in zip(texts, evidence, strict=True):
+            known = [(column_of[name], spans) for name, spans in own.items() if name in column_of]
+            for column, spans in known:
+                for start, end in spans:
+                    marked.setdefault(text[start:end].lower(), set()).add(column)
             for start, end in sentences(text):
-                for name, spans in own.items():
-                    if name in column_of and any(first < end and last > start for first, last in spans):
-                        rows.append(len(parts))
-                        columns.append(column_of[name])
+                inside = [column for column, spans in known if any(a < end and b > start for a, b in spans)]
+                rows += [len(parts)] * len(inside)
+                columns += inside
                 parts.append(text[start:end])
+        for words, found in marked.items():
+            rows += [len(parts)] * len(found)
+            columns += sorted(found)
+            parts.append(words)
         ones = np.ones(len(rows), dtype=np.float32)
         labels = sp.csr_array((ones, (rows, columns)), shape=(len(parts), len(names)))
         chosen = replace(options, penalty=SENTENCE_PENALTY, min_documents=LETTERS_MIN, lead=0)

@@ -4,8 +4,8 @@ Every marked stretch is a *phrase*: the set of its words, without accents and th
 phrase where all its words stand close together, in any order; it is read twice, by whole words and by their first
 letters, so that inflected words match too. Of a phrase w and a label l that it was marked for::
 
-    p(l | w) = (documents with w and l + 0.1) / (documents with w + 1)
-    score of l in a text = Σ_w −ln(1 − p(l | w))        half of p where a matched phrase holds all words of w and more
+    p(l | w) = (documents with w and l + 0.1) / (documents with w + 0.5)
+    score of l in a text = Σ_w −ln(1 − p(l | w))     p less where a matched phrase holds all words of w and more
 
 Shapes: N training documents, L labels, P phrases.
 
@@ -34,11 +34,11 @@ Places = Callable[[str], Spans]
 
 WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # accents may be characters of their own
 READINGS = (None, 6)  # letters kept of each word: all, or the first ones
-FREQUENT = 0.6  # words in more than this share of the training documents are part of no phrase
+FREQUENT = 0.4  # words in more than this share of the training documents are part of no phrase
 GAP = 12  # words between two spans of one label that are still one phrase
 SLACK = 6  # words that may stand between those of a phrase
-HITS, SEEN = 0.1, 1.0  # added to both counts
-INSIDE = 0.5  # of p, for a phrase inside a longer one that matches too
+HITS, SEEN = 0.1, 0.5  # added to both counts
+INSIDE = 0.85  # of p, for a phrase inside a longer one that matches too
 MOST = 0.999  # p counts no more than this
 LEAST = 0.15  # a phrase of lower p marks no token: most words are part of some phrase
 
