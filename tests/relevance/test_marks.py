@@ -14,7 +14,8 @@ from tokenizers.processors import TemplateProcessing
 from plant_plugin.data.batches import Batches, TokenMarks
 from plant_plugin.data.evidence import DocumentEvidence
 from plant_plugin.data.tokens import SubwordTokens, Tokens, WordTokens
-from plant_plugin.relevance.phrases import HITS, LEAST, SEEN, PlantedPhrases, evidence_marks, phrase_marks
+from plant_plugin.relevance.marks import LEAST, evidence_marks, phrase_marks
+from plant_plugin.relevance.phrases import HITS, SEEN, PlantedPhrases
 
 NAMES = ["A", "B"]
 TEXTS = [
