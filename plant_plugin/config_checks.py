@@ -93,6 +93,10 @@ def _check_evidence(values: dict[str, Any], blocks: dict[str, Any], network: Ent
             problems.add(f"evidence.{key}", "no such file", PATH_FIX, value=name)
         elif name is not None and values[key] is None:
             problems.add(f"evidence.{key}", "there are no documents that it could be of", f"give {key}", value=name)
+    if evidence.val_file is not None and evidence.training_file is None and not values["eval"]:
+        what = "it is trained on beside the evidence of training documents only, and there is none"
+        fix = "give evidence.training_file too, or leave it out"
+        problems.add("evidence.val_file", what, fix, value=evidence.val_file)
     planted = evidence.training_file is not None or evidence.mine
     if not planted or values["eval"] or network is None or not evidence.prior:
         return

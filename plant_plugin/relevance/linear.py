@@ -184,7 +184,8 @@ class SentenceScores:
         try:
             return cls(LinearModel.fit(parts, labels, chosen, LETTERS))
         except DataError as error:
-            what = f"too little to learn from: {len(parts)} sentences, and no letters that {LETTERS_MIN} of them share"
+            counts = f"sentences: {len(parts) - len(marked)}, marked stretches: {len(marked)}"
+            what = f"too little to learn from ({counts}): no letters that {LETTERS_MIN} of them share"
             fix = "mark more training documents, or leave evidence out"
             raise DataError(what, where="evidence.training_file", fix=fix) from error
 

@@ -18,19 +18,16 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.data.batches import TokenMarks
 from plant_plugin.data.evidence import DocumentEvidence, Spans
-from plant_plugin.data.tokens import TokenArrays
 
 Floats = npt.NDArray[np.float32]
-Places = Callable[[str], Spans]
 
 WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # accents may be characters of their own
 READINGS = (None, 6)  # letters kept of each word: all, or the first ones
@@ -40,7 +37,6 @@ SLACK = 6  # words that may stand between those of a phrase
 HITS, SEEN = 0.1, 0.5  # added to both counts
 INSIDE = 0.85  # of p, for a phrase inside a longer one that matches too
 MOST = 0.999  # p counts no more than this
-LEAST = 0.15  # a phrase of lower p marks no token: most words are part of some phrase
 
 
 class Match(NamedTuple):
@@ -311,85 +307,3 @@ def _phrases(words: Sequence[str], places: Spans, spans: Spans, frequent: set[st
         group |= {words[place]} - frequent
     if group:
         yield frozenset(group)
-
-
-def phrase_marks(
-    phrases: Phrases,
-    texts: Sequence[str],
-    arrays: TokenArrays,
-    places: Places,
-    strength: float = 1.0,
-    own: Sequence[int] | None = None,
-) -> TokenMarks:
-    """What phrases tell at the tokens that they stand on: the highest p of each label, where it is above ``LEAST``.
-
-    Args:
-        phrases: Of training documents.
-        texts: The documents.
-        arrays: Their tokens.
-        places: Where the tokens of a text begin and end.
-        strength: What p is multiplied with.
-        own: As in :meth:`PlantedPhrases.matches`, for each text.
-    """
-
-    def marks(document: int, text: str) -> Iterator[tuple[Spans, npt.NDArray[np.int32], Floats]]:
-        for match in phrases.matches(text, None if own is None else own[document]):
-            p = -np.expm1(-match.shares)
-            yield (
-                [span for spans in match.spans for span in spans],
-                match.labels[p > LEAST],
-                np.float32(strength) * p[p > LEAST],
-            )
-
-    return _token_marks(texts, arrays, places, phrases.num_labels, marks)
-
-
-def evidence_marks(
-    evidence: Sequence[DocumentEvidence],
-    names: Sequence[str],
-    texts: Sequence[str],
-    arrays: TokenArrays,
-    places: Places,
-) -> TokenMarks:
-    """1 at the tokens of each document's own evidence; arguments as in :func:`phrase_marks`."""
-    column_of = {name: column for column, name in enumerate(names)}
-    one = np.ones(1, dtype=np.float32)
-
-    def marks(document: int, text: str) -> Iterator[tuple[Spans, npt.NDArray[np.int32], Floats]]:
-        for name, spans in evidence[document].items():
-            if name in column_of:
-                yield spans, np.array([column_of[name]], dtype=np.int32), one
-
-    return _token_marks(texts, arrays, places, len(names), marks)
-
-
-def _token_marks(
-    texts: Sequence[str],
-    arrays: TokenArrays,
-    places: Places,
-    num_labels: int,
-    marks: Callable[[int, str], Iterator[tuple[Spans, npt.NDArray[np.int32], Floats]]],
-) -> TokenMarks:
-    """Spans, labels and values of each document as a matrix (positions, L); of values at one place the highest."""
-    rows, columns, values = [], [], []
-    for document, text in enumerate(texts):
-        # special tokens stand nowhere, and what is searched has to be in order
-        tokens = [(token, *place) for token, place in enumerate(places(text)) if place[0] < place[1]]
-        starts, ends = [start for _, start, _ in tokens], [end for _, _, end in tokens]
-        highest: dict[tuple[int, int], float] = {}
-        for spans, labels, strengths in marks(document, text):
-            on = {
-                tokens[place][0]
-                for first, last in spans
-                for place in range(bisect_right(ends, first), bisect_left(starts, last))
-            }
-            for label, strength in zip(labels.tolist(), strengths.tolist(), strict=True):
-                for token in on:
-                    highest[token, label] = max(strength, highest.get((token, label), 0.0))
-        rows += [int(arrays.offsets[document]) + token for token, _ in highest]
-        columns += [label for _, label in highest]
-        values += list(highest.values())
-    parts = np.array(values, dtype=np.float32), (np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64))
-    matrix = sp.csr_array(parts, shape=(int(arrays.offsets[-1]), num_labels))
-    matrix.sort_indices()
-    return TokenMarks(matrix, arrays.offsets)

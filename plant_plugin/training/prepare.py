@@ -22,7 +22,8 @@ from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.options import RelevanceOptions, StageOptions
 from plant_plugin.relevance import Relevance, compute_relevance
-from plant_plugin.relevance.phrases import Phrases, Places, evidence_marks, phrase_marks
+from plant_plugin.relevance.marks import Places, evidence_marks, phrase_marks
+from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.scored import labels_outside
 from plant_plugin.training.processes import count, is_first, rank

@@ -20,7 +20,8 @@ from plant_plugin.data.batches import Batches
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.relevance.phrases import Phrases, phrase_marks
+from plant_plugin.relevance.marks import phrase_marks
+from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.training.checkpoints import load_model
 

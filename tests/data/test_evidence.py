@@ -105,3 +105,12 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         load_config(None, {**given, "evidence.training_file": str(tmp_path / "missing.tsv")})
     with pytest.raises(ConfigError, match="no documents that it could be of"):
         load_config(None, {**given, "evidence.test_file": str(tmp_path / "e.tsv")})
+
+
+def test_evidence_of_validation_documents_alone_is_refused(tmp_path: Path) -> None:
+    given = {**corpus_files(tmp_path), "val_file": str(tmp_path / "train.txt")}
+    given["evidence.val_file"] = given["evidence.training_file"]
+    load_config(None, given)
+    del given["evidence.training_file"]
+    with pytest.raises(ConfigError, match=r"evidence\.val_file.*\n.*give evidence\.training_file too"):
+        load_config(None, given)

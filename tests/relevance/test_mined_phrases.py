@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from plant_plugin.data.tokens import WordTokens
 from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance import mined_phrases
+from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.mined_phrases import MinedPhrases
-from plant_plugin.relevance.phrases import phrase_marks
 from plant_plugin.relevance.planted_scores import PlantedScores
 
 TEXTS = [

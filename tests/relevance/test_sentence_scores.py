@@ -21,18 +21,19 @@ from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, PlantedScores
 NAMES = ["A", "B"]
 TEXTS = [
     "Fiebre alta. Tos seca.", "Sin fiebre. Tos.", "Con fiebre alta y tos", "Nada. Mucha fiebre. Poca tos.",
-    "Control.", "tos", *4 * ["Control."],
+    "Control.", "tos", *7 * ["Control."],
 ]  # fmt: skip
-LABELS = sp.csr_array(np.array([[1, 1], [0, 1], [1, 1], [1, 1], [0, 0], [0, 1], *4 * [[0, 0]]], dtype=np.float32))
+LABELS = sp.csr_array(np.array([[1, 1], [0, 1], [1, 1], [1, 1], [0, 0], [0, 1], *7 * [[0, 0]]], dtype=np.float32))
 EVIDENCE: list[DocumentEvidence] = [
     {"A": [(0, 11)], "B": [(13, 21)]}, {"B": [(12, 15)]}, {"A": [(4, 10)], "B": [(18, 21)], "unknown": [(0, 3)]},
-    {"A": [(12, 18)], "B": [(25, 28)]}, {}, {"B": [(0, 3)]}, {}, {}, {}, {},
+    {"A": [(12, 18)], "B": [(25, 28)]}, {}, {"B": [(0, 3)]}, *7 * [{}],
 ]  # fmt: skip
 SENTENCES = [
     ("Fiebre alta.", "A"), ("Tos seca.", "B"), ("Sin fiebre.", ""), ("Tos.", "B"), ("Con fiebre alta y tos", "AB"),
     ("Nada.", ""), ("Mucha fiebre.", "A"), ("Poca tos.", "B"), ("Control.", ""), ("tos", "B"),
-    *4 * [("Control.", "")],
+    *7 * [("Control.", "")],
 ]  # fmt: skip
+STRETCHES = [("fiebre alta", "A"), ("tos seca", "B"), ("tos", "B"), ("fiebre", "AB")]  # each once, with all its labels
 OPTIONS = PlantedScoresOptions(model="ridge", top=10**6, min_documents=1, lead=3)
 UNSEEN = ["Llega. Fiebre y tos. Se va.", "  ", "", "Alta fiebre"]
 
@@ -46,14 +47,19 @@ def fitted(evidence: list[DocumentEvidence]) -> PlantedScores:
 
 
 def test_equals_the_best_sentence_of_a_model_by_hand() -> None:
-    """``lead`` is for whole documents; the penalty and the letters are those of sentences."""
+    """``lead`` is for whole documents; the penalty and the letters are those of sentences.
+
+    What was marked is learnt from too: "fiebre" here for A in two documents and for B in one of them.
+    """
+    evidence = [*EVIDENCE[:2], {**EVIDENCE[2], "B": [(4, 10), (18, 21)]}, *EVIDENCE[3:]]
+    trained = SENTENCES + STRETCHES
     vectorizer = TfidfVectorizer(
         analyzer="char_wb", ngram_range=(3, 5), strip_accents="unicode", min_df=LETTERS_MIN, sublinear_tf=True
     )
-    features = vectorizer.fit_transform([text for text, _ in SENTENCES])
-    truth = np.array([[name in labels for name in NAMES] for _, labels in SENTENCES], dtype=float)
+    features = vectorizer.fit_transform([text for text, _ in trained])
+    truth = np.array([[name in labels for name in NAMES] for _, labels in trained], dtype=float)
     ridge = KernelRidge(alpha=SENTENCE_PENALTY).fit(features, truth)
-    scores = SentenceScores.fit(TEXTS, EVIDENCE, NAMES, OPTIONS)
+    scores = SentenceScores.fit(TEXTS, evidence, NAMES, OPTIONS)
     assert scores.model.terms == sorted(vectorizer.vocabulary_)
     found = scores.scores(UNSEEN)
     parts = (["Llega.", "Fiebre y tos.", "Se va."], ["Alta fiebre"])
@@ -90,7 +96,8 @@ def test_terms_phrases_and_sentences_sum_to_the_score() -> None:
 
 
 def test_too_few_sentences_are_told_by_their_name() -> None:
-    with pytest.raises(DataError, match=r"too little to learn from: 2 sentences.*\n.*or leave evidence out") as caught:
+    told = r"too little to learn from \(sentences: 2, marked stretches: 1\).*\n.*or leave evidence out"
+    with pytest.raises(DataError, match=told) as caught:
         SentenceScores.fit(["uno", "dos"], [{"A": [(0, 3)]}, {}], NAMES, replace(OPTIONS, min_documents=1))
     assert caught.value.where == "evidence.training_file"
 

@@ -241,9 +241,11 @@ def test_refit_trains_on_the_evidence_of_validation_documents(made_marked: Made,
     path = tmp_path / "valid_evidence.tsv"
     first, *rest = lines_of(path)
     document, label, _ = first.split("\t")
-    text = lines_of(tmp_path / "valid.txt")[int(document)].split("\t")[1]
-    words = text.split()[0].lower()  # only a validation document has it marked
-    path.write_text("\n".join([f"{document}\t{label}\t0-{len(words)}", *rest]) + "\n")
+    texts = lines_of(tmp_path / "valid.txt")
+    end = len(texts[int(document)].split("\t")[1])
+    texts[int(document)] += " onlyhere"  # in no training document
+    (tmp_path / "valid.txt").write_text("\n".join(texts) + "\n")
+    path.write_text("\n".join([f"{document}\t{label}\t{end + 1}-{end + 9}", *rest]) + "\n")
     config = made_marked(strategy="planted_scores", refit="train+val")
     result = run(config)
     folder = Path(config.checkpoint_dir)
@@ -251,7 +253,7 @@ def test_refit_trains_on_the_evidence_of_validation_documents(made_marked: Made,
         json.loads((one / MARKED).read_text(encoding="utf-8"))["phrases"][0]["phrases"]
         for one in (folder / FIRST_PASS, folder)
     ]
-    assert [[words] in phrases for phrases in marked] == [False, True]
+    assert [["onlyhere"] in phrases for phrases in marked] == [False, True]
     first_pass = json.loads((folder / FIRST_PASS / "run.json").read_text(encoding="utf-8"))
     assert first_pass["hashes"]["evidence"] != result["hashes"]["evidence"]
     assert result["metrics"]["P@1"] > 0.9

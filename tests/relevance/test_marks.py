@@ -14,7 +14,8 @@ from tokenizers.processors import TemplateProcessing
 from plant_plugin.data.batches import Batches, TokenMarks
 from plant_plugin.data.evidence import DocumentEvidence
 from plant_plugin.data.tokens import SubwordTokens, Tokens, WordTokens
-from plant_plugin.relevance.phrases import LEAST, PlantedPhrases, evidence_marks, phrase_marks
+from plant_plugin.relevance.marks import LEAST, evidence_marks, phrase_marks
+from plant_plugin.relevance.phrases import HITS, SEEN, PlantedPhrases
 
 NAMES = ["A", "B"]
 TEXTS = [
@@ -95,12 +96,13 @@ def test_phrases_mark_their_words_with_p_times_the_strength() -> None:
     places = partial(WORDS.spans, max_length=100)
     marks = phrase_marks(phrases(), TEXTS, arrays, places, strength=3.0)
     first = marks.matrix[: arrays.offsets[1]].toarray()
-    fever, fever_high = 2.1 / 3, 1.1 / 2  # "fiebre" is inside the other: half of it; the highest at a token counts
-    cough, dry_cough = 2.1 / 3, 1.1 / 2
-    np.testing.assert_allclose(first[[2, 4], 0], [3 * max(fever / 2, fever_high), 3 * fever_high], rtol=1e-6)
-    np.testing.assert_allclose(first[[6, 7], 1], [3 * max(cough / 2, dry_cough), 3 * dry_cough], rtol=1e-6)
+    one, two = (1 + HITS) / (1 + SEEN), (2 + HITS) / (2 + SEEN)  # documents with the phrase, all of them with the label
+    assert (one, two) == pytest.approx((0.7333333, 0.84))
+    # "fiebre" and "tos" are inside longer phrases, whose p is higher then: 0.85 of 0.84 is less than 0.733
+    np.testing.assert_allclose(first[[2, 4], 0], [3 * one, 3 * one], rtol=1e-6)
+    np.testing.assert_allclose(first[[6, 7], 1], [3 * one, 3 * one], rtol=1e-6)
     assert np.count_nonzero(first) == 4
-    np.testing.assert_allclose(marks.matrix[[arrays.offsets[1]]].toarray(), [[3 * fever, 0]], rtol=1e-6)
+    np.testing.assert_allclose(marks.matrix[[arrays.offsets[1]]].toarray(), [[3 * two, 0]], rtol=1e-6)
     assert marked_places(marks, 4, 0) == []  # "alta" alone is no phrase
 
 
@@ -109,7 +111,8 @@ def test_a_training_document_does_not_mark_itself() -> None:
     marks = phrase_marks(phrases(), TEXTS, arrays, places, own=range(len(TEXTS)))
     assert [marked_places(marks, 0, label) for label in (0, 1)] == [[2], [6]]
     first = marks.matrix[: arrays.offsets[1]].toarray()
-    assert first[2, 0] == pytest.approx(1.1 / 2)  # the other document with the word has the label; none of its halves
+    # the other document with the word has the label, and no longer phrase around it is left
+    assert first[2, 0] == pytest.approx((1 + HITS) / (1 + SEEN))
     sentence = [TEXTS[0][13:]]  # a part of document 0 leaves document 0 out too
     of_part = phrase_marks(phrases(), sentence, WORDS.encode(sentence, 100), places, own=[0])
     np.testing.assert_array_equal(of_part.matrix.toarray(), first[2:])
@@ -118,14 +121,14 @@ def test_a_training_document_does_not_mark_itself() -> None:
 @pytest.mark.parametrize(("documents", "marks"), [(10, 1), (12, 0)])
 def test_weak_phrases_mark_nothing(documents: int, marks: int) -> None:
     """The more documents hold a phrase without the label, the less it says."""
-    texts = [*TEXTS, *(f"tos {number}x" for number in range(documents)), *(f"{number}y" for number in range(12))]
+    texts = [*TEXTS, *(f"tos {number}x" for number in range(documents)), *(f"{number}y" for number in range(24))]
     labels = np.zeros((len(texts), 2), dtype=np.float32)
     labels[: len(LABELS)] = LABELS
-    evidence = [*EVIDENCE, *({} for _ in range(documents + 12))]
+    evidence = [*EVIDENCE, *({} for _ in range(documents + 24))]
     weak = PlantedPhrases.fit(texts, sp.csr_array(labels), evidence, NAMES)
     (match, _) = weak.matches("tos")
     p = -np.expm1(-match.shares[0])
-    assert p == pytest.approx(2.1 / (documents + 3))
+    assert p == pytest.approx((2 + HITS) / (documents + 2 + SEEN))
     assert (p > LEAST) == marks
     found = phrase_marks(weak, ["tos"], WORDS.encode(["tos"], 9), partial(WORDS.spans, max_length=9))
     assert found.matrix.nnz == marks
