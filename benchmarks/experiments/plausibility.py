@@ -22,6 +22,7 @@ from plant_plugin import Predictor
 from plant_plugin.commands.evidence_files import marked_documents
 from plant_plugin.files import atomic_write
 from plant_plugin.prediction.plausibility import MarkedPairs, Plausibility, marked_pairs, plausibility
+from plant_plugin.prediction.predictor import unrefitted
 from plant_plugin.report.label_statistics import read_train_counts
 from plant_plugin.report.pictures import Line, line_picture
 
@@ -34,10 +35,11 @@ def measured(runs: list[Path], seed: int) -> tuple[list[Plausibility], MarkedPai
     pairs: list[tuple[MarkedPairs, MarkedPairs]] = []
     counts = None
     for run in runs:
-        predictor = Predictor.load(run)
-        counts = read_train_counts(run, predictor.labels)
+        models = {"test": run, "val": unrefitted(run)}
+        predictors = {split: Predictor.load(folder) for split, folder in models.items()}
+        counts = read_train_counts(models["val"], predictors["val"].labels)
         tested, chosen = (marked_pairs(predictor, *marked_documents(run, split, None, None), seed=seed)
-                          for split in ("test", "val"))  # fmt: skip
+                          for split, predictor in predictors.items())  # fmt: skip
         pairs.append((tested, chosen))
     return plausibility(pairs, counts, seed=seed), pairs[0][0]
 

@@ -37,14 +37,14 @@ def codiesp_x(
 
     from plant_plugin.files import atomic_write
     from plant_plugin.prediction import codiesp_x as module
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.prediction.predictor import Predictor, unrefitted
 
     texts, marked = module.union_of_cases([marked_documents(model, "test", None, None) for model in models])
     predicted, rules = [], []
     for model in models:
         predictor = Predictor.load(model, device=device)
         own_texts, own_marked = marked_documents(model, "val", None, None)
-        own = module.predicted_codes(predictor, own_texts, threshold)
+        own = module.predicted_codes(Predictor.load(unrefitted(model), device=device), own_texts, threshold)
         rule = module.best_rule(own, module.joined(own_marked, join), places)
         predicted.append((module.predicted_codes(predictor, texts, threshold), rule))
         rules.append({"order": rule.order, "share": rule.share, "gap": rule.gap})

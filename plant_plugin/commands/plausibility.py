@@ -54,12 +54,13 @@ def plausibility(
     from plant_plugin.prediction.passages import write_rule
     from plant_plugin.prediction.plausibility import chosen_rule, marked_pairs
     from plant_plugin.prediction.plausibility import plausibility as measured
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.prediction.predictor import Predictor, unrefitted
 
     chooses = marked_documents(model, "val", validation, validation_text)
     tested = marked_documents(model, "test", evidence, text)
     predictor = Predictor.load(model, device=device)
-    chosen, pairs = marked_pairs(predictor, *chooses, seed=seed), marked_pairs(predictor, *tested, seed=seed)
+    pairs = marked_pairs(predictor, *tested, seed=seed)
+    chosen = marked_pairs(Predictor.load(unrefitted(model), device=device), *chooses, seed=seed)
     found = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
     _show(found, pairs)
     if out is not None:

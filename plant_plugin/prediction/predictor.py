@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 
+from plant_plugin.config_resume import FIRST_PASS
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.prediction.explanation import Explanation, explain
@@ -274,6 +275,12 @@ class Predictor:
         """A label with its logit, probability and name."""
         label = self.labels[column]
         return ScoredLabel(label, probability(logit), logit, self.names(label))
+
+
+def unrefitted(folder: Path) -> Path:
+    """A run's model that validation documents did not train: with ``refit`` that of its first pass."""
+    first = folder / FIRST_PASS
+    return first if first.is_dir() else folder
 
 
 def no_name(label: str) -> None:
