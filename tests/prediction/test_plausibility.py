@@ -85,9 +85,9 @@ def test_linear_strengths_sum_to_the_linear_score(predictor: Predictor) -> None:
 
 
 def test_phrases_give_their_words_what_they_add() -> None:
-    texts = ["dull pain in the left foot", "sharp pain in the right foot", "a cough", "well"]
-    labels = sp.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 0]], np.float32))
-    evidence = [{"P": [(0, 9)]}, {"P": [(0, 10)]}, {"C": [(2, 7)]}, {}]
+    texts = ["dull pain in the left foot", "sharp pain in the right foot", "a cough", "well", "fine"]
+    labels = sp.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 0], [0, 0]], np.float32))
+    evidence = [{"P": [(0, 9)]}, {"P": [(0, 10)]}, {"C": [(2, 7)]}, {}, {}]
     phrases = PlantedPhrases.fit(texts, labels, evidence, ["P", "C"])
     text = "dull pain and a cough"
     words = all_words(text, [])
