@@ -98,6 +98,13 @@ def _check_evidence(values: dict[str, Any], blocks: dict[str, Any], network: Ent
         fix = "give evidence.training_file too, or leave it out"
         problems.add("evidence.val_file", what, fix, value=evidence.val_file)
     planted = evidence.training_file is not None or evidence.mine
+    if planted and values["data_format"] != "txt":
+        fix = "give texts (data_format: txt), or leave evidence out"
+        problems.add("evidence", f"documents of data_format {values['data_format']} have no places to mark", fix)
+    for key in ("linear_weight", "sentence_weight"):
+        if not planted and not values["eval"] and getattr(blocks["planted_scores"], key) is not None:
+            fix = "leave it out, or give evidence: {training_file: …} or {mine: true}"
+            problems.add(f"planted_scores.{key}", "without phrases of evidence there is nothing to weigh", fix)
     if not planted or values["eval"] or network is None or not evidence.prior:
         return
     if values["network_config"].get("planted_prior") == "additive" and blocks["planted_scores"].model == "none":

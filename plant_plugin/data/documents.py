@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from plant_plugin.data.demo import demo_file
-from plant_plugin.data.evidence import read_evidence, sentences
+from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Documents, ReadCounts, read_libmultilabel_text
 from plant_plugin.data.xmc_sparse import read_xmc_documents
 from plant_plugin.errors import DataError
@@ -191,16 +191,7 @@ def with_sentences(split: Split) -> Split:
     texts, labels, evidence = list(split.texts), list(split.labels), list(split.evidence or [])
     parents = list(range(len(split)))
     for document, (text, own) in enumerate(zip(split.texts, evidence[:], strict=True)):
-        for start, end in sentences(text):
-            inside = {
-                label: [
-                    (max(first, start) - start, min(last, end) - start)
-                    for first, last in spans
-                    if first < end and last > start
-                ]
-                for label, spans in own.items()
-            }
-            inside = {label: spans for label, spans in inside.items() if spans}
+        for start, end, inside in marked_sentences(text, own):
             if inside:
                 texts.append(text[start:end])
                 labels.append(sorted(inside))

@@ -11,7 +11,7 @@ the text column, the end behind the last one. Spans of a label may overlap; they
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Documents, Spans
@@ -20,11 +20,12 @@ from plant_plugin.files import atomic_write
 from plant_plugin.text_lines import OPENERS, TextLines
 
 __all__ = [
-    "DocumentEvidence", "Spans", "evidence_beside", "packed", "read_evidence", "sentences", "text_beside",
-    "write_evidence",
+    "DocumentEvidence", "Spans", "evidence_beside", "marked_sentences", "packed", "read_evidence", "sentences",
+    "text_beside", "write_evidence",
 ]  # fmt: skip
 
-PLACES = re.compile(r"\d+-\d+(;\d+-\d+)*")
+NUMBER = re.compile(r"[0-9]{1,12}")  # of a document or a character: no file has more
+PLACES = re.compile(rf"{NUMBER.pattern}-{NUMBER.pattern}(;{NUMBER.pattern}-{NUMBER.pattern})*")
 # A full stop, question or exclamation mark, or semicolon before a capital, a digit or a bracket; or an empty stretch;
 # or what is empty at either end of the text.
 BETWEEN_SENTENCES = re.compile(r"\A\s+|\s+\Z|(?<=[.;!?])\s+(?=[^\W_a-zà-öø-ÿ]|[(\"¿¡-])|\s{2,}")
@@ -62,13 +63,17 @@ def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEviden
 
     Raises:
         DataError: The file cannot be read, or a line is not of the format, names a document that is not there or a
-            label that the document lacks, or a span is empty or outside the text; with file and line.
+            label that the document lacks, or a span is empty or outside the text; with file and line. Or ids are not
+            unique.
     """
     path = Path(path)
     if documents.counts.dropped and documents.ids is None:
         fix = "mend the lines that are left out, or give the documents ids"
         raise DataError("documents were left out, so that their numbers say nothing", where=str(path), fix=fix)
     row_of = {name: row for row, name in enumerate(documents.ids)} if documents.ids is not None else None
+    if row_of is not None and len(row_of) < len(documents.texts):
+        fix = "give each document an id of its own, or leave the column of ids out"
+        raise DataError("several documents have the same id, so that it names none of them", where=str(path), fix=fix)
     found: list[DocumentEvidence] = [{} for _ in documents.texts]
     with TextLines(path, newline=None) as lines:
         for number, line in enumerate(lines, 1):
@@ -111,11 +116,21 @@ def sentences(text: str) -> Spans:
     return [(start, end) for start, end in zip(starts, [*ends, len(text)], strict=True) if end > start]
 
 
+def marked_sentences(text: str, evidence: DocumentEvidence) -> Iterator[tuple[int, int, DocumentEvidence]]:
+    """Where each sentence of a text begins and ends, and the evidence inside it, counted from its beginning."""
+    for start, end in sentences(text):
+        inside = {
+            label: [(max(a, start) - start, min(b, end) - start) for a, b in spans if a < end and b > start]
+            for label, spans in evidence.items()
+        }
+        yield start, end, {label: spans for label, spans in inside.items() if spans}
+
+
 def _row(document: str, row_of: dict[str, int] | None, documents: int, where: str) -> int:
     if row_of is not None:
         row = row_of.get(document, -1)
     else:
-        row = int(document) if document.isdecimal() else -1
+        row = int(document) if NUMBER.fullmatch(document) else -1
     if not 0 <= row < documents:
         kind = "the id of a document" if row_of is not None else f"a number below {documents}"
         raise DataError("there is no such document", where=where, fix=f"its first column has to be {kind}")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.data.evidence import DocumentEvidence, sentences
+from plant_plugin.data.evidence import DocumentEvidence, marked_sentences, sentences
 from plant_plugin.errors import DataError
 from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance.ridge import solve_ridge
@@ -33,7 +33,7 @@ class Terms(NamedTuple):
     letters: bool = False
 
 
-# Chosen on CodiEsp's validation documents, of words and letters: 55.6 and 56.1 MAP beside phrases (procedures).
+# Letters, not words: chosen on CodiEsp's validation documents (benchmarks/FINDINGS.md).
 LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
 
 
@@ -165,14 +165,13 @@ class SentenceScores:
         rows: list[int] = []
         columns: list[int] = []
         for text, own in zip(texts, evidence, strict=True):
-            known = [(column_of[name], spans) for name, spans in own.items() if name in column_of]
-            for column, spans in known:
+            known = {name: spans for name, spans in own.items() if name in column_of}
+            for name, spans in known.items():
                 for start, end in spans:
-                    marked.setdefault(text[start:end].lower(), set()).add(column)
-            for start, end in sentences(text):
-                inside = [column for column, spans in known if any(a < end and b > start for a, b in spans)]
+                    marked.setdefault(text[start:end].lower(), set()).add(column_of[name])
+            for start, end, inside in marked_sentences(text, known):
                 rows += [len(parts)] * len(inside)
-                columns += inside
+                columns += [column_of[name] for name in inside]
                 parts.append(text[start:end])
         for words, found in marked.items():
             rows += [len(parts)] * len(found)

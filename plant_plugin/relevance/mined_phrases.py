@@ -42,6 +42,8 @@ class MinedPhrases:
         labels: Of the training documents, (N, L); None: these are not asked for any more.
     """
 
+    kind = "mined"
+
     def __init__(
         self, runs: Sequence[str], seen: npt.NDArray[np.int32], hits: sp.csr_array, labels: sp.csr_array | None = None
     ) -> None:

@@ -56,10 +56,17 @@ class Match(NamedTuple):
 class Phrases(Protocol):
     """What tells of labels where it stands: phrases that coders marked, or mined ones."""
 
+    kind: str  # what a model's folder calls them
     num_labels: int
 
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
         """Every phrase in a text; see :meth:`PlantedPhrases.matches`."""
+
+    def scores(self, texts: Iterable[str], own: Sequence[int] | None = None) -> Floats:
+        """Scores (B, L) of texts, 0 and more."""
+
+    def content(self) -> tuple[Any, dict[str, Any]]:
+        """What JSON can hold of them, and arrays by name."""
 
 
 class PlantedPhrases:
@@ -69,6 +76,8 @@ class PlantedPhrases:
         readings: The phrases by whole words, and by stems.
         num_labels: L.
     """
+
+    kind = "phrases"
 
     def __init__(self, readings: Sequence[Reading], num_labels: int) -> None:
         self.readings, self.num_labels = list(readings), num_labels

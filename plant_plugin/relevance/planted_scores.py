@@ -29,11 +29,9 @@ from plant_plugin.files import atomic_write
 from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance.linear import LinearModel, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases
-from plant_plugin.relevance.phrases import PlantedPhrases
+from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
 
 Floats = npt.NDArray[np.float32]
-Phrases = PlantedPhrases | MinedPhrases
-
 # options that null leaves to validation documents
 CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
 UNSEEN = 0.5  # of the name of a label without training documents
@@ -205,8 +203,7 @@ class PlantedScores:
             arrays |= {SENTENCES + name: value for name, value in self.sentences.model.arrays().items()}
             words["sentence_terms"] = self.sentences.model.terms
         if self.phrases is not None:
-            kind = "mined" if isinstance(self.phrases, MinedPhrases) else "phrases"
-            words[kind], own = self.phrases.content()
+            words[self.phrases.kind], own = self.phrases.content()
             arrays |= {PHRASES + name: value for name, value in own.items()}
         for name, content in ((TERMS, self.linear.terms), (MARKED, words)):
             with atomic_write(folder / name) as temporary:
@@ -240,20 +237,24 @@ class PlantedScores:
 
 def _marked(folder: Path, arrays: Mapping[str, Any], num_labels: int) -> tuple[SentenceScores | None, Phrases | None]:
     """Sentences and phrases of a folder; None each where it has none."""
-    if not (folder / MARKED).is_file():  # of an older model
-        return None, None
-    words = json.loads((folder / MARKED).read_text(encoding="utf-8"))
     of_sentences, of_phrases = (
-        {name.removeprefix(kind): value for name, value in arrays.items() if name.startswith(kind)}
+        {
+            name.removeprefix(kind): value
+            for name, value in arrays.items()
+            if name.startswith(kind) and name not in CHOSEN
+        }
         for kind in (SENTENCES, PHRASES)
     )
-    sentences, phrases = None, None  # type: SentenceScores | None, Phrases | None
-    if "sentence_terms" in words:
+    if not of_sentences and not of_phrases:  # also of an older model, which has no such file
+        return None, None
+    words = json.loads((folder / MARKED).read_text(encoding="utf-8"))
+    sentences: SentenceScores | None = None
+    if of_sentences:
         sentences = SentenceScores(LinearModel.from_arrays(of_sentences, words["sentence_terms"]))
-    if "phrases" in words:
-        phrases = PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
-    if "mined" in words:
-        phrases = MinedPhrases.from_content(words["mined"], of_phrases, num_labels)
+    phrases: Phrases | None = None
+    if of_phrases:
+        kind = PlantedPhrases if PlantedPhrases.kind in words else MinedPhrases
+        phrases = kind.from_content(words[kind.kind], of_phrases, num_labels)
     return sentences, phrases
 
 

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from plant_plugin.config_resume import FIRST_PASS
 from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.files import atomic_folder, atomic_write
 from plant_plugin.networks.backbone import HuggingFaceBackbone
@@ -20,7 +21,7 @@ from plant_plugin.training.checkpoints import BACKBONE, CONFIG, MODEL
 
 PART = "backbone."  # how the names of the language model's tensors start
 ADAPTED = ("quantization", "lora", "gradient_checkpointing", "lm_from_scratch")
-LEFT_BEHIND = (MODEL, CONFIG, BACKBONE, "result.json", "logs.json", "run.json", "per_document.npz")
+LEFT_BEHIND = (MODEL, CONFIG, BACKBONE, FIRST_PASS, "result.json", "logs.json", "run.json", "per_document.npz")
 
 
 def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | None = None) -> None:

@@ -27,8 +27,8 @@ from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.files import atomic_folder
 from plant_plugin.options import NAME_SOURCES, PLANTED_SCORES
 from plant_plugin.relevance.mined_phrases import MinedPhrases
-from plant_plugin.relevance.phrases import PlantedPhrases
-from plant_plugin.relevance.planted_scores import CHOSEN, Phrases, PlantedScores
+from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
+from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
 from plant_plugin.training.prepare import Prepared
 
 if TYPE_CHECKING:
@@ -176,7 +176,8 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     ``val_metric`` is within ``NEAR_TIE`` of the highest, those with the highest PSP@5; of equals, the lowest. There a
     label without training documents counts as wrong wherever it is found: without a ``label_file`` it is known because
     a validation document has it, so there, but not in other documents, each is true somewhere. The offset comes after
-    the thresholds, see :func:`centred`.
+    the thresholds, see :func:`centred`. Where there are phrases, λ and σ are chosen between, see
+    :func:`_weigh_evidence`.
 
     Args:
         prepared: Its planted scores have no weight yet.

@@ -134,10 +134,12 @@ def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork
     prepared = prepare(config, run)
     if is_first():
         same_data(config, run, prepared)
-    with run.phase("planted_scores"):
-        phrases = fit_phrases(prepared, config)
-        if is_first() and config.planted_scores.model != "none":
-            fit_planted_scores(prepared, config, run, phrases)
+    phrases = None
+    if config.planted_scores.model != "none":
+        with run.phase("planted_scores"):
+            phrases = fit_phrases(prepared, config)
+            if is_first():
+                fit_planted_scores(prepared, config, run, phrases)
     network = build_network(prepared, config, run, planted=planted)
     if network.has_prior:
         mark_phrases(prepared, config, phrases, config.evidence.prior)

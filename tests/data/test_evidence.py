@@ -49,6 +49,9 @@ def test_a_compressed_file_is_read(tmp_path: Path) -> None:
         ("3\tR50\t0-5", "no such document"),
         ("c7\tR50\t0-5", "no such document"),
         ("1\tR50\t0-5", "does not have the label 'R50'"),
+        ("٣\tR50\t0-5", "no such document"),
+        ("9" * 5000 + "\tR50\t0-5", "no such document"),
+        ("0\tR50\t0-" + "9" * 5000, "no evidence"),
         ("0\tR50\t0-22", "not inside the text of 21 characters"),
         ("0\tR50\t5-5", "not inside the text"),
     ],
@@ -66,6 +69,13 @@ def test_numbers_need_all_documents(tmp_path: Path) -> None:
     path.write_text("0\tR50\t0-5\n")
     with pytest.raises(DataError, match="left out"):
         read_evidence(path, Documents(TEXTS, LABELS, None, ReadCounts(3, 1, 1)))
+
+
+def test_an_id_names_one_document(tmp_path: Path) -> None:
+    path = tmp_path / "e.tsv"
+    path.write_text("c7\tR50\t0-5\n")
+    with pytest.raises(DataError, match="the same id"):
+        read_evidence(path, documents(["c7", "a1", "c7"]))
 
 
 def test_the_file_beside(tmp_path: Path) -> None:

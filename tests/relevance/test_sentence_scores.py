@@ -12,9 +12,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
 from plant_plugin.data.evidence import DocumentEvidence
-from plant_plugin.errors import DataError
+from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance.linear import LETTERS_MIN, SENTENCE_PENALTY, SentenceScores
+from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, PlantedScores
 
@@ -114,3 +115,13 @@ def test_a_model_from_before_evidence_is_read(tmp_path: Path) -> None:
     again = PlantedScores.load(tmp_path, "labels")
     assert (again.phrases, again.sentences, again.weight) == (None, None, 2.0)
     np.testing.assert_array_equal(again.scores(UNSEEN), planted.scores(UNSEEN))
+
+
+def test_a_model_does_not_lose_its_phrases_silently(tmp_path: Path) -> None:
+    planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS)
+    planted.phrases = MinedPhrases.fit(TEXTS, LABELS)
+    planted.save(tmp_path, "labels")
+    assert isinstance(PlantedScores.load(tmp_path, "labels").phrases, MinedPhrases)
+    (tmp_path / MARKED).unlink()
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        PlantedScores.load(tmp_path, "labels")
