@@ -88,11 +88,11 @@ def _train_counts(predictor: Predictor, training_file: Path | None) -> npt.NDArr
 
 def _show(found: list[Plausibility], pairs: MarkedPairs) -> None:
     """A line for each order, in percent with intervals; then for each bin of labels, without."""
-    heads = "".join(f"{name:>19}" for name in found[0].measures)
+    heads = "".join(f"{name:>21}" for name in found[0].measures)
     click.echo(f"{'words ordered by':<26}{'share':>6}{heads}")
     for one in found:
         cells = (f"{mean:.1%} [{low:.1%} {high:.1%}]".replace("%", "") for mean, low, high in one.measures.values())
-        click.echo(f"{one.order:<26}{one.shares[0]:>6.2f}" + "".join(f"{cell:>19}" for cell in cells))
+        click.echo(f"{one.order:<26}{one.shares[0]:>6.2f}" + "".join(f"{cell:>21}" for cell in cells))
     for name in found[0].bins:
         heads = "".join(f"{measure:>10}" for measure in found[0].measures)
         click.echo(f"\n{f'{name} training documents':<32}{heads}")
