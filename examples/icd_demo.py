@@ -10,7 +10,7 @@ from typing import Any
 from plant_plugin import Predictor
 from plant_plugin.config import load_config
 from plant_plugin.data.label_names import label_names
-from plant_plugin.run import run
+from plant_plugin.training.run import run
 
 NOTE = """CHIEF COMPLAINT: fever and shortness of breath. 71 year old woman admitted from home.
 HISTORY OF PRESENT ILLNESS: Treated for severe sepsis with septic shock. Known afib. Iron deficiency anemia: treated

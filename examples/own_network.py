@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from plant_plugin.config import load_config
 from plant_plugin.networks.backbone import WordBackbone
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
-from plant_plugin.run import run
+from plant_plugin.training.run import run
 
 
 class DotProduct(PlantableNetwork):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plant_plugin.classifier import PlantClassifier as PlantClassifier
-    from plant_plugin.prediction.predictor import Predictor as Predictor
+    from plant_plugin.model.predictor import Predictor as Predictor
 
 __version__ = "0.1.0"
 
@@ -21,7 +21,7 @@ __all__ = ["PlantClassifier", "Predictor", "__version__", "register"]
 # fetched when asked for: they import torch and scikit-learn
 _LATE = {
     "PlantClassifier": "plant_plugin.classifier",
-    "Predictor": "plant_plugin.prediction.predictor",
+    "Predictor": "plant_plugin.model.predictor",
 }
 
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from plant_plugin.config import load_config
 
 if TYPE_CHECKING:
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.model.predictor import Predictor
 
 
 class PlantClassifier(ClassifierMixin, BaseEstimator):
@@ -94,8 +94,8 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _fit(self, texts: list[str], labels: sparse.csr_array, folder: Path) -> None:
-        from plant_plugin.prediction.predictor import Predictor
-        from plant_plugin.run import run
+        from plant_plugin.model.predictor import Predictor
+        from plant_plugin.training.run import run
 
         names = _column_names(labels.shape[1])
         with open(folder / "train.txt", "w", encoding="utf-8", newline="\n") as stream:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from plant_plugin.config import Config, load_config
-from plant_plugin.config_checks import GLOVE
+from plant_plugin.config.rules import GLOVE
 from plant_plugin.errors import ConfigError
 
 PLANT = {

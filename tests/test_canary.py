@@ -12,7 +12,7 @@ import torch
 from made_up_task import made_config, write_splits
 
 from plant_plugin.errors import PlantError
-from plant_plugin.run import run
+from plant_plugin.training.run import run
 from plant_plugin.training.stage2 import Stage2
 
 ID, WORD = "id7726153", "zyxcanary"  # once in each file: below min_vocab_freq, so the vocabulary does not hold it

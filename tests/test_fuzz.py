@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from made_up_task import write_split
 
 from plant_plugin.commands.train import libmultilabel
-from plant_plugin.config_schema import BLOCKS, OPTIONS
-from plant_plugin.config_values import block_fields
+from plant_plugin.config.schema import BLOCKS, OPTIONS
+from plant_plugin.config.values import block_fields
 
 OUTWARD = {"result_dir", "cache_dir", "embed_cache_dir", "predict_out_path", "linear", "cpu", "embed_file"}
 FILES = ("train.txt", "valid.txt", "test.txt")

@@ -12,9 +12,9 @@ import yaml
 
 import plant_plugin
 from plant_plugin.config import Config, load_config
-from plant_plugin.config_yaml import find_config
+from plant_plugin.config.options import PLANTED_SCORES, PlantedScoresOptions
+from plant_plugin.config.yaml_file import find_config
 from plant_plugin.errors import ConfigError
-from plant_plugin.options import PLANTED_SCORES, PlantedScoresOptions
 
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
 CODE = (Path(__file__).with_name("trials.py"), *sorted(Path(plant_plugin.__file__).parent.rglob("*.py")))

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from plant_plugin import Predictor
 from plant_plugin.data.documents import source_path
+from plant_plugin.data.new_documents import Documents
 from plant_plugin.files import atomic_write
-from plant_plugin.prediction.documents import Documents
-from plant_plugin.prediction.faithfulness import Faithfulness, faithfulness
+from plant_plugin.model.faithfulness import Faithfulness, faithfulness
 from plant_plugin.report.pictures import Line, line_picture
 
 TABLES = Path(__file__).resolve().parents[1] / "tables"

@@ -29,14 +29,14 @@ from typing import Any
 import yaml
 from definitions import Planned, load_definitions, packaged, plan, results_folder
 
-from plant_plugin.config_resume import write_run_record
 from plant_plugin.data.documents import load_corpus
-from plant_plugin.data.embeddings import train_embeddings
 from plant_plugin.errors import ConfigError
 from plant_plugin.files import atomic_folder
+from plant_plugin.model.folder import MODEL
+from plant_plugin.prepare.embeddings import train_embeddings
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
+from plant_plugin.report.record import write_run_record
 from plant_plugin.report.result import PER_DOCUMENT, save_result
-from plant_plugin.training.checkpoints import MODEL
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"

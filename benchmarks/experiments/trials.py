@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from plant_plugin.losses import focal
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.networks.losses import focal
 from plant_plugin.training import closed_form, stage1, stage2, strategies
-from plant_plugin.training.module import positives_of
+from plant_plugin.training.stage import positives_of
 from plant_plugin.training.stage2 import Stage2
 
 # The ranking loss of a document is some ten thousand times its focal loss.

@@ -78,9 +78,9 @@ def case(family: str, way: str) -> tuple[dict[str, Any], Size]:
 
 def expected(family: str, way: str) -> dict[str, int]:
     """What the formula says."""
+    from plant_plugin.config.options import LoraOptions
     from plant_plugin.networks.footprint import Plan, footprint
     from plant_plugin.networks.footprint_words import Words, words_footprint
-    from plant_plugin.options import LoraOptions
 
     options, size = case(family, way)
     plan = Plan(

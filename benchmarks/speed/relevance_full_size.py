@@ -54,8 +54,8 @@ def anonymous() -> float:
 
 def measure(case: Case) -> tuple[float, float, int]:
     """Seconds, MiB, and how many values are kept."""
+    from plant_plugin.config.options import RelevanceOptions
     from plant_plugin.data.token_arrays import TokenArrays
-    from plant_plugin.options import RelevanceOptions
     from plant_plugin.relevance import compute_relevance
 
     arrays, truth = corpus(case.documents, case.length, case.types, case.labels, case.per_document)

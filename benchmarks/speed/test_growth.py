@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from plant_plugin.kernels.ranking_loss import ranking_loss
+from plant_plugin.networks.kernels.ranking_loss import ranking_loss
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.plantable import Hidden
 

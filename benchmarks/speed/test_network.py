@@ -22,16 +22,16 @@ from torch import nn
 from torch.nn import functional
 from transformers import BertConfig
 
+from plant_plugin.config.options import Stage2Options
 from plant_plugin.data.batches import Batches
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.host import word_encoder
-from plant_plugin.kernels.dropout import Dropout, take_our_dropout
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.construct import construct
+from plant_plugin.networks.kernels.dropout import Dropout, take_our_dropout
 from plant_plugin.networks.plant import PLANT
-from plant_plugin.options import Stage2Options
-from plant_plugin.training.module import positives_of
+from plant_plugin.training.stage import positives_of
 from plant_plugin.training.stage2 import Stage2
 
 DOCUMENTS, BATCH, LONGEST, LABELS, TYPES, EMBEDDING, WIDTH = 64, 16, 400, 2632, 20_000, 100, 128  # EURLEX-6K's sizes

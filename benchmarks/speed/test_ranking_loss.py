@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from plant_plugin.kernels.ranking_loss import ranking_loss, ranking_loss_reference
+from plant_plugin.networks.kernels.ranking_loss import ranking_loss, ranking_loss_reference
 
 # pairs, documents, labels, positions, K, share of relevance that is zero
 SIZES = [("within", 1, 256, 512, 500, 0.0), ("within", 1, 256, 512, 500, 0.8), ("top_vs_all", 16, 64, 400, 20, 0.8)]

@@ -14,8 +14,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_selection import mutual_info_classif
 
+from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
-from plant_plugin.options import RelevanceOptions
 from plant_plugin.relevance import compute_relevance
 
 SLICE = (2_000, 50, 300, 8, 2)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from plant_plugin.losses.focal import focal_loss, hard_negatives, reduce_selected
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.networks.losses.focal import focal_loss, hard_negatives, reduce_selected
 from plant_plugin.networks.plantable import Hidden
 
 # documents, positions, width, labels, hard negatives

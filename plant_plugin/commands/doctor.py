@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from plant_plugin.processor import processor_features, processor_name, usable_cores
+from plant_plugin.report.machine import processor_features, processor_name, usable_cores
 
 DISTRIBUTION = "plant-plugin"
 EXTRAS = {

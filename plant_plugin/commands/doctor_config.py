@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.errors import ConfigError
-from plant_plugin.options import PLANTED_SCORES
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -109,7 +109,7 @@ def _shape(network: dict[str, Any]) -> Any:
     """Transformers' configuration: of a preset from the list, without a connection; else from where the weights lie."""
     from transformers import AutoConfig
 
-    from plant_plugin import registry
+    from plant_plugin.config import registry
     from plant_plugin.networks.backbone.loading import read_config
 
     name = network["lm_weight"]

@@ -25,7 +25,7 @@ def embeddings(
     train: str, out: Path, dim: int, min_count: int, epochs: int | None, seed: int, allow_bad_lines: bool
 ) -> None:
     """Train word2vec on the training file TRAIN, as LibMultiLabel's embed_file and vocab_file."""
-    from plant_plugin.data.embeddings import train_embeddings
+    from plant_plugin.prepare.embeddings import train_embeddings
 
     vectors, vocabulary = train_embeddings(train, out, dim, min_count, epochs, seed, allow_bad_lines=allow_bad_lines)
     click.echo(f"embed_file: {vectors}\nvocab_file: {vocabulary}")

@@ -11,7 +11,7 @@ import click
 from plant_plugin.commands.predict import FORMS, model_options, threshold_value
 
 if TYPE_CHECKING:
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.model.predictor import Predictor
 
 
 @click.command(context_settings={"max_content_width": 120})
@@ -55,7 +55,7 @@ def explain(
     one. Contributions are exact: those of the words, the label's own and the planted scores' sum to the logit. The
     output holds the document's text: treat it as you treat the document.
     """
-    from plant_plugin.prediction.documents import Documents, Fields
+    from plant_plugin.data.new_documents import Documents, Fields
 
     documents = Documents(file, form, fields=Fields(text_field, id_field), skip_bad=skip_bad)
     text = _text(documents, document)
@@ -69,12 +69,12 @@ def explain(
             for predictor, own in zip(predictors, known, strict=True)
         ]
     if faithfulness:
-        from plant_plugin.prediction.faithfulness import with_faithfulness
+        from plant_plugin.model.faithfulness import with_faithfulness
 
         explanations = [with_faithfulness(*pair) for pair in zip(predictors, explanations, strict=True)]
     if html is not None:
         from plant_plugin.files import atomic_write
-        from plant_plugin.prediction.page import page
+        from plant_plugin.model.page import page
 
         with atomic_write(html) as temporary:
             temporary.write_text(page(explanations), encoding="utf-8")
@@ -82,14 +82,14 @@ def explain(
     if as_json:
         import json
 
-        from plant_plugin.prediction.explained_formats import as_dictionary
+        from plant_plugin.model.explained_formats import as_dictionary
 
         content = [as_dictionary(explanation) for explanation in explanations]
         click.echo(json.dumps(content if beside else content[0], ensure_ascii=False, indent=1))
     elif html is None:
         from rich.console import Console
 
-        from plant_plugin.prediction.explained_formats import print_explanation
+        from plant_plugin.model.explained_formats import print_explanation
 
         for explanation in explanations:
             print_explanation(explanation, Console(file=sys.stdout))
@@ -122,7 +122,7 @@ def _text(documents: Any, wanted: str | None) -> str:
 def _predictor(source: str, device: str | None, names: tuple[str, ...]) -> Predictor:
     """A model folder, or NAME=folder."""
     from plant_plugin.data.label_names import label_names
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.model.predictor import Predictor
 
     name, equals, path = source.partition("=")
     folder = Path(path if equals and not Path(source).exists() else source)

@@ -22,7 +22,7 @@ def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None) -> No
     """
     import torch
 
-    from plant_plugin.training.export import export_model
+    from plant_plugin.model.export import export_model
 
     export_model(run_folder, out, getattr(torch, dtype), lm_weight)
     click.echo(f"{out}: the merged model")

@@ -37,9 +37,9 @@ def faithfulness(
     import json
     from dataclasses import asdict
 
-    from plant_plugin.prediction.documents import Documents
-    from plant_plugin.prediction.faithfulness import faithfulness as measured
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.data.new_documents import Documents
+    from plant_plugin.model.faithfulness import faithfulness as measured
+    from plant_plugin.model.predictor import Predictor
 
     predictor = Predictor.load(model, device=device)
     found = measured(predictor, (one.text for one in islice(Documents(file, form), documents)), seed=seed)

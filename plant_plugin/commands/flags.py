@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from plant_plugin.commands.endings import plain_ending
-from plant_plugin.config_schema import BLOCKS, MAPPINGS, SCHEMA, SEARCH, Option
-from plant_plugin.config_values import NULLABLE
+from plant_plugin.config.schema import BLOCKS, MAPPINGS, SCHEMA, SEARCH, Option
+from plant_plugin.config.values import NULLABLE
 
 METAVARS = {int: "NUMBER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 NULL = ("null", "none")

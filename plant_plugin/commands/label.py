@@ -26,8 +26,8 @@ def label(model: Path, label: str, top: int, as_json: bool, device: str | None, 
     from dataclasses import asdict
 
     from plant_plugin.data.label_names import label_names
-    from plant_plugin.prediction.label_profile import label_profile
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.model.label_profile import label_profile
+    from plant_plugin.model.predictor import Predictor
 
     known = label_names(names, model)
     found = label_profile(Predictor.load(model, device=device, names=known), label, top)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from plant_plugin import registry
-from plant_plugin.config_yaml import packaged_configs
+from plant_plugin.config import registry
+from plant_plugin.config.yaml_file import packaged_configs
 
 CONFIGURATIONS = "configurations"
 COMMANDS = ("libmultilabel ", "plant ", "first: ")  # how lines in the head of a configuration start that are commands

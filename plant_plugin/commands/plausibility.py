@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from plant_plugin.prediction.plausibility import MarkedPairs, Plausibility
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.model.plausibility import MarkedPairs, Plausibility
+    from plant_plugin.model.predictor import Predictor
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -51,10 +51,10 @@ def plausibility(
     document and label with evidence counts once; words at or above a share of the strongest word are named, and the
     share is chosen on validation documents, for each order of the words. [95 % intervals over documents.]
     """
-    from plant_plugin.prediction.passages import write_rule
-    from plant_plugin.prediction.plausibility import chosen_rule, marked_pairs
-    from plant_plugin.prediction.plausibility import plausibility as measured
-    from plant_plugin.prediction.predictor import Predictor, unrefitted
+    from plant_plugin.model.passages import write_rule
+    from plant_plugin.model.plausibility import chosen_rule, marked_pairs
+    from plant_plugin.model.plausibility import plausibility as measured
+    from plant_plugin.model.predictor import Predictor, unrefitted
 
     chooses = marked_documents(model, "val", validation, validation_text)
     tested = marked_documents(model, "test", evidence, text)

@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from plant_plugin.prediction.documents import Document, Documents
-    from plant_plugin.prediction.predictor import Prediction
+    from plant_plugin.data.new_documents import Document, Documents
+    from plant_plugin.model.predictor import Prediction
 
 FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv")
 OUTPUTS = ("jsonl", "csv", "scores")
@@ -74,9 +74,9 @@ def predict(
     in, in bounded memory, however many there are.
     """
     from plant_plugin.data.label_names import label_names
-    from plant_plugin.prediction.documents import Documents, Fields
-    from plant_plugin.prediction.formats import FORMATS
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.data.new_documents import Documents, Fields
+    from plant_plugin.model.formats import FORMATS
+    from plant_plugin.model.predictor import Predictor
 
     known = label_names(names, model)
     predictor = Predictor.load(model, device=device, names=known, batch_size=batch_size)

@@ -85,8 +85,8 @@ def mimic_options(min_count: int) -> Callable[[Callable[..., None]], Callable[..
 @mimic_options(min_count=1)
 def mimic3(raw: Path, **options: Any) -> None:
     """MIMIC-III v1.4: discharge summaries and their ICD-9 codes."""
-    from plant_plugin.prepare.mimic import MimicOptions, prepare_mimic
-    from plant_plugin.prepare.mimic3 import mimic3_source
+    from plant_plugin.prepare.mimic.mimic import MimicOptions, prepare_mimic
+    from plant_plugin.prepare.mimic.mimic3 import mimic3_source
 
     tell(prepare_mimic(mimic3_source(raw), MimicOptions(**options)), options["out"], options["dry_run"])
 
@@ -98,8 +98,8 @@ def mimic3(raw: Path, **options: Any) -> None:
 @mimic_options(min_count=10)
 def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
     """MIMIC-IV 2.2 or 3.x: discharge summaries and their ICD-10 or ICD-9 codes."""
-    from plant_plugin.prepare.mimic import MimicOptions, prepare_mimic
-    from plant_plugin.prepare.mimic4 import mimic4_source
+    from plant_plugin.prepare.mimic.mimic import MimicOptions, prepare_mimic
+    from plant_plugin.prepare.mimic.mimic4 import mimic4_source
 
     if icd == "10" and "rare50" in options["subsets"]:
         raise click.UsageError("rare50 is a list of ICD-9 codes: use --icd 9, or leave it out")
@@ -121,7 +121,7 @@ def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
 @click.option("--dry-run", is_flag=True, help="Read everything, write nothing, tell the counts.")
 def xmc(source: Path, out: Path, **options: Any) -> None:
     """A data set of the extreme classification repository, in any of its shapes, from the folder SOURCE."""
-    from plant_plugin.prepare.xmc import prepare_xmc
+    from plant_plugin.prepare.xmc.xmc import prepare_xmc
 
     tell(prepare_xmc(source, out, **options), out, options["dry_run"])
     click.echo(("would be written: " if options["dry_run"] else "written: ") + str(out))
@@ -160,7 +160,7 @@ def marked_options(raw: str, out: str = "The folder to write.") -> Callable[[Cal
 )
 def codiesp(raw: Path, out: Path, dry_run: bool) -> None:
     """CodiEsp v4: Spanish clinical cases, their ICD-10 codes and the coders' evidence."""
-    from plant_plugin.prepare.codiesp import prepare_codiesp
+    from plant_plugin.prepare.marked.codiesp import prepare_codiesp
 
     tell(prepare_codiesp(raw, out, dry_run), out, dry_run)
 
@@ -171,7 +171,7 @@ def codiesp(raw: Path, out: Path, dry_run: bool) -> None:
 @click.option("--types-as-labels", is_flag=True, help="An entity without a code has its type as label.")
 def brat(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with brat: codes in normalisations, or else in notes, with their evidence."""
-    from plant_plugin.prepare.brat import prepare_brat
+    from plant_plugin.prepare.marked.brat import prepare_brat
 
     tell(prepare_brat(raw, out, **options), out, options["dry_run"])
 
@@ -182,7 +182,7 @@ def brat(raw: Path, out: Path, **options: Any) -> None:
 @click.option("--control", "controls", multiple=True, help="Only labels of this control (from_name); several times.")
 def labelstudio(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with Label Studio: labels of spans, with their evidence, and of documents."""
-    from plant_plugin.prepare.annotation_tools import prepare_labelstudio
+    from plant_plugin.prepare.marked.annotation_tools import prepare_labelstudio
 
     tell(prepare_labelstudio(raw, out, **options), out, options["dry_run"])
 
@@ -191,7 +191,7 @@ def labelstudio(raw: Path, out: Path, **options: Any) -> None:
 @marked_options("A JSONL file of doccano, or a folder with train.jsonl, valid.jsonl (or dev.jsonl), test.jsonl.")
 def doccano(raw: Path, out: Path, dry_run: bool) -> None:
     """Texts marked with doccano: labels of spans, with their evidence, and of documents."""
-    from plant_plugin.prepare.annotation_tools import prepare_doccano
+    from plant_plugin.prepare.marked.annotation_tools import prepare_doccano
 
     tell(prepare_doccano(raw, out, dry_run), out, dry_run)
 

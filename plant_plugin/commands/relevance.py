@@ -38,9 +38,9 @@ def relevance(config: str, label: str | None, top: int, out: str | None, memory:
     by, after the configuration's measure and normalisation.
     """
     from plant_plugin.config import load_config
+    from plant_plugin.config.registry import suggestion
     from plant_plugin.data.documents import load_corpus
     from plant_plugin.data.tokens import build_tokens, encode_cached
-    from plant_plugin.registry import suggestion
     from plant_plugin.relevance import compute_relevance
 
     if (label is None) == (out is None):

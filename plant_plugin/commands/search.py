@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, config_option, overrides_from
-from plant_plugin.config_schema import SEARCH
+from plant_plugin.config.schema import SEARCH
 
 
 class SearchCommand(ConfigCommand):
@@ -28,12 +28,12 @@ def search(config: str, **flags: Any) -> None:
     E.g. learning_rate: ['grid_search', [0.01, 0.001]]: LibMultiLabel's keys, expressions and *_tune.yml files. Trials
     never see the test split; the best by val_metric is trained again on training and validation documents and tested.
     """
-    from plant_plugin.search.plan import plan_search
+    from plant_plugin.training.search.plan import plan_search
 
     overrides = overrides_from(flags)
     silent = bool(overrides.pop("silent", False))  # in the file it is for the trials
     plan = plan_search(config, overrides)
-    from plant_plugin.search.search import search as run_search
+    from plant_plugin.training.search.search import search as run_search
 
     result = run_search(plan, silent=silent)
     if silent:

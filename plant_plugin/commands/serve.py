@@ -49,7 +49,7 @@ def serve(
         what = f"serving needs {error.name}"
         raise MissingExtraError(what, fix="pip install 'plant-plugin[serve]'") from error
     from plant_plugin.data.label_names import label_names
-    from plant_plugin.prediction.predictor import Predictor
+    from plant_plugin.model.predictor import Predictor
     from plant_plugin.serving.limits import Limits
 
     predictor = Predictor.load(model, device=device, names=label_names(names, model))

@@ -28,7 +28,7 @@ def libmultilabel(config: str | None, **flags: Any) -> None:
     from plant_plugin.config import load_config
 
     settings = load_config(config, overrides_from(flags))
-    from plant_plugin.run import run
+    from plant_plugin.training.run import run
 
     result = run(settings)
     if result and not settings.silent:

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from plant_plugin import registry
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
+from plant_plugin.config import registry
 
 
 @click.command(cls=ConfigCommand, context_settings={"max_content_width": 120})

@@ -16,7 +16,7 @@ from plant_plugin.data.cache import cache_folder
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.files import atomic_write
 
-GENERATOR_VERSION = 1  # counts up whenever data/demo_notes.py writes other notes
+GENERATOR_VERSION = 1  # counts up whenever prepare/demo_notes.py writes other notes
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def demo_file(split: str, cache_dir: str | Path | None = None, options: DemoOpti
     folder = cache_folder(cache_dir) / "demo"
     paths = {name: folder / f"{name}-{options.hash()}.txt" for name in SPLITS}
     if not all(path.is_file() for path in paths.values()):
-        from plant_plugin.data.demo_notes import write_notes  # reads the whole of ICD-10-CM, seconds
+        from plant_plugin.prepare.demo_notes import write_notes  # reads the whole of ICD-10-CM, seconds
 
         for name, lines in write_notes(options).items():
             with atomic_write(paths[name]) as temporary:

@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from plant_plugin.data.demo import demo_file
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Documents, ReadCounts, read_libmultilabel_text
+from plant_plugin.data.text_lines import TextLines
 from plant_plugin.data.xmc_sparse import read_xmc_documents
 from plant_plugin.errors import DataError
-from plant_plugin.text_lines import TextLines
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config

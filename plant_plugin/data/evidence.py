@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Documents, Spans
+from plant_plugin.data.text_lines import OPENERS, TextLines
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
-from plant_plugin.text_lines import OPENERS, TextLines
 
 __all__ = [
     "DocumentEvidence", "Spans", "evidence_beside", "marked_sentences", "packed", "read_evidence", "sentences",

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from plant_plugin.config.options import NAME_SOURCES
 from plant_plugin.data.documents import LABEL_NAMES
+from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError, MissingExtraError
-from plant_plugin.options import NAME_SOURCES
-from plant_plugin.text_lines import TextLines
 
 Names = Callable[[str], str | None]
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from plant_plugin.config.registry import language_model
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.data.word_tokens import write_vocabulary
 from plant_plugin.errors import ConfigError
 from plant_plugin.files import atomic_folder
-from plant_plugin.registry import language_model
 
 TOKENIZER_FOLDER = "tokenizer"
 SUBWORD_BATCH = 1024  # documents handed to the tokenizer at once: bounds memory

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plant_plugin.data.libmultilabel_txt import Documents
+from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError
-from plant_plugin.text_lines import TextLines
 
 HEADER = re.compile(r"(\d+) (\d+) (\d+)\s*")
 PAIRS_HEADER = re.compile(r"(\d+) (\d+)\s*")

@@ -17,11 +17,11 @@ from libmultilabel.nn.attentionxml import PlainDataset, PLTDataset, PLTModel, PL
 from libmultilabel.nn.model import Model
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from plant_plugin.config_resume import FIRST_PASS
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, explained, load_checkpoint
 from plant_plugin.host.neural import NetworkBaseline
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors
+from plant_plugin.report.record import FIRST_PASS
 from plant_plugin.report.scored import limited, logits_of, sparse_truth
 
 

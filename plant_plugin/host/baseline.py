@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from libmultilabel.common_utils import AttributeDict
 
     from plant_plugin.config import Config
+    from plant_plugin.report.run import Run
     from plant_plugin.report.scored import Scored
-    from plant_plugin.run import Run
 
 
 def run_baseline(config: Config, run: Run) -> dict[str, Any]:

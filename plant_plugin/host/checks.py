@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from libmultilabel.common_utils import AttributeDict
 
+from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.options import EvidenceOptions
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config

@@ -23,7 +23,7 @@ from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
 from plant_plugin.report.scored import Scored, labels_outside, logits_of, sparse_truth, write_predictions
 
 if TYPE_CHECKING:
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
 
 
 def run_linear(settings: AttributeDict, run: Run) -> Scored:

@@ -43,7 +43,7 @@ from plant_plugin.report.scored import (
 )
 
 if TYPE_CHECKING:
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from libmultilabel.nn import networks
 
-from plant_plugin import registry
+from plant_plugin.config import registry
 from plant_plugin.errors import PlantError
 
 

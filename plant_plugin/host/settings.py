@@ -20,7 +20,7 @@ from plant_plugin.errors import CheckpointError, ConfigError
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
 
 OWN_TEST = "libmultilabel_test"  # phase of LibMultiLabel's own test: `test` is one pass over the scores, of every model
 FILE_KEYS = ("training_file", "val_file", "test_file")

@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.kernels.chosen_labels import chosen_label_logits
-from plant_plugin.kernels.label_attention import label_attention_logits
+from plant_plugin.networks.kernels.chosen_labels import chosen_label_logits
+from plant_plugin.networks.kernels.label_attention import label_attention_logits
 from plant_plugin.networks.plantable import Hidden, PriorStrength
 
 

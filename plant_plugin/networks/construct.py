@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
-from plant_plugin import registry
+from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError
-from plant_plugin.kernels.dropout import take_our_dropout
+from plant_plugin.networks.kernels.dropout import take_our_dropout
 from plant_plugin.networks.plantable import PlantableNetwork
 
 

@@ -20,9 +20,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from plant_plugin.config.options import LoraOptions
 from plant_plugin.networks.backbone.adapters import attention_projections
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
-from plant_plugin.options import LoraOptions
 
 FLOAT = 4
 STORED = {"nf4": 0.5 + 1 / 64 + 4 / (64 * 256), "int8": 1.0}  # bytes of a weight; nf4: 8-bit scales of 64, and theirs

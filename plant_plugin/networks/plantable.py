@@ -13,10 +13,10 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from plant_plugin.config.options import PLANTED_PRIOR, PRIOR_SHARING
 from plant_plugin.errors import ConfigError
-from plant_plugin.kernels.label_attention import PriorLookup
+from plant_plugin.networks.kernels.label_attention import PriorLookup
 from plant_plugin.networks.planted_relevance import PlantedRelevance
-from plant_plugin.options import PLANTED_PRIOR, PRIOR_SHARING
 
 if TYPE_CHECKING:
     from plant_plugin.networks.attention_head import AttentionHead

@@ -7,8 +7,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from plant_plugin.kernels.label_attention import PriorLookup
-from plant_plugin.kernels.sparse_prior import SparseTable
+from plant_plugin.networks.kernels.label_attention import PriorLookup
+from plant_plugin.networks.kernels.sparse_prior import SparseTable
 
 
 class PlantedRelevance:

@@ -30,7 +30,7 @@ def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: boo
         ConfigError: More labels than there are codes.
         PlantError: The folder cannot be written.
     """
-    from plant_plugin.data.demo_notes import write_notes  # reads the whole of ICD-10-CM, seconds
+    from plant_plugin.prepare.demo_notes import write_notes  # reads the whole of ICD-10-CM, seconds
 
     options = sized(documents, labels, seed)
     notes, given = write_notes(options), set[str]()

@@ -14,10 +14,10 @@ import numpy as np
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.evidence import evidence_beside, read_evidence
 from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+from plant_plugin.data.text_lines import OPENERS, TextLines
 from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
-from plant_plugin.text_lines import OPENERS, TextLines
 
 COLUMNS = (2, 3)
 

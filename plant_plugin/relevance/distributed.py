@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
-from plant_plugin.options import RelevanceOptions
 from plant_plugin.relevance.counts import Integers, Table
 from plant_plugin.relevance.mutual_information import (
     Margins,

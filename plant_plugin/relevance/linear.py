@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import DocumentEvidence, marked_sentences, sentences
 from plant_plugin.errors import DataError
-from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance.ridge import solve_ridge
 
 if TYPE_CHECKING:

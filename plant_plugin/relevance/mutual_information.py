@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.files import atomic_write
-from plant_plugin.options import RelevanceOptions
 from plant_plugin.relevance.counts import Integers, Small, Table, count_pairs, distinct_tokens, kept_values
 from plant_plugin.relevance.spool import Spool
 

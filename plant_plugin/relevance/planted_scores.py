@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_write
-from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance.linear import LinearModel, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 import torch
 from scipy.linalg import cho_factor, cho_solve
 
+from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import ConfigError
-from plant_plugin.options import PlantedScoresOptions
 
 # A term in a larger share of the documents than this is a dense column: a sparse product takes some 3 ns for each pair
 # of documents that both hold the term, a dense one 0.02 ns for each pair of documents.

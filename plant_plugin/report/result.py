@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from plant_plugin import __version__
 from plant_plugin.files import atomic_write
-from plant_plugin.processor import processor_name, usable_cores
+from plant_plugin.report.machine import processor_name, usable_cores
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.data.text_lines import TextLines
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS
-from plant_plugin.text_lines import TextLines
 
 MATRICES = (".npz", ".npy")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import torch
 
     from plant_plugin.config import Config
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
 
 logger = logging.getLogger(__name__)
 

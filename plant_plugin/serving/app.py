@@ -16,9 +16,9 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from plant_plugin import __version__
 from plant_plugin.errors import PlantError
-from plant_plugin.prediction.explained_formats import as_dictionary
-from plant_plugin.prediction.page import page
-from plant_plugin.prediction.predictor import Predictor
+from plant_plugin.model.explained_formats import as_dictionary
+from plant_plugin.model.page import page
+from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.body_limit import BodyLimit
 from plant_plugin.serving.limits import Limits
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.plantable import HeadNetwork
-from plant_plugin.training.module import device_of, move
+from plant_plugin.training.stage import device_of, move
 
 if TYPE_CHECKING:
     from scipy import sparse

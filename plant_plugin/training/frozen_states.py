@@ -21,12 +21,12 @@ from plant_plugin.data.cache import cache_folder
 from plant_plugin.errors import PlantError
 from plant_plugin.files import atomic_write, reserve
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
-from plant_plugin.training.module import device_of, move, precision_of
+from plant_plugin.training.stage import device_of, move, precision_of
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.networks.plantable import PlantableNetwork
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
     from plant_plugin.training.prepare import Prepared
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from plant_plugin.files import is_full
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from lightning.pytorch.callbacks import Callback
 if TYPE_CHECKING:
     import lightning as L
 
-    from plant_plugin.training.module import StageModule
+    from plant_plugin.training.stage import StageModule
 
 EVERY = 10  # optimiser steps
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from plant_plugin.kernels.label_attention import halve_blocks
+from plant_plugin.networks.kernels.label_attention import halve_blocks
 
 if TYPE_CHECKING:
-    from plant_plugin.training.module import StageModule
+    from plant_plugin.training.stage import StageModule
 
 CPU_PHRASE = "can't allocate memory"  # torch raises a plain RuntimeError on a CPU
 

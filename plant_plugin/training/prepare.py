@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from plant_plugin.config.options import RelevanceOptions, StageOptions
 from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
 from plant_plugin.data.documents import Corpus, Split, load_corpus, with_sentences
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
@@ -20,17 +21,16 @@ from plant_plugin.data.tokens import TokenArrays, Tokens, build_tokens, encode_c
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.options import RelevanceOptions, StageOptions
 from plant_plugin.relevance import Relevance, compute_relevance
 from plant_plugin.relevance.marks import Places, evidence_marks, phrase_marks
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.scored import labels_outside
-from plant_plugin.training.processes import count, is_first, rank
+from plant_plugin.training.devices import count, is_first, rank
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
 
 
 @dataclass

@@ -6,13 +6,13 @@ import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from plant_plugin.config_resume import read_run_record, write_run_record
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import remove
+from plant_plugin.report.record import read_run_record, write_run_record
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
     from plant_plugin.training.prepare import Prepared
 
 

@@ -11,21 +11,21 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from plant_plugin import registry
+from plant_plugin.config import registry
+from plant_plugin.config.options import Stage2Options
 from plant_plugin.errors import DataError
-from plant_plugin.losses.focal import hard_negatives, reduce_selected
-from plant_plugin.options import Stage2Options
+from plant_plugin.model.folder import has_stage, load_stage, save_stage
+from plant_plugin.networks.losses.focal import hard_negatives, reduce_selected
 from plant_plugin.report.logs import append_log
-from plant_plugin.training.checkpoints import has_stage, load_stage, save_stage
-from plant_plugin.training.module import StageModule, device_of, move, positives_of
-from plant_plugin.training.processes import at_first, from_first, is_first, same_weights
-from plant_plugin.training.trainer import train_stage
+from plant_plugin.training.devices import at_first, from_first, is_first, same_weights
+from plant_plugin.training.loop import train_stage
+from plant_plugin.training.stage import StageModule, device_of, move, positives_of
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.evaluation.metrics import Evaluator
     from plant_plugin.networks.plantable import Hidden, PlantableNetwork
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
     from plant_plugin.training.prepare import Prepared
 
 

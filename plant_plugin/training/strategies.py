@@ -14,40 +14,40 @@ import numpy.typing as npt
 import torch
 from tqdm import tqdm
 
-from plant_plugin.config_resume import skipped_steps
+from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.ranking import top_labels
-from plant_plugin.kernels import triton_choice
+from plant_plugin.model.folder import load_weights, save_model
+from plant_plugin.model.trained import document_scores, load_trained, with_planted
 from plant_plugin.networks.construct import construct
+from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.options import PLANTED_SCORES
 from plant_plugin.report.logs import append_log, shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog, Place
+from plant_plugin.report.record import skipped_steps
 from plant_plugin.report.scored import Scored, device_name, report, tuned_thresholds, write_predictions
-from plant_plugin.training.checkpoints import load_weights, save_model
+from plant_plugin.training.devices import at_first, count, first_alone, from_first, is_first, rank
 from plant_plugin.training.frozen_states import add_frozen_states
 from plant_plugin.training.interruption import full_disk_resumes, sigterm_stops
-from plant_plugin.training.module import device_of, move, warn_of_slow_bf16
-from plant_plugin.training.planted_weight import (
+from plant_plugin.training.prepare import Prepared, add_relevance, mark_evidence, mark_phrases, prepare
+from plant_plugin.training.refit import trained_once
+from plant_plugin.training.resume import finish, has_ended, read_result, same_data
+from plant_plugin.training.stage import device_of, move, warn_of_slow_bf16
+from plant_plugin.training.stage1 import run_stage1
+from plant_plugin.training.stage2 import run_stage2
+from plant_plugin.training.weights import (
     centred,
     fit_phrases,
     fit_planted_scores,
     plant_weight,
     weighed_on_validation,
 )
-from plant_plugin.training.prepare import Prepared, add_relevance, mark_evidence, mark_phrases, prepare
-from plant_plugin.training.processes import at_first, count, first_alone, from_first, is_first, rank
-from plant_plugin.training.refit import trained_once
-from plant_plugin.training.resume import finish, has_ended, read_result, same_data
-from plant_plugin.training.scoring import document_scores, load_trained, with_planted
-from plant_plugin.training.stage1 import run_stage1
-from plant_plugin.training.stage2 import run_stage2
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
-    from plant_plugin.run import Run
+    from plant_plugin.report.run import Run
 
 Scores = npt.NDArray[np.float32]
 Stages = dict[str, Callable[[PlantableNetwork, Prepared, "Config", "Run"], None]]

@@ -14,10 +14,10 @@ from made_up_task import made_config, write_splits
 from torch import Tensor
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.losses import focal
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
-from plant_plugin.run import run
+from plant_plugin.networks.losses import focal
 from plant_plugin.training import closed_form, stage1, stage2, strategies
+from plant_plugin.training.run import run
 
 TRIALS = sorted(
     {

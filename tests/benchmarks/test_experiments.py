@@ -19,7 +19,7 @@ from definitions import Planned, load_definitions, packaged, plan, results_folde
 from experiment_pages import column, figures, label_f1, processors, rows_of
 from matplotlib.text import Text
 
-from plant_plugin.config_yaml import find_config
+from plant_plugin.config.yaml_file import find_config
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.thresholds import Tuned
@@ -68,7 +68,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_run_names_flags_that_a_configuration_has(
     experiment: str, dataset: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("plant_plugin.config_checks._check_files", lambda *_: None)
+    monkeypatch.setattr("plant_plugin.config.rules._check_files", lambda *_: None)
     monkeypatch.chdir(tmp_path)
     names = Path("data", dataset, "label_names.tsv")
     names.parent.mkdir(parents=True)
@@ -96,7 +96,7 @@ def test_every_run_names_flags_that_a_configuration_has(
 def test_coding_runs_what_a_data_set_has(
     dataset: str, run: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("plant_plugin.config_checks._check_files", lambda *_: None)
+    monkeypatch.setattr("plant_plugin.config.rules._check_files", lambda *_: None)
     monkeypatch.chdir(tmp_path)
     runs, _ = plan("coding", dataset, [1])
     assert {planned.variant for planned in runs} == run

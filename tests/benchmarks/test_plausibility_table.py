@@ -5,7 +5,7 @@ from __future__ import annotations
 from plausibility import table
 
 from plant_plugin.evaluation.plausibility import MEASURES
-from plant_plugin.prediction.plausibility import MarkedPairs, Plausibility
+from plant_plugin.model.plausibility import MarkedPairs, Plausibility
 
 
 def test_a_row_for_each_system_and_order() -> None:

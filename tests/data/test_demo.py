@@ -118,7 +118,7 @@ def test_draws_follow_the_weights() -> None:
     """The draw in logarithmic time against the plain one: all that are left, by weight."""
     import random
 
-    from plant_plugin.data import demo_notes
+    from plant_plugin.prepare import demo_notes
 
     weights = (5, 1, 3, 0.5, 2)
     conditions = [demo_notes._Condition(str(place), "", ("x",), weight) for place, weight in enumerate(weights)]

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.data.documents import Corpus, Split, load_corpus
 from plant_plugin.data.libmultilabel_txt import ReadCounts
 from plant_plugin.errors import DataError
-from plant_plugin.options import EvidenceOptions
 
 
 def configuration(folder: Path, train: str = "", val: str | None = None, test: str | None = None, **keys):

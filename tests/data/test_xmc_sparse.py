@@ -9,7 +9,7 @@ from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.tokens import build_tokens
 from plant_plugin.data.xmc_sparse import has_header, read_pairs, read_words, read_xmc
 from plant_plugin.errors import DataError
-from plant_plugin.run import run
+from plant_plugin.training.run import run
 
 
 def write(folder: Path, text: str, name: str = "train.txt") -> Path:

@@ -11,7 +11,7 @@ import pytest
 import torch
 from made_up import CNN, Outcome
 
-from plant_plugin.config_resume import FIRST_PASS
+from plant_plugin.report.record import FIRST_PASS
 
 Baseline = Callable[..., Outcome]
 KIM_CNN = {"model_name": "KimCNN", "network_config": CNN}

@@ -39,7 +39,7 @@ FILES = example_files()
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_one_epoch(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from plant_plugin.config import load_config
-    from plant_plugin.run import run
+    from plant_plugin.training.run import run
 
     monkeypatch.chdir(tmp_path)
     values = yaml.safe_load(path.read_text())

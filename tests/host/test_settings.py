@@ -10,7 +10,7 @@ import pytest
 from plant_plugin.config import load_config
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.settings import library_log, library_settings
-from plant_plugin.run import Run
+from plant_plugin.report.run import Run
 
 
 @pytest.fixture

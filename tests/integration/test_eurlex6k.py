@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.config import load_config
-from plant_plugin.run import run
+from plant_plugin.training.run import run
 
 pytestmark = pytest.mark.integration
 

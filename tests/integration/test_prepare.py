@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.data.evidence import read_evidence
 from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
-from plant_plugin.prepare.codiesp import ENGLISH, FOLDERS, KINDS, SETS, prepare_codiesp
-from plant_plugin.prepare.xmc import prepare_xmc
+from plant_plugin.prepare.marked.codiesp import ENGLISH, FOLDERS, KINDS, SETS, prepare_codiesp
+from plant_plugin.prepare.xmc.xmc import prepare_xmc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "prepare"))
 from made_up_codiesp import write_codiesp, write_split

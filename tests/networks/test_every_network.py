@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from plant_plugin import registry
+from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks import plm_ca
 from plant_plugin.networks.attention_head import LabelwiseHead
@@ -189,7 +189,7 @@ def moved(parameter: nn.Parameter) -> bool:
 
 def hidden_states(width: int) -> tuple[Hidden, Tensor]:
     """Random states of two documents with a prior, and its relevance (L, B, T) written out."""
-    from plant_plugin.kernels.label_attention import PriorLookup
+    from plant_plugin.networks.kernels.label_attention import PriorLookup
 
     torch.manual_seed(2)
     mask = torch.arange(4) < torch.tensor([4, 2])[:, None]

@@ -9,13 +9,13 @@ import torch
 from scipy import sparse
 from torch import nn
 
+from plant_plugin.config.options import LoraOptions, Stage1Options, Stage2Options
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.footprint import STORED, Plan, footprint, plan_of
 from plant_plugin.networks.footprint_words import STEP, Words, graph_bytes, words_footprint
 from plant_plugin.networks.plant import PLANT
 from plant_plugin.networks.planted_relevance import PlantedRelevance
 from plant_plugin.networks.trained_state import trained_state
-from plant_plugin.options import LoraOptions, Stage1Options, Stage2Options
 
 pytest.importorskip("peft", reason="needs the extra llm")
 pytest.importorskip("bitsandbytes", reason="needs the extra llm")
@@ -117,7 +117,7 @@ def test_checkpoints_leave_the_inputs_and_one_layer(folders: dict[str, str]) -> 
 def test_a_7b_run_of_the_paper() -> None:
     from transformers import AutoConfig
 
-    from plant_plugin import registry
+    from plant_plugin.config import registry
 
     config = AutoConfig.for_model(**registry.get("backbones", "mistral-7b").shape)
     found = footprint(config, Plan(8, 4096, 8929, quantization="nf4", lora=LoraOptions(), gradient_checkpointing=True))

@@ -13,7 +13,7 @@ import torch
 from tiny_language_models import FAMILIES, WORDS, write_language_model
 from torch import Tensor, nn
 
-from plant_plugin import registry
+from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.adapters import attention_projections

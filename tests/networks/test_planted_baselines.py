@@ -9,7 +9,7 @@ import torch
 from libmultilabel.nn import networks
 from torch import Tensor
 
-from plant_plugin import registry
+from plant_plugin.config import registry
 from plant_plugin.networks.plantable import HeadNetwork
 
 LABELS, WORDS, DIM = 5, 30, 6

@@ -11,7 +11,7 @@ from marked_words import marked_words
 from plant_plugin.cli import plant
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.annotation_tools import prepare_doccano, prepare_labelstudio
+from plant_plugin.prepare.marked.annotation_tools import prepare_doccano, prepare_labelstudio
 
 TEXT = "Known asthma.\nNo fever."
 

@@ -9,7 +9,7 @@ from marked_words import marked_words
 
 from plant_plugin.cli import plant
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.brat import prepare_brat
+from plant_plugin.prepare.marked.brat import prepare_brat
 
 TEXT = "Known asthma.\nPain of the left\nknee since May, no fever."
 MARKS = """\

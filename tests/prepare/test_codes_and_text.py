@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.errors import DataError
-from plant_plugin.prepare import codes
-from plant_plugin.prepare.text import STYLES, CamlStyle, EdinStyle, RawStyle, Style, moved, style_named
+from plant_plugin.prepare.mimic.mimic import codes
+from plant_plugin.prepare.mimic.text import STYLES, CamlStyle, EdinStyle, RawStyle, Style, moved, style_named
 
 
 @pytest.mark.parametrize(

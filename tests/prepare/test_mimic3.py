@@ -12,8 +12,8 @@ from made_up_mimic import DIAGNOSES, LISTS, NOTES, SUMMARY, TEST, TRAIN, VALID, 
 from plant_plugin.cli import plant
 from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
 from plant_plugin.errors import DataError, PlantError
-from plant_plugin.prepare.mimic import MimicOptions, prepare_mimic
-from plant_plugin.prepare.mimic3 import mimic3_source
+from plant_plugin.prepare.mimic.mimic import MimicOptions, prepare_mimic
+from plant_plugin.prepare.mimic.mimic3 import mimic3_source
 from plant_plugin.prepare.output import PROVENANCE
 
 
@@ -178,7 +178,7 @@ def test_nothing_appears_when_it_fails_late(raw: Path, tmp_path: Path, monkeypat
     out = tmp_path / "data"
     prepare(raw, out)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    monkeypatch.setattr("plant_plugin.prepare.mimic.write_provenance", full_disk)
+    monkeypatch.setattr("plant_plugin.prepare.mimic.mimic.write_provenance", full_disk)
     with pytest.raises(PlantError, match="No space left"):
         prepare(raw, out, style="raw")
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before

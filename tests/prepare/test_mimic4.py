@@ -11,8 +11,8 @@ from made_up_mimic import lines, table
 
 from plant_plugin.cli import plant
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic import MimicOptions, prepare_mimic
-from plant_plugin.prepare.mimic4 import mimic4_source
+from plant_plugin.prepare.mimic.mimic import MimicOptions, prepare_mimic
+from plant_plugin.prepare.mimic.mimic4 import mimic4_source
 
 DISCHARGE = ["note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text"]
 DIAGNOSES = ["subject_id", "hadm_id", "seq_num", "icd_code", "icd_version"]

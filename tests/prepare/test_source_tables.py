@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.errors import DataError
-from plant_plugin.prepare import tables
-from plant_plugin.prepare.tables import find_table, read_id, read_table
+from plant_plugin.prepare.mimic.mimic import tables
+from plant_plugin.prepare.mimic.tables import find_table, read_id, read_table
 
 
 def rows(path: Path, *columns: str) -> list[tuple[int, list[str]]]:

@@ -8,8 +8,8 @@ import pytest
 from made_up_mimic import write_lists
 
 from plant_plugin.errors import DataError, MissingExtraError
-from plant_plugin.prepare import splits, subsets
-from plant_plugin.prepare.notes import Admission
+from plant_plugin.prepare.mimic.mimic import splits, subsets
+from plant_plugin.prepare.mimic.notes import Admission
 
 
 def admission(patient: int, number: int, *codes: str) -> Admission:

@@ -13,8 +13,7 @@ from made_up_xmc import TEST, TRAIN, WRITERS, joined, read_back, text_lines
 
 from plant_plugin.cli import plant
 from plant_plugin.errors import DataError
-from plant_plugin.prepare import xmc
-from plant_plugin.prepare.xmc import prepare_xmc, propensities_of
+from plant_plugin.prepare.xmc.xmc import prepare_xmc, propensities_of, xmc
 
 SHAPES = pytest.mark.parametrize("shape", WRITERS)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
-from plant_plugin.options import RelevanceOptions
 from plant_plugin.relevance import compute_relevance
 from plant_plugin.relevance.distributed import Shard, relevance_of_shards
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.tokens import WordTokens
-from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance import mined_phrases
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.mined_phrases import MinedPhrases

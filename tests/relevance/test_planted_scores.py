@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
+from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
-from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance import ridge
 from plant_plugin.relevance.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
 

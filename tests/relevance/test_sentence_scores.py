@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
+from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import DocumentEvidence
 from plant_plugin.errors import CheckpointError, DataError
-from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance.linear import LETTERS_MIN, SENTENCE_PENALTY, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import PlantedPhrases

@@ -18,18 +18,19 @@ from safetensors.torch import load_file
 from test_resume import same_bytes, same_weights
 
 from plant_plugin.config import Config
-from plant_plugin.config_resume import FIRST_PASS
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.errors import CheckpointError, Stopped
-from plant_plugin.prediction.predictor import Predictor
-from plant_plugin.processor import usable_cores
+from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.planted_scores import MARKED
-from plant_plugin.run import Run, run
-from plant_plugin.training.planted_weight import fit_phrases
+from plant_plugin.report.machine import usable_cores
+from plant_plugin.report.record import FIRST_PASS
+from plant_plugin.report.run import Run
 from plant_plugin.training.prepare import prepare
+from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import frequent_labels
 from plant_plugin.training.strategies import _ready
+from plant_plugin.training.weights import fit_phrases
 
 Made = Callable[..., Config]
 
@@ -129,7 +130,7 @@ def test_explanations_sum_to_the_logit(trained: tuple[Config, dict[str, Any]]) -
 
 def test_gradients_go_through_the_same_prior(trained: tuple[Config, dict[str, Any]]) -> None:
     """Of copies of a document, one a label, each with the marks of the document."""
-    from plant_plugin.prediction.encoded_document import EncodedDocument
+    from plant_plugin.model.encoded_document import EncodedDocument
 
     config, _ = trained
     predictor = Predictor.load(Path(config.checkpoint_dir), device="cpu")

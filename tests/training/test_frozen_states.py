@@ -13,13 +13,14 @@ from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.data.batches import FrozenStates
+from plant_plugin.model.export import export_model
+from plant_plugin.model.folder import load_model
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
-from plant_plugin.run import Run, run
+from plant_plugin.report.run import Run
 from plant_plugin.training import frozen_states
-from plant_plugin.training.checkpoints import load_model
-from plant_plugin.training.export import export_model
 from plant_plugin.training.frozen_states import add_frozen_states
 from plant_plugin.training.prepare import Prepared, prepare
+from plant_plugin.training.run import run
 from plant_plugin.training.strategies import build_network
 
 Made = Callable[..., Config]

@@ -15,12 +15,13 @@ from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import PlantError
-from plant_plugin.kernels import label_attention
+from plant_plugin.networks.kernels import label_attention
 from plant_plugin.relevance import Relevance
-from plant_plugin.run import Run, run
+from plant_plugin.report.run import Run
 from plant_plugin.training.guards import StepGuard
 from plant_plugin.training.memory import in_pieces, out_of_memory
 from plant_plugin.training.prepare import add_relevance, prepare
+from plant_plugin.training.run import run
 from plant_plugin.training.stage2 import Stage2
 
 Made = Callable[..., Config]

@@ -17,8 +17,8 @@ from tiny_language_models import write_language_model, write_tokenizer
 
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.config import Config
-from plant_plugin.training.checkpoints import load_model
-from plant_plugin.training.export import export_model
+from plant_plugin.model.export import export_model
+from plant_plugin.model.folder import load_model
 
 pytest.importorskip("peft", reason="needs the extra llm")
 pytest.importorskip("bitsandbytes", reason="needs the extra llm")

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 import torch
 
-from plant_plugin import registry
-from plant_plugin.config import Config
+from plant_plugin.config import Config, registry
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
+from plant_plugin.model.folder import load_model
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import Hidden
 from plant_plugin.report.metric_log import MetricLog
-from plant_plugin.run import Run, run
+from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
-from plant_plugin.training.checkpoints import load_model
 from plant_plugin.training.prepare import prepare
+from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.strategies import build_network
 

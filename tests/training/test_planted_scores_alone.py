@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from plant_plugin.cli import plant
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.prediction.predictor import Predictor
+from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.planted_scores import PlantedScores
-from plant_plugin.run import run
-from plant_plugin.training.planted_weight import ALONE
+from plant_plugin.training.run import run
+from plant_plugin.training.weights import ALONE
 
 Made = Callable[..., Config]
 SCORES = {"strategy": "planted_scores", "planted_scores__model": "ridge"}

@@ -13,13 +13,13 @@ import pytest
 import scipy.sparse as sp
 
 from plant_plugin.config import Config
+from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.options import PlantedScoresOptions
 from plant_plugin.relevance.planted_scores import ARRAYS, PlantedScores, read_weights
-from plant_plugin.run import run
-from plant_plugin.training import planted_weight
+from plant_plugin.training import weights as planted_weight
+from plant_plugin.training.run import run
 
 Made = Callable[..., Config]
 

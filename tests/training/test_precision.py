@@ -9,8 +9,8 @@ import torch
 
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError
-from plant_plugin.training import module
-from plant_plugin.training.module import precision_of, warn_of_slow_bf16
+from plant_plugin.training import stage as module
+from plant_plugin.training.stage import precision_of, warn_of_slow_bf16
 
 CPU = torch.device("cpu")
 

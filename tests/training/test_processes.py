@@ -18,10 +18,10 @@ from safetensors.torch import load_file
 from plant_plugin.config import Config
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
-from plant_plugin.processor import usable_cores
+from plant_plugin.report.machine import usable_cores
 from plant_plugin.report.metric_log import read_metrics
-from plant_plugin.run import run
-from plant_plugin.training import processes
+from plant_plugin.training import devices as processes
+from plant_plugin.training.run import run
 
 Made = Callable[..., Config]
 needs_two_cores = pytest.mark.skipif(usable_cores() < 2, reason="needs two processor cores")
@@ -151,7 +151,7 @@ def test_torchrun_and_resuming(made: Made, tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from made_up_task import made_config\n"
         "from plant_plugin.errors import Stopped\n"
-        "from plant_plugin.run import run\n"
+        "from plant_plugin.training.run import run\n"
         "from plant_plugin.training.stage2 import Stage2\n"
         "step = Stage2.training_step\n"
         "def stop(self, batch, batch_idx):\n"

@@ -13,14 +13,14 @@ import pytest
 from test_resume import same_bytes
 
 from plant_plugin.config import Config
-from plant_plugin.config_resume import FIRST_PASS
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.errors import ConfigError, Stopped
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.metric_log import read_metrics
-from plant_plugin.run import run
+from plant_plugin.report.record import FIRST_PASS
 from plant_plugin.training import strategies
+from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
 

@@ -20,10 +20,11 @@ from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, Stopped
-from plant_plugin.run import Run, run
+from plant_plugin.report.run import Run
 from plant_plugin.training import strategies
 from plant_plugin.training.interruption import resume_command
-from plant_plugin.training.module import STATE_KEY
+from plant_plugin.training.run import run
+from plant_plugin.training.stage import STATE_KEY
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
 from plant_plugin.training.state import newest_state

@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import nn
 
+from plant_plugin.config.options import LoraOptions
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone.extras import needs_extra
-from plant_plugin.options import LoraOptions
 
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
 

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from plant_plugin.config.options import LoraOptions
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone.adapters import add_adapters
 from plant_plugin.networks.backbone.loading import load_language_model, read_config
 from plant_plugin.networks.backbone.windows import cut_into_windows
-from plant_plugin.options import LoraOptions
 
 OVERLAP_SHARE = 8  # neighbouring windows share an eighth of their sub-words where nothing else is said
 FINGERPRINT_ROWS = 64  # rows of the embedding that tell two models of one family apart

@@ -9,7 +9,7 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
-from plant_plugin import registry
+from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone.extras import needs_extra
 

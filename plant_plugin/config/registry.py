@@ -1,0 +1,221 @@
+"""What a configuration can name: networks, backbones, strategies, losses, readers, metrics, linear techniques.
+
+The list is ``registry.yaml``, beside this module in a wheel and one folder up in a checkout. Targets are imported when
+an entry is used; their signatures are read from source, so that a check or a listing never imports torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
+
+KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
+
+
+class _Required:
+    """The default of an argument that has none."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED = _Required()
+
+
+class Signature(dict[str, Any]):
+    """Arguments by name, with their defaults (``REQUIRED`` where there is none), in order.
+
+    Attributes:
+        open: Any further keyword argument is taken too (``**kwargs``).
+    """
+
+    def __init__(self, arguments: dict[str, Any], *, takes_any: bool = False) -> None:
+        super().__init__(arguments)
+        self.open = takes_any
+
+    def __str__(self) -> str:
+        shown = [name if default is REQUIRED else f"{name}={default!r}" for name, default in self.items()]
+        return f"({', '.join([*shown, '**'] if self.open else shown)})"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that a configuration can name.
+
+    Attributes:
+        kind: One of ``KINDS``.
+        name: As configurations write it.
+        target: ``module:attribute``.
+        summary: One line.
+        source: Where the method or the code comes from.
+        needs: Extra of this package that has to be installed.
+        stage: Of a loss: 1 or 2.
+        required: Arguments without which the target fails although they have a default.
+        weights: Of a backbone: the name of its weights on the hub.
+        shape: Of a backbone: what transformers' configuration of it says, as far as its size goes.
+    """
+
+    kind: str
+    name: str
+    target: str
+    summary: str
+    source: str
+    needs: str | None = None
+    stage: int | None = None
+    required: tuple[str, ...] = ()
+    weights: str | None = None
+    shape: dict[str, Any] | None = None
+
+    @property
+    def ours(self) -> bool:
+        """Whether this package's own strategies train it (or its own code computes it), and not LibMultiLabel's."""
+        return self.target.partition(":")[0].partition(".")[0] != "libmultilabel"
+
+    def load(self) -> Any:
+        """Import the target.
+
+        Raises:
+            MissingExtraError: A package that it needs is not installed.
+        """
+        module, _, attribute = self.target.partition(":")
+        try:
+            return getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            extra = f"'plant-plugin[{self.needs}]'" if self.needs else str(error.name).partition(".")[0]
+            what = f"{error.name} is not installed"
+            raise MissingExtraError(what, where=f"{self.kind}: {self.name}", fix=f"pip install {extra}") from error
+
+    def signature(self) -> Signature:
+        """Arguments of the target, read from its source file; nothing is imported.
+
+        Raises:
+            PlantError: The source is not there (a package that is not installed, another version of it).
+        """
+        return _signature(self.target)
+
+
+def entries(kind: str) -> dict[str, Entry]:
+    """All entries of a kind by name, in the order of ``registry.yaml``."""
+    if kind not in KINDS:
+        raise _unknown("kind of entry", kind, KINDS)
+    return _read()[kind]
+
+
+def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
+    """The entry of a name.
+
+    Args:
+        kind: One of ``KINDS``.
+        name: As a configuration writes it. For a network of your own: ``module:attribute``, where Python finds it.
+        stage: Only losses of this stage.
+
+    Raises:
+        ConfigError: Nothing has that name; the nearest that exist are named.
+    """
+    if kind == "networks" and ":" in name:
+        return Entry(kind, name, name, "Your own network.", name.partition(":")[0])
+    known = {key: entry for key, entry in entries(kind).items() if stage is None or entry.stage == stage}
+    if name not in known:
+        label = {"networks": "network", "strategies": "strategy", "losses": "loss", "linear": "linear technique"}
+        raise _unknown(label.get(kind, kind[:-1]), name, tuple(known))
+    return known[name]
+
+
+def language_model(lm_weight: str) -> str:
+    """The name on the hub of a preset; any other name, and the name of a folder that is there, as it is."""
+    preset = None if Path(lm_weight).is_dir() else entries("backbones").get(lm_weight)
+    return lm_weight if preset is None else str(preset.weights)
+
+
+def suggestion(name: str, known: tuple[str, ...] | list[str]) -> str:
+    """``did you mean X?`` with the nearest known name, or all of them where none is near."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
+    return f"did you mean {by_lower[near[0]]}?" if near else f"one of {', '.join(known)}"
+
+
+def _unknown(what: str, name: str, known: tuple[str, ...]) -> ConfigError:
+    return ConfigError(f"there is no {what} {name!r}", fix=suggestion(name, known))
+
+
+@functools.cache
+def _read() -> dict[str, dict[str, Entry]]:
+    package = Path(__file__).resolve().parents[1]
+    places = [package / "registry.yaml", package.parent / "registry.yaml"]
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        fix = "install the package again: pip install --force-reinstall plant-plugin"
+        raise PlantError("the list of networks, losses and metrics is missing", where="registry.yaml", fix=fix)
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {
+        kind: {str(name): _entry(kind, str(name), **fields) for name, fields in content[kind].items()} for kind in KINDS
+    }
+
+
+def _entry(kind: str, name: str, *, required: list[str] | None = None, **fields: Any) -> Entry:
+    return Entry(kind, name, **fields, required=tuple(required or ()))
+
+
+@functools.cache
+def _signature(target: str) -> Signature:
+    module, _, attribute = target.partition(":")
+    path = _source_file(module)
+    if path is not None:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == attribute:
+                return _arguments(node)
+    package = module.partition(".")[0]
+    fix = f"install {package}: pip install {package}; `plant doctor` shows which version is there"
+    raise PlantError("its source cannot be found", where=target, fix=fix)
+
+
+def _source_file(module: str) -> Path | None:
+    """The file of a module; only its top package is looked up, because that imports nothing."""
+    top, *rest = module.split(".")
+    spec = find_spec(top)
+    if spec is None:
+        return None
+    if not rest:
+        return Path(spec.origin) if spec.origin else None
+    for folder in spec.submodule_search_locations or []:
+        base = Path(folder, *rest)
+        for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+            if candidate.is_file():
+                return candidate
+    return None
+
+
+def _arguments(node: ast.FunctionDef | ast.ClassDef) -> Signature:
+    """Arguments of a function, or of a class's own ``__init__`` without ``self``; a class without one takes none."""
+    if isinstance(node, ast.ClassDef):
+        own = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
+        return _arguments_of(own[0], skip=1) if own else Signature({})
+    return _arguments_of(node, skip=0)
+
+
+def _arguments_of(function: ast.FunctionDef, skip: int) -> Signature:
+    arguments = function.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    defaults: list[ast.expr | None] = [None] * (len(names) - len(arguments.defaults)) + [*arguments.defaults]
+    pairs = [*zip(names, defaults, strict=True)][skip:]
+    pairs += zip((argument.arg for argument in arguments.kwonlyargs), arguments.kw_defaults, strict=True)
+    found = {name: REQUIRED if default is None else _value(default) for name, default in pairs}
+    return Signature(found, takes_any=arguments.kwarg is not None)
+
+
+def _value(default: ast.expr) -> Any:
+    """A default's value; one that is not a literal stays as its source text."""
+    try:
+        return ast.literal_eval(default)
+    except ValueError:
+        return ast.unparse(default)

@@ -1,1 +1,0 @@
-"""Configurations found by name."""

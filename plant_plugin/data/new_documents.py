@@ -1,0 +1,233 @@
+"""New documents from files or standard input, one at a time, in any of five forms."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+from plant_plugin.data.text_lines import DAMAGED, OPENERS
+from plant_plugin.errors import DataError
+
+LONGEST = 64 * 2**20  # characters of one line: more is a file without line ends, and would fill the memory
+NUMBERS_KEPT = 5  # line numbers of bad lines that are told
+ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv")
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document to predict for: the id that its file gives it, else its number from 1; and its text."""
+
+    id: str
+    text: str = field(repr=False)
+
+
+@dataclass
+class Skipped:
+    """Bad lines that were passed over: how many, and the numbers of the first of them."""
+
+    count: int = 0
+    lines: list[int] = field(default_factory=list)
+
+    def add(self, line: int) -> None:
+        """One more."""
+        self.count += 1
+        if len(self.lines) < NUMBERS_KEPT:
+            self.lines.append(line)
+
+
+class Bad(NamedTuple):
+    """What is wrong with a line and how to mend it; never its content."""
+
+    what: str
+    fix: str
+
+
+class Found(NamedTuple):
+    """A document's text and, where it has one, its id."""
+
+    text: str
+    id: str | None = None
+
+
+class Fields(NamedTuple):
+    """Keys or columns of text and id."""
+
+    text: str = "text"
+    id: str = "id"
+
+
+Items = Iterator[tuple[int, Found | Bad]]  # each with the number of its line
+
+
+class Documents:
+    """The documents of a file, read while they are asked for; once only where it is standard input.
+
+    Args:
+        source: A path (``.gz`` and ``.xz`` are decompressed), or ``-`` for standard input.
+        form: ``lines`` (a text on each line, an empty line being an empty text), ``text`` (the whole file is one
+            document), ``libmultilabel`` (labels TAB text, or id TAB labels TAB text; the labels are not read),
+            ``jsonl`` (an object on each line) or ``csv`` (with a header). None: by the file's ending; else
+            ``libmultilabel`` where the first line has one or two TABs, and ``lines`` where it has none.
+        fields: Keys or columns of ``jsonl`` and ``csv``.
+        skip_bad: Pass over lines that are no document and count them in ``skipped``.
+
+    Raises:
+        DataError: (while reading) The file cannot be read, or a line is no document; the message names the line.
+    """
+
+    def __init__(
+        self, source: str, form: str | None = None, *, fields: Fields | None = None, skip_bad: bool = False
+    ) -> None:
+        self.source, self.skip_bad, self.fields = source, skip_bad, fields or Fields()
+        self.form = form or ENDINGS.get(_ending(source))
+        self.skipped = Skipped()
+
+    def __iter__(self) -> Iterator[Document]:
+        try:
+            with _open(self.source, "" if self.form == "csv" else None) as stream:
+                for number, (line, item) in enumerate(self._items(stream), 1):
+                    if isinstance(item, Found):
+                        yield Document(str(number) if item.id is None else item.id, item.text)
+                    elif self.skip_bad:
+                        self.skipped.add(line)
+                    else:
+                        raise DataError(item.what, where=f"{self._name}, line {line}", fix=f"{item.fix}; or --skip-bad")
+        except DAMAGED as error:
+            what = f"the compressed file is cut off or not a {Path(self.source).suffix} file"
+            raise DataError(what, where=self._name, fix="compress it again") from error
+        except OSError as error:
+            what = f"the file cannot be read ({error.strerror or type(error).__name__})"
+            raise DataError(what, where=self._name, fix="check the path; `-` reads standard input") from error
+
+    @property
+    def _name(self) -> str:
+        return "standard input" if self.source == STDIN else self.source
+
+    def _items(self, stream: IO[str]) -> Items:
+        if self.form == "text":
+            text = _bounded(stream.read(LONGEST + 1), self._name)
+            yield 1, _problem(text) or Found(text)
+            return
+        lines = self._lines(stream)
+        if self.form == "csv":
+            yield from _table(lines, self.fields, self._name)
+            return
+        first = next(lines, None)
+        if first is None:
+            return
+        form, lines = self.form, chain([first], lines)
+        if form is None:
+            form = "libmultilabel" if first.count("\t") in (1, 2) else "guessed lines"
+        for number, line in enumerate((line.rstrip("\n") for line in lines), 1):
+            if (problem := _problem(line)) is not None:
+                yield number, problem
+            elif form == "lines":
+                yield number, Found(line)
+            elif form == "guessed lines":
+                yield number, _NOT_LINES if "\t" in line else Found(line)
+            elif line.strip():
+                yield number, _json(line, self.fields) if form == "jsonl" else _columns(line, first.count("\t") + 1)
+
+    def _lines(self, stream: IO[str]) -> Iterator[str]:
+        while line := stream.readline(LONGEST + 1):
+            yield _bounded(line, self._name)
+
+
+_NOT_LINES = Bad("a TAB, and the first line has none", "name the form of the file with --input")
+
+
+def _json(line: str, fields: Fields) -> Found | Bad:
+    fix = f'a line has to be an object like {{"{fields.id}": "7", "{fields.text}": "…"}}; see --text-field'
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):  # its message would hold the line's content
+        return Bad("no JSON", fix)
+    text = content.get(fields.text) if isinstance(content, dict) else None
+    if not isinstance(text, str):
+        return Bad(f"no object with a text under {fields.text!r}", fix)
+    key = None if content.get(fields.id) is None else str(content[fields.id])
+    return _problem(f"{key}{text}") or Found(text, key)  # JSON can spell what no text holds
+
+
+def _columns(line: str, columns: int) -> Found | Bad:
+    parts = line.split("\t")
+    if columns not in (2, 3):
+        return Bad(
+            f"{columns} columns in the first line", "lines have to be labels TAB text, or id TAB labels TAB text"
+        )
+    if len(parts) != columns:
+        return Bad(f"{len(parts)} columns where the first line has {columns}", "a text must hold no TAB")
+    return Found(parts[-1], parts[0] if columns == 3 else None)
+
+
+def _table(lines: Iterator[str], fields: Fields, name: str) -> Items:
+    csv.field_size_limit(LONGEST)
+    reader = csv.reader(lines)
+    header = next(reader, None)
+    if header is None:
+        return
+    if fields.text not in header:
+        what = f"no column {fields.text!r}; there are {', '.join(map(repr, header[:10]))}"
+        raise DataError(what, where=f"{name}, line 1", fix="name the column of the text with --text-field")
+    place, key = header.index(fields.text), header.index(fields.id) if fields.id in header else None
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield line, Bad(f"no row of a table ({error})", "quote fields that hold commas, quotes or line ends")
+            continue
+        if len(row) == len(header):
+            yield line, _problem("".join(row)) or Found(row[place], None if key is None else row[key])
+        elif row:
+            yield line, Bad(f"{len(row)} columns where the header has {len(header)}", "quote texts that hold commas")
+
+
+def _problem(text: str) -> Bad | None:
+    """What keeps characters from being a text."""
+    if "\0" in text:
+        return Bad("a NUL byte: this is no text", "give a text file")
+    if not (text.isascii() or _encodes(text)):
+        return Bad("not valid UTF-8", "save the file as UTF-8 (iconv -f latin1 -t utf-8)")
+    return None
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _bounded(text: str, name: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    what = f"a document of more than {LONGEST:,} characters"
+    raise DataError(what, where=name, fix="give one document a line; is it a binary file?")
+
+
+def _ending(source: str) -> str:
+    path = Path(source)
+    return (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
+
+
+def _open(source: str, newline: str | None) -> Any:
+    """A text stream as a context manager; bytes that are no UTF-8 become lone surrogates, to be told by line."""
+    options: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": newline}
+    if source == STDIN:  # not closed: it is not ours
+        return nullcontext(io.TextIOWrapper(sys.stdin.buffer, **options))
+    opener = OPENERS.get(Path(source).suffix, open)
+    return io.TextIOWrapper(cast("IO[bytes]", opener(source, "rb")), **options)

@@ -1,0 +1,103 @@
+"""A trained model with its adapters merged into the language model: nothing quantised, nothing to look up."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from plant_plugin.errors import CheckpointError, PlantError
+from plant_plugin.files import atomic_folder, atomic_write
+from plant_plugin.model.folder import BACKBONE, CONFIG, MODEL
+from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.backbone.adapters import merge_adapters
+from plant_plugin.networks.backbone.hugging_face import fingerprint
+from plant_plugin.report.record import FIRST_PASS
+
+PART = "backbone."  # how the names of the language model's tensors start
+ADAPTED = ("quantization", "lora", "gradient_checkpointing", "lm_from_scratch")
+LEFT_BEHIND = (MODEL, CONFIG, BACKBONE, FIRST_PASS, "result.json", "logs.json", "run.json", "per_document.npz")
+
+
+def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | None = None) -> None:
+    """Write a model folder whose language model is whole: ``out/backbone`` loads with ``AutoModel`` alone, too.
+
+    Adapters are added to the weights that they were trained over, the quantised ones spread out again, so that the
+    logits stay those of training but for the rounding of ``dtype``.
+
+    Args:
+        folder: Of a finished run.
+        out: Made here; must not be there yet.
+        dtype: Of the merged weights.
+        lm_weight: Where the language model lies on this machine; None: where it lay in training.
+
+    Raises:
+        CheckpointError: ``folder`` holds no model over a language model that is not trained itself, or its language
+            model has changed.
+        PlantError: ``out`` is there already, or cannot be written.
+    """
+    content, tensors = _read(folder)
+    if out.exists():
+        raise PlantError("it is there already", where=str(out), fix="name a new folder")
+    config: dict[str, Any] = dict(content["network_config"])
+    backbone = HuggingFaceBackbone(
+        lm_weight or config["lm_weight"],
+        quantization=config.get("quantization", "none"),
+        lora=config.get("lora"),
+        frozen=True,
+        trust_remote_code=config.get("trust_remote_code", False),
+        dequantize=True,
+    )
+    if backbone.fingerprint != content["base"]:
+        raise CheckpointError(
+            "the language model is not the one that the adapters were trained over",
+            where=f"{folder / CONFIG}: lm_weight",
+            fix="name the same weights with --lm-weight FOLDER",
+        )
+    frozen = config.get("freeze_encoder", False)  # then the trained part of the backbone is a layer over its states
+    of_model = {} if frozen else {name: value for name, value in tensors.items() if name.startswith(PART)}
+    adapters = {name.removeprefix(PART): value for name, value in of_model.items()}
+    if backbone.load_state_dict(adapters, strict=False).unexpected_keys:
+        raise CheckpointError("the adapters do not fit the language model", where=str(folder / MODEL), fix="train anew")
+    merged = merge_adapters(backbone.model).to(dtype)
+    kept = {key: value for key, value in config.items() if key not in ADAPTED}
+    content["network_config"] = {**kept, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
+    content["base"] = fingerprint(merged)
+    with atomic_folder(out) as partial:
+        shutil.copytree(folder, partial, ignore=shutil.ignore_patterns(*LEFT_BEHIND, "*.ckpt"), dirs_exist_ok=True)
+        merged.save_pretrained(partial / BACKBONE)  # type: ignore[operator]
+        _write(partial, content, {name: value for name, value in tensors.items() if name not in of_model}, folder)
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    try:
+        content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if not content.get("base"):
+            raise CheckpointError(
+                "the checkpoint holds the whole network: there is nothing to merge",
+                where=str(folder),
+                fix="use the folder as it is",
+            )
+        return content, load_file(folder / MODEL)
+    except (OSError, ValueError, AttributeError) as error:
+        raise CheckpointError(
+            f"no complete PLANT model is here ({type(error).__name__})",
+            where=str(folder),
+            fix="give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)",
+        ) from error
+
+
+def _write(folder: Path, content: dict[str, Any], tensors: dict[str, Tensor], source: Path) -> None:
+    from safetensors import safe_open
+
+    with safe_open(source / MODEL, framework="pt") as stored:
+        identity = stored.metadata()
+    with atomic_write(folder / MODEL) as temporary:
+        save_file(tensors, temporary, metadata=identity)
+    with atomic_write(folder / CONFIG) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,180 @@
+"""Whether the words that an explanation names are those that the prediction rests on.
+
+Words are taken out of the text, or alone left in it, in the order that a measure gives them, and the label's
+probability p is asked again: comprehensiveness is the mean of p - p(without the strongest words), high where they
+carried the prediction; sufficiency is the mean of p - p(with the strongest words alone), low where they are enough.
+Means are over the shares of the words in ``SHARES``.
+
+Source: DeYoung et al. 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models, section 4 (area over the
+perturbation curve, its five shares).
+
+Shapes: W words of a document.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from plant_plugin.errors import DataError
+from plant_plugin.model.explanation import Explanation, LabelEvidence
+from plant_plugin.training.stage import move
+
+if TYPE_CHECKING:
+    from plant_plugin.model.predictor import Predictor
+
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, rounded up
+DRAWS = 3  # random orders, whose mean is what any order has to beat
+LABELS_EACH = 5  # labels of a document that are measured, the most probable
+RANDOM = "random"
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """Means over documents of a measure's comprehensiveness and sufficiency, with standard errors over documents.
+
+    Attributes:
+        order: What the words were ordered by: ``contribution``, ``attention``, ``MIG`` or ``random``.
+        comprehensiveness: Probability lost without the strongest words; higher is better.
+        comprehensiveness_error: Its standard error.
+        sufficiency: Probability lost with them alone; lower is better.
+        sufficiency_error: Its standard error.
+        documents: How many were measured; those without a predicted label or without words are not.
+    """
+
+    order: str
+    comprehensiveness: float
+    comprehensiveness_error: float
+    sufficiency: float
+    sufficiency_error: float
+    documents: int
+
+
+def faithfulness(predictor: Predictor, texts: Iterable[str], *, seed: int = 0) -> list[Faithfulness]:
+    """Measure a model on documents: for each its (at most five) most probable predicted labels.
+
+    Args:
+        predictor: The model.
+        texts: Documents.
+        seed: Of the random orders, and of the order of equals.
+
+    Raises:
+        DataError: No document has a predicted label.
+    """
+    found: dict[str, list[npt.NDArray[np.float64]]] = {}
+    for number, text in enumerate(texts):
+        explanation = predictor.explain(text)
+        kept = [evidence for evidence in explanation.labels if evidence.predicted][:LABELS_EACH]
+        if not kept or not len(explanation.words):
+            continue
+        measured = measure(predictor, replace(explanation, labels=kept), seed=seed + number)
+        for order in measured[0]:
+            found.setdefault(order, []).append(np.mean([pairs[order] for pairs in measured], axis=0))
+    if not found:
+        fix = "give documents that the model knows, or another model"
+        raise DataError("no document has a label above the threshold", fix=fix)
+    return [_summary(order, np.array(pairs)) for order, pairs in found.items()]
+
+
+def with_faithfulness(predictor: Predictor, explanation: Explanation, *, seed: int = 0) -> Explanation:
+    """The explanation with both numbers at each of its labels."""
+    if not len(explanation.words):
+        return explanation
+    measured = measure(predictor, explanation, seed=seed)
+    labels = [replace(own, faithfulness=pairs) for own, pairs in zip(explanation.labels, measured, strict=True)]
+    return replace(explanation, labels=labels)
+
+
+def measure(predictor: Predictor, explanation: Explanation, *, seed: int) -> list[dict[str, Pair]]:
+    """Order of the words -> comprehensiveness and sufficiency, for each label of an explanation.
+
+    What the model did not read (behind its length) is left out of every text, or taking words out would bring it in.
+    """
+    random = np.random.default_rng(seed)
+    text = explanation.text[: int(explanation.words[-1, 1])]
+    variants: list[str] = []
+    columns: list[int] = []
+    orders: list[list[str]] = []
+    for evidence in explanation.labels:
+        ordered = list(_orders(evidence, len(explanation.words), random))
+        orders.append([name for name, _ in ordered])
+        changed = [text]
+        for _, order in ordered:
+            for chosen in _chosen(order):
+                changed += [_without(text, explanation.words, chosen), _without(text, explanation.words, ~chosen)]
+        variants += changed
+        columns += [predictor.column_of[evidence.found.label]] * len(changed)
+    values = iter(probabilities(predictor, variants, columns).tolist())
+    found = []
+    for names in orders:
+        whole = next(values)
+        pairs: dict[str, list[npt.NDArray[np.float64]]] = {}
+        for name in names:
+            lost = whole - np.array([[next(values), next(values)] for _ in SHARES])
+            pairs.setdefault(name, []).append(lost.mean(axis=0))
+        means = {name: np.mean(several, axis=0).tolist() for name, several in pairs.items()}
+        found.append({name: (float(pair[0]), float(pair[1])) for name, pair in means.items()})
+    return found
+
+
+def _orders(
+    evidence: LabelEvidence, words: int, random: np.random.Generator
+) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
+    """Words, the strongest first, by each measure that there is; equals in random order."""
+    for name, values in evidence.measures.items():
+        if values is not None:
+            mixed = random.permutation(words)
+            yield name, mixed[np.argsort(-values[mixed], kind="stable")]
+    for _ in range(DRAWS):
+        yield RANDOM, random.permutation(words)
+
+
+def _chosen(order: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.bool_]]:
+    """For each share, which words (W,) are among the strongest."""
+    for share in SHARES:
+        chosen = np.zeros(len(order), dtype=bool)
+        chosen[order[: math.ceil(share * len(order))]] = True
+        yield chosen
+
+
+def _without(text: str, words: npt.NDArray[np.int64], gone: npt.NDArray[np.bool_]) -> str:
+    """The text with a space in the place of each word that is gone."""
+    parts, end = [], 0
+    for start, stop in words[gone].tolist():
+        parts += [text[end:start], " "]
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+def probabilities(predictor: Predictor, texts: Sequence[str], columns: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Of one label in each text, (N,), planted scores included."""
+    wanted, planted = np.array(columns), predictor.model.planted_scores
+    logits = np.empty(len(texts), dtype=np.float64)
+    for batch in predictor.model.batches(texts, predictor.batch_size):
+        documents = batch["document"].numpy()
+        own = wanted[documents]
+        with torch.inference_mode():
+            hidden = predictor.network.encode(move(batch, predictor.device))
+            labels = torch.from_numpy(own)[:, None].to(predictor.device)
+            found = predictor.network.selected_logits(hidden, labels)[:, 0].float().cpu().numpy()
+        if planted is not None and planted.weight:
+            scores = planted.scores([texts[document] for document in documents])
+            found = found + planted.weight * scores[np.arange(len(own)), own] - planted.offset
+        logits[documents] = found
+    from scipy.special import expit
+
+    return np.asarray(expit(logits), dtype=np.float64)
+
+
+def _summary(order: str, pairs: npt.NDArray[np.float64]) -> Faithfulness:
+    means = pairs.mean(axis=0)
+    count = len(pairs)
+    errors = pairs.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else np.full(2, math.nan)
+    return Faithfulness(order, float(means[0]), float(errors[0]), float(means[1]), float(errors[1]), count)

@@ -1,0 +1,194 @@
+"""Whether a model's explanations name the words that coders marked.
+
+For every pair of document and label with evidence, whose label the model knows, words are ordered by each measure that
+the model offers; :mod:`plant_plugin.evaluation.plausibility` says what is measured. Shares (thresholds) come from the
+validation documents' evidence, one for each order, and never from the documents that are measured.
+
+Shapes: W words of a document, P pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from plant_plugin.errors import DataError
+from plant_plugin.evaluation.names import BINS
+from plant_plugin.evaluation.plausibility import MEASURES, OrderedPairs, bootstrap_means, marked_words
+from plant_plugin.model.passages import GAPS, EvidenceRule, strong_runs
+from plant_plugin.model.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, word_strengths
+
+if TYPE_CHECKING:
+    from plant_plugin.data.libmultilabel_txt import DocumentEvidence
+    from plant_plugin.model.predictor import Predictor
+
+Interval = tuple[float, float, float]  # mean, lower and upper end of its 95 % interval
+EXPLAINED = (CONTRIBUTION, ATTENTION, MIG, PHRASES)  # orders that an explanation's passages can go by
+
+
+@dataclass
+class MarkedPairs:
+    """Pairs of document and label whose words coders marked.
+
+    Attributes:
+        documents: (P,) number of each pair's document.
+        columns: (P,) its label.
+        marked: (W,) of each pair.
+        strengths: Order -> (W,) of each pair.
+        unknown: Pairs with evidence whose label the model does not know.
+        wordless: Pairs whose spans hold no word.
+    """
+
+    documents: list[int] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+    marked: list[npt.NDArray[np.bool_]] = field(default_factory=list, repr=False)
+    strengths: dict[str, list[npt.NDArray[np.float32]]] = field(default_factory=dict, repr=False)
+    unknown: int = 0
+    wordless: int = 0
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """How well one order of the words agrees with the coders.
+
+    Attributes:
+        order: See :mod:`plant_plugin.model.word_strength`.
+        shares: Of each run: words at or above this share of the strongest count as named; chosen on validation.
+        measures: Name (``evaluation.plausibility.MEASURES``) -> mean over pairs with its 95 % interval.
+        bins: Bin of training documents -> the same over the pairs of its labels; empty without training counts.
+        curve: Mean share of the words named, and mean recall, at every share of the strongest that is tried.
+    """
+
+    order: str
+    shares: tuple[float, ...]
+    measures: dict[str, Interval]
+    bins: dict[str, dict[str, Interval]]
+    curve: list[tuple[float, float]] = field(repr=False)
+
+
+def marked_pairs(
+    predictor: Predictor, texts: Sequence[str], evidence: Sequence[DocumentEvidence], *, seed: int = 0
+) -> MarkedPairs:
+    """The strengths of all words of documents that have evidence, for the labels that have it.
+
+    Args:
+        predictor: The model.
+        texts: Documents.
+        evidence: Of each; see :mod:`plant_plugin.data.evidence`.
+        seed: Of the random order.
+
+    Raises:
+        ConfigError: The network does not show its attention.
+        DataError: No document has evidence for a label that the model knows.
+    """
+    random, pairs = np.random.default_rng(seed), MarkedPairs()
+    for number, (text, marked) in enumerate(zip(texts, evidence, strict=True)):
+        known = {label: predictor.column_of[label] for label in marked if label in predictor.column_of}
+        pairs.unknown += len(marked) - len(known)
+        if not known:
+            continue
+        words, strengths = word_strengths(predictor, text, list(known.values()), random)
+        for row, (label, column) in enumerate(known.items()):
+            named = marked_words(words.spans, marked[label])
+            if not named.any():
+                pairs.wordless += 1
+                continue
+            pairs.documents.append(number)
+            pairs.columns.append(column)
+            pairs.marked.append(named)
+            for order, values in strengths.items():
+                pairs.strengths.setdefault(order, []).append(values[row])
+    if not len(pairs):
+        fix = "give the evidence of documents like those that the model was trained on"
+        raise DataError("no document has evidence for a label that the model knows", fix=fix)
+    return pairs
+
+
+def plausibility(
+    runs: Sequence[tuple[MarkedPairs, MarkedPairs]],
+    train_counts: npt.NDArray[np.int64] | None = None,
+    *,
+    seed: int = 0,
+) -> list[Plausibility]:
+    """Measure every order, each with the share that is best on the validation pairs.
+
+    Args:
+        runs: Of one or more runs of a system (seeds), each: pairs of the test documents, and of the validation
+            documents by the same model. Values of a pair are means over the runs.
+        train_counts: Training documents of each label (L,), for the bins; None: no bins.
+        seed: Of the bootstrap.
+
+    Raises:
+        DataError: The runs do not have the same pairs.
+    """
+    first, _ = runs[0]
+    if any((pairs.documents, pairs.columns) != (first.documents, first.columns) for pairs, _ in runs):
+        raise DataError("the runs know different labels", fix="give runs of one system on the same files")
+    documents, in_bin = np.array(first.documents), _bins(first.columns, train_counts)
+    found = []
+    for order in first.strengths:
+        shares, values, curves = [], [], []
+        for pairs, validation in runs:
+            shares.append(OrderedPairs(validation.strengths[order], validation.marked).best_share())
+            own = OrderedPairs(pairs.strengths[order], pairs.marked)
+            values.append(own.values(shares[-1]))
+            curves.append(own.curve())
+        mean = np.mean(values, axis=0)
+        bins = {name: _intervals(mean[kept], documents[kept], seed) for name, kept in in_bin.items()}
+        curve = [(float(x), float(y)) for x, y in np.mean(curves, axis=0)]
+        found.append(Plausibility(order, tuple(shares), _intervals(mean, documents, seed), bins, curve))
+    return found
+
+
+def chosen_rule(validation: MarkedPairs) -> EvidenceRule:
+    """The rule of predicted evidence, order, share and gap, whose passages have the highest mean F1 on these pairs.
+
+    Raises:
+        DataError: The model offers no order of the words that explanations show.
+    """
+    rules: list[EvidenceRule] = []
+    for order in EXPLAINED:
+        if order in validation.strengths:
+            share = OrderedPairs(validation.strengths[order], validation.marked).best_share()
+            rules += [EvidenceRule(order, share, gap, None) for gap in GAPS]
+    if not rules:
+        raise DataError("the model offers no order of the words that explanations show", fix="train a network")
+
+    def mean_f1(rule: EvidenceRule) -> float:
+        pairs = zip(validation.strengths[str(rule.order)], validation.marked, strict=True)
+        return float(np.mean([_run_f1(strength, marked, rule) for strength, marked in pairs]))
+
+    return max(rules, key=mean_f1)
+
+
+def _run_f1(strength: npt.NDArray[np.float32], marked: npt.NDArray[np.bool_], rule: EvidenceRule) -> float:
+    """F1 of the words of whole passages, those between strong words included."""
+    within = np.zeros(len(marked), dtype=bool)
+    for run in strong_runs(strength, rule):
+        within[run[0] : run[-1] + 1] = True
+    return float(2 * (within & marked).sum() / (within.sum() + marked.sum()))
+
+
+def _bins(columns: Sequence[int], train_counts: npt.NDArray[np.int64] | None) -> dict[str, npt.NDArray[np.bool_]]:
+    """Bin -> which pairs (P,) are of its labels; bins without a pair are left out."""
+    if train_counts is None:
+        return {}
+    counts = train_counts[np.array(columns)]
+    found = {}
+    for name, (lowest, highest) in BINS.items():
+        kept = (counts >= lowest) & (counts <= (np.inf if highest is None else highest))
+        if kept.any():
+            found[name] = kept
+    return found
+
+
+def _intervals(values: npt.NDArray[np.float64], documents: npt.NDArray[np.int64], seed: int) -> dict[str, Interval]:
+    means, low, high = bootstrap_means(values, documents, seed=seed).tolist()
+    return {name: (means[place], low[place], high[place]) for place, name in enumerate(MEASURES)}

@@ -1,0 +1,240 @@
+"""Label attention straight to logits, block by block of labels, beside a plain reference.
+
+Shape key: **B** documents · **A** heads · **T** token positions · **L** labels · **D** width of one head · **U**
+distinct token types of the batch.
+
+For every document and label (method §2, facts 1 to 3)::
+
+    scores = queries · keys + strength · prior        (L, T) per head; padding is −∞
+    logit  = Σ_heads Σ_t softmax_t(scores) · (values · outputs)
+
+The weights (B, A, L, T) exist for one block of labels at a time; the backward pass makes them again from the stored
+log-normaliser. That trades two more matrix products for memory that does not grow with L·T: on a CPU the page faults of
+the dense way cost more than the products do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from plant_plugin.networks.kernels.label_attention_blocks import (
+    BLOCK_ELEMENTS,
+    BLOCK_ELEMENTS_GPU,
+    LabelAttention,
+    Operands,
+)
+from plant_plugin.networks.kernels.sparse_prior import SparseTable
+from plant_plugin.networks.kernels.triton_choice import takes_triton
+
+NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops know no narrower ones
+
+HALVINGS = 2  # at most: smaller blocks cost time, and save little behind that
+_halved = 0
+
+
+def halve_blocks() -> bool:
+    """Let all later calls use working buffers of half the size; false where they are as small as is useful."""
+    global _halved
+    if _halved >= HALVINGS:
+        return False
+    _halved += 1
+    return True
+
+
+class PriorLookup(NamedTuple):
+    """Relevance of the batch's tokens, kept once per distinct token type.
+
+    Attributes:
+        table: (L, U) relevance r of each label for each distinct token type of the batch; None: it is in ``entries``.
+        columns: (B, T) int64, the column of the table that belongs to each position.
+        entries: The table where it is not zero, in its place; on CPUs.
+        marks: (B, T) int64, a second column of the table for each position, whose relevance is added: what is marked
+            there, whatever the token. A column of zeros where nothing is. None: nothing is marked.
+    """
+
+    table: Tensor | None
+    columns: Tensor
+    entries: SparseTable | None = None
+    marks: Tensor | None = None
+
+    def dense(self) -> Tensor:
+        """The table (L, U) written out."""
+        if self.entries is not None:
+            return torch.from_numpy(self.entries.dense())
+        assert self.table is not None
+        return self.table
+
+    def everywhere(self) -> Tensor:
+        """Relevance (L, B, T) of all labels at every position, written out."""
+        table = self.dense()
+        found = table[:, self.columns]
+        return found if self.marks is None else found + table[:, self.marks]
+
+    def at(self, document: int, labels: Tensor) -> PriorLookup:
+        """The same of chosen labels (M,) for one document."""
+        one = slice(document, document + 1)
+        columns, marks = self.columns[one], None if self.marks is None else self.marks[one]
+        if self.entries is not None:
+            return PriorLookup(None, columns, self.entries.of_labels(labels.numpy()), marks)
+        return PriorLookup(self.dense()[labels], columns, None, marks)
+
+    def of_labels(self, labels: Tensor) -> Tensor:
+        """Relevance (B, M, T) of chosen labels (B, M), each document its own, at every position."""
+        if self.marks is not None:
+            marked = PriorLookup(self.table, self.marks, self.entries)
+            return self._replace(marks=None).of_labels(labels) + marked.of_labels(labels)
+        if self.entries is not None:
+            return torch.from_numpy(self.entries.at(labels.numpy(), self.columns.numpy()))
+        table = self.dense()
+        picked = [table[chosen][:, columns] for chosen, columns in zip(labels, self.columns, strict=True)]
+        return torch.stack(picked)
+
+
+def label_attention_reference(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    outputs: Tensor,
+    mask: Tensor,
+    prior: PriorLookup | None = None,
+    strength: Tensor | None = None,
+) -> Tensor:
+    """The same numbers as :func:`label_attention_logits`, with every tensor written out. For tests and reading.
+
+    Args:
+        queries: (L, A, D) label queries, already divided by √D.
+        keys: (B, T, A, D).
+        values: (B, T, A, D).
+        outputs: (L, A, D) what each label reads from the attended values.
+        mask: (B, T) bool, true on real tokens; at least one per document.
+        prior: Relevance that is added to the scores (method §8), or None.
+        strength: (L, A) β, the weight of the prior; needed with ``prior``.
+
+    Returns:
+        (B, L) logits without the label bias.
+    """
+    scores = torch.einsum("lad,btad->balt", queries, keys)
+    if prior is not None and strength is not None:
+        scores = scores + torch.einsum("la,lbt->balt", strength, prior.everywhere().to(scores.dtype))
+    scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
+    attention = scores.softmax(dim=-1)
+    contributions = torch.einsum("lad,btad->balt", outputs, values)
+    return (attention * contributions).sum(dim=(1, 3))
+
+
+def label_attention_logits(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    outputs: Tensor,
+    mask: Tensor,
+    prior: PriorLookup | None = None,
+    strength: Tensor | None = None,
+    *,
+    product_dtype: torch.dtype | None = None,
+    block_elements: int | None = None,
+) -> Tensor:
+    """Logits of all labels without ever holding the weights of all labels.
+
+    Args:
+        queries: (L, A, D) label queries, already divided by √D.
+        keys: (B, T, A, D).
+        values: (B, T, A, D).
+        outputs: (L, A, D) what each label reads from the attended values.
+        mask: (B, T) bool, true on real tokens; at least one per document.
+        prior: Relevance that is added to the scores (method §8), or None.
+        strength: (L, A) β, the weight of the prior; needed with ``prior``.
+        product_dtype: Type of the matrix products' operands (e.g. bfloat16); None: that of ``queries``. Softmax, sums
+            and the result stay in the type of ``queries``.
+        block_elements: Size of one working buffer, in elements; None: what suits the device.
+
+    Returns:
+        (B, L) logits without the label bias.
+
+    On a GPU :mod:`.triton_choice` says whether torch's operations or Triton compute this.
+
+    Source: method §2, facts 1 to 3; the recomputation is that of Dao et al. 2022 (FlashAttention), per label block.
+    """
+    if prior is not None and strength is None:
+        raise ValueError("a prior needs its strength")
+    marked = prior is not None and prior.marks is not None  # the Triton kernel reads one column a position
+    if queries.dtype != torch.float64 and not marked and takes_triton(queries.device, where_auto=False):
+        elements = block_elements or _fitting_elements(queries.device)
+        return _through_triton(
+            queries, keys, values, outputs, mask, prior, strength, product_dtype or queries.dtype, elements
+        )
+    with torch.autocast(device_type=queries.device.type, enabled=False):
+        operands = as_operands(
+            queries, keys, values, outputs, mask, prior, strength,
+            product_dtype=product_dtype, block_elements=block_elements,
+        )  # fmt: skip
+        logits: Tensor = LabelAttention.apply(*operands)
+    return logits
+
+
+def as_operands(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    outputs: Tensor,
+    mask: Tensor,
+    prior: PriorLookup | None = None,
+    strength: Tensor | None = None,
+    *,
+    product_dtype: torch.dtype | None = None,
+    block_elements: int | None = None,
+) -> Operands:
+    """The arguments of :func:`label_attention_logits` as the blocks read them."""
+    if prior is not None and prior.entries is not None and queries.dtype not in NUMPY_TYPES:
+        prior = PriorLookup(prior.dense().to(queries.dtype), prior.columns, None, prior.marks)
+    return Operands(
+        queries.transpose(0, 1).contiguous(),
+        keys.to(queries.dtype),
+        values.to(queries.dtype),
+        outputs.transpose(0, 1).contiguous(),
+        None if prior is None or strength is None else strength.t().contiguous(),
+        mask,
+        None if prior is None else prior.table,
+        None if prior is None else prior.columns,
+        product_dtype or queries.dtype,
+        block_elements or _fitting_elements(queries.device),
+        None if prior is None else prior.entries,
+        None if prior is None else prior.marks,
+    )
+
+
+def _fitting_elements(device: torch.device) -> int:
+    return (BLOCK_ELEMENTS if device.type == "cpu" else BLOCK_ELEMENTS_GPU) >> _halved
+
+
+def _through_triton(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    outputs: Tensor,
+    mask: Tensor,
+    prior: PriorLookup | None,
+    strength: Tensor | None,
+    product_dtype: torch.dtype,
+    block_elements: int,
+) -> Tensor:
+    """As :func:`label_attention_logits`, on any device that Triton or its interpreter knows."""
+    from plant_plugin.networks.kernels.label_attention_triton import LabelAttentionTriton
+
+    with torch.autocast(device_type=queries.device.type, enabled=False):
+        logits: Tensor = LabelAttentionTriton.apply(
+            queries,
+            keys.to(queries.dtype),
+            values.to(queries.dtype),
+            outputs,
+            None if prior is None else strength,
+            mask,
+            None if prior is None else prior.dense(),
+            None if prior is None else prior.columns,
+            product_dtype,
+            block_elements,
+        )
+    return logits

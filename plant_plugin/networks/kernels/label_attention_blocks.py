@@ -1,0 +1,304 @@
+"""Forward and backward pass of the label attention, block by block; :mod:`.label_attention` is the way in.
+
+Shape key: as there, and **C** columns: the positions of a few documents, one after the other · **l** labels of a block.
+
+Order of work: a few documents, then blocks of labels, then heads. Each product is then (l, D) × (D, C) with both
+operands and the (l, C) result in a core's cache, and the relevance of a block is looked up once for all heads. On a CPU
+each thread has labels of its own, and its products and passes run on one core: they are too small to be shared.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
+from plant_plugin.networks.kernels.sparse_prior import (
+    BlockEntries,
+    Places,
+    SparseTable,
+    add_prior,
+    add_strength_gradient,
+    entries_of,
+    room_for,
+)
+from plant_plugin.networks.kernels.threads import Threads
+
+Found = TypeVar("Found")
+
+# Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants
+# large products.
+BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU = 2**19, 2**26
+# Columns worked on at once on a CPU: one long document or a few short ones. Measured with 8 heads of width 32: 119
+# GFLOP/s a core in the product that gives the queries' gradient, 32 with 2048 columns of all heads at once.
+CHUNK_COLUMNS = 512
+# Numbers of the keys of chunks between which threads wait for each other; they hold as many gradients each.
+CHUNKS_ELEMENTS = 2**22
+# Scores (l, C) that a thread should have before another one pays.
+ELEMENTS_OF_A_THREAD = 2**20
+
+
+class Operands(NamedTuple):
+    """What forward and backward compute from."""
+
+    queries: Tensor  # (A, L, D)
+    keys: Tensor  # (B, T, A, D)
+    values: Tensor
+    outputs: Tensor  # (A, L, D)
+    strength: Tensor | None  # (A, L)
+    mask: Tensor  # (B, T)
+    table: Tensor | None  # (L, U)
+    columns: Tensor | None  # (B, T)
+    dtype: torch.dtype  # of the products' operands
+    block_elements: int
+    entries: SparseTable | None = None  # the table where it is not zero, in place of the dense one; on CPUs
+    marks: Tensor | None = None  # (B, T), second columns
+
+
+class _Chunk(NamedTuple):
+    """A few documents, cut to the longest of them."""
+
+    documents: slice
+    positions: int
+    keys: Tensor  # (A, D, C)
+    values: Tensor
+    bias: Tensor | None  # (documents, positions) 0 or −∞; None where nothing is padded
+    columns: Tensor | None  # (C,)
+    marks: Tensor | None  # (C,)
+    places: Places | None  # the same the other way round, where the prior is sparse
+
+    def by_document(self, block: Tensor) -> Tensor:
+        """(l, C) as (l, documents, positions)."""
+        return block.view(len(block), -1, self.positions)
+
+
+def _chunk(operands: Operands, part: slice) -> _Chunk:
+    on_cpu = operands.mask.device.type == "cpu"
+    mask, bias = operands.mask[part], None
+    if on_cpu:  # elsewhere to look at the mask would make the device wait
+        used = mask.any(dim=0).nonzero()
+        mask = mask[:, : int(used[-1]) + 1 if len(used) else 1]
+    if not on_cpu or not bool(mask.all()):
+        bias = torch.zeros_like(mask, dtype=operands.queries.dtype).masked_fill_(~mask, float("-inf"))
+    keys, values = (
+        states[part, : mask.shape[1]].permute(2, 3, 0, 1).flatten(2).to(operands.dtype).contiguous()
+        for states in (operands.keys, operands.values)
+    )
+    columns, marks = (
+        None if types is None else types[part, : mask.shape[1]].flatten()
+        for types in (operands.columns, operands.marks)
+    )
+    places = None
+    if columns is not None and operands.entries is not None:
+        second = () if marks is None else (marks.numpy(),)
+        places = Places.of(columns.numpy(), operands.entries.size, *second)
+    return _Chunk(part, mask.shape[1], keys, values, bias, columns, marks, places)
+
+
+class _Block(NamedTuple):
+    """What is in the buffers now."""
+
+    labels: slice
+    head: int
+    queries: Tensor  # (l, D), narrow
+    outputs: Tensor
+    scores: Tensor  # (l, C), prior included, padding not
+    contributions: Tensor  # (l, C)
+    relevance: Tensor | BlockEntries | None
+
+
+class _Worker:
+    """Goes through the blocks of some labels: buffers that are allocated once, narrow copies of what labels bring."""
+
+    def __init__(self, operands: Operands, labels: slice) -> None:
+        self.operands, self.wide, self.labels = operands, operands.queries.dtype, labels
+        self.heads = operands.queries.shape[0]
+        self.queries, self.outputs = (
+            part[:, labels].to(operands.dtype) for part in (operands.queries, operands.outputs)
+        )
+        self._buffers: dict[str, Tensor] = {}
+        self._room: BlockEntries | None = None
+
+    def buffer(self, name: str, labels: int, columns: int, dtype: torch.dtype | None = None) -> Tensor:
+        """Contiguous memory (l, C)."""
+        kept = self._buffers.get(name)
+        if kept is None or kept.numel() < labels * columns:
+            kept = self._buffers[name] = self.operands.queries.new_empty(labels * columns, dtype=dtype or self.wide)
+        return kept[: labels * columns].view(labels, columns)
+
+    def product(self, name: str, left: Tensor, right: Tensor) -> Tensor:
+        """Product ``left`` @ ``right`` in the wide type, whatever the operands' type is."""
+        found = self.buffer(name, left.shape[0], right.shape[1])
+        if left.dtype == self.wide:
+            return torch.mm(left, right, out=found)
+        narrow = self.buffer("narrow", found.shape[0], found.shape[1], left.dtype)
+        return found.copy_(torch.mm(left, right, out=narrow))
+
+    def narrow(self, name: str, block: Tensor) -> Tensor:
+        """The block as an operand of a product."""
+        if block.dtype == self.operands.dtype:
+            return block
+        return self.buffer(name, block.shape[0], block.shape[1], self.operands.dtype).copy_(block)
+
+    def relevance(self, chunk: _Chunk, labels: slice) -> Tensor | BlockEntries | None:
+        """The prior of a block: dense (l, C), or its entries; looked up once for all heads."""
+        table, entries = self.operands.table, self.operands.entries
+        if chunk.columns is None:
+            return None
+        if entries is not None and chunk.places is not None:
+            size = labels.stop - labels.start, len(chunk.columns) * (1 if chunk.marks is None else 2)
+            if self._room is None or len(self._room.rows) < size[0] * size[1]:
+                self._room = room_for(entries, *size)
+            return entries_of(entries, chunk.places, labels, self._room)
+        if table is None:
+            return None
+        relevance = self.buffer("relevance", labels.stop - labels.start, len(chunk.columns))
+        torch.index_select(table[labels], 1, chunk.columns, out=relevance)
+        return relevance if chunk.marks is None else relevance.add_(table[labels][:, chunk.marks])
+
+    def blocks(self, chunk: _Chunk) -> Iterator[_Block]:
+        """One block of labels after the other, and in it one head after the other."""
+        operands, size = self.operands, max(1, self.operands.block_elements // chunk.keys.shape[2])
+        for start in range(self.labels.start, self.labels.stop, size):
+            labels = slice(start, min(start + size, self.labels.stop))
+            relevance = self.relevance(chunk, labels)
+            own = slice(labels.start - self.labels.start, labels.stop - self.labels.start)
+            for head in range(self.heads):
+                queries, outputs = self.queries[head, own], self.outputs[head, own]
+                scores = self.product("scores", queries, chunk.keys[head])
+                if relevance is not None and operands.strength is not None:
+                    strength = operands.strength[head, labels].detach()
+                    if isinstance(relevance, BlockEntries):
+                        add_prior(scores.numpy(), strength.numpy(), *relevance)
+                    else:
+                        scores.addcmul_(strength[:, None], relevance)
+                contributions = self.product("contributions", outputs, chunk.values[head])
+                yield _Block(labels, head, queries, outputs, scores, contributions, relevance)
+
+
+class _Workers:
+    """The labels, shared among threads where there is enough to do; use as a context."""
+
+    def __init__(self, operands: Operands) -> None:
+        labels, count = operands.queries.shape[1], 1
+        if operands.mask.device.type == "cpu":
+            elements = operands.mask.numel() * labels * operands.queries.shape[0]
+            count = max(1, min(torch.get_num_threads(), labels, elements // ELEMENTS_OF_A_THREAD))
+        ends = [labels * part // count for part in range(count + 1)]
+        self._operands = operands
+        self._workers = [_Worker(operands, slice(*ends[part : part + 2])) for part in range(count)]
+        self._threads = Threads(count)
+
+    def __enter__(self) -> _Workers:
+        self._threads.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.__exit__()
+
+    def chunks(self) -> Iterator[list[_Chunk]]:
+        """All documents, chunk by chunk, in lists between which the threads meet."""
+        mask, keys = self._operands.mask, self._operands.keys
+        batch, positions = mask.shape
+        count = max(1, CHUNK_COLUMNS // max(1, positions)) if mask.device.type == "cpu" else max(1, batch)
+        parts = [slice(start, min(start + count, batch)) for start in range(0, batch, count)]
+        at_once = max(1, CHUNKS_ELEMENTS // max(1, count * keys[0].numel())) if batch else 1
+        for first in range(0, len(parts), at_once):
+            yield self._threads.map(functools.partial(_chunk, self._operands), parts[first : first + at_once])
+
+    def all_do(self, task: Callable[[_Worker, _Chunk], Found], chunks: list[_Chunk]) -> list[list[Found]]:
+        """Let every worker do a task for chunks; what they found, first by the order of the labels."""
+        return self._threads.map(lambda worker: [task(worker, chunk) for chunk in chunks], self._workers)
+
+
+class LabelAttention(torch.autograd.Function):
+    """Takes the fields of :class:`Operands`, gives logits (B, L); the backward pass makes the weights anew."""
+
+    @staticmethod
+    def forward(ctx: Any, *arguments: Any) -> Tensor:
+        """Softmax over positions of each document, then the weighted sum of the contributions."""
+        operands = Operands(*arguments)
+        attended, normaliser = attended_values(operands)
+        ctx.save_for_backward(*operands[:8], attended, normaliser)
+        ctx.rest = operands[8:]
+        return attended.sum(dim=0).t().contiguous()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *arriving: Tensor) -> Any:
+        """Gradients of queries, keys, values, outputs and strength."""
+        *tensors, attended, normaliser = ctx.saved_tensors
+        operands = Operands(*tensors, *ctx.rest)
+        with torch.autocast(device_type=operands.mask.device.type, enabled=False):
+            found = gradients_of(operands, attended, normaliser, arriving[0].t().to(operands.queries.dtype))
+        return (*found, None, None, None, None, None, None, None)
+
+
+def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:
+    """What each label reads from each document by each head, (A, L, B), and the logarithm of its softmax's sum."""
+    attended = operands.queries.new_empty(*operands.queries.shape[:2], len(operands.mask))
+    normaliser = torch.empty_like(attended)
+
+    def task(worker: _Worker, chunk: _Chunk) -> None:
+        for block in worker.blocks(chunk):
+            at = (block.head, block.labels, chunk.documents)
+            scores, contributions = chunk.by_document(block.scores), chunk.by_document(block.contributions)
+            attend(scores, contributions, chunk.bias, attended[at], normaliser[at])
+
+    with _Workers(operands) as workers:
+        for chunks in workers.chunks():
+            workers.all_do(task, chunks)
+    return attended, normaliser
+
+
+def gradients_of(
+    operands: Operands, attended: Tensor, normaliser: Tensor, arriving: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
+    """Of queries, keys, values, outputs and strength, each in its operand's shape; ``arriving`` is (L, B)."""
+    to_queries, to_outputs = torch.zeros_like(operands.queries), torch.zeros_like(operands.outputs)
+    to_keys, to_values = torch.zeros_like(operands.keys), torch.zeros_like(operands.values)
+    to_strength = None if operands.strength is None else torch.zeros_like(operands.strength)
+
+    def task(worker: _Worker, chunk: _Chunk) -> tuple[Tensor, Tensor]:
+        chunk_keys, chunk_values = (torch.zeros_like(part, dtype=worker.wide) for part in (chunk.keys, chunk.values))
+        for block in worker.blocks(chunk):
+            head, labels = block.head, block.labels
+            at = (head, labels, chunk.documents)
+            scores, contributions = chunk.by_document(block.scores), chunk.by_document(block.contributions)
+            pull = arriving[labels, chunk.documents]
+            turn_into_gradients(scores, contributions, chunk.bias, attended[at], normaliser[at], pull)
+            to_contributions, to_scores = block.scores, block.contributions
+            if to_strength is not None and block.relevance is not None:
+                if isinstance(block.relevance, BlockEntries):
+                    add_strength_gradient(to_strength[head, labels].numpy(), to_scores.numpy(), *block.relevance)
+                else:
+                    to_strength[head, labels] += torch.linalg.vecdot(to_scores, block.relevance)
+            to_contributions = worker.narrow("narrow", to_contributions)
+            _add_product(to_outputs[head, labels], to_contributions, chunk.values[head].t())
+            _add_product(chunk_values[head], block.outputs.t(), to_contributions)
+            to_scores = worker.narrow("narrow", to_scores)
+            _add_product(to_queries[head, labels], to_scores, chunk.keys[head].t())
+            _add_product(chunk_keys[head], block.queries.t(), to_scores)
+        return chunk_keys, chunk_values
+
+    with _Workers(operands) as workers:
+        for chunks in workers.chunks():
+            of_chunks = zip(*workers.all_do(task, chunks), strict=True)  # each with what every worker found
+            for chunk, parts in zip(chunks, of_chunks, strict=True):
+                for total, found in zip((to_keys, to_values), zip(*parts, strict=True), strict=True):
+                    shaped = sum(found[1:], found[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
+                    total[chunk.documents, : chunk.positions] = shaped
+    return to_queries, to_keys, to_values, to_outputs, to_strength
+
+
+def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add ``left`` @ ``right`` to ``total``; the running sum stays wide."""
+    if total.dtype == left.dtype:
+        total.addmm_(left, right)
+    else:
+        total.add_(torch.mm(left, right))

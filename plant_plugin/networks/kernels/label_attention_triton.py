@@ -1,0 +1,196 @@
+"""Label attention on GPUs in Triton, the same function as the blocks of torch operations.
+
+Tested in Triton's interpreter on a CPU only, and compiled for compute capabilities 8.0 and 9.0: it has not run on a
+GPU, nor been timed. :mod:`.triton_choice` says when it is taken.
+
+Shape key: as in :mod:`.label_attention`, and **l** labels of a block.
+
+The forward pass never writes a score to memory. The backward pass makes the weights of a block of labels anew in one
+kernel, which writes the gradients of its scores and contributions (A, l, B, T) in the type of the products; four matrix
+products of torch turn them into the gradients of the operands. Memory is that of a block. Summing inside the kernel
+would need accumulators as wide as a head; of D = 1024 no multiprocessor holds them, and the ways round that, weights
+made again for each piece of D or sums kept in memory, cost more than to write and read 12 bytes a score. There is no
+atomic addition, so results repeat.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+import triton
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from plant_plugin.networks.kernels.label_attention_tiles import attend, score_gradients
+
+# Labels of a tile, forward and backward. The backward kernel holds more numbers a score: with 128 labels it spills
+# registers (248 bytes a thread for capability 9.0), with 64 it does not; what 128 × 64 scores take decided the rest.
+LABELS_FORWARD, LABELS_BACKWARD = 128, 64
+PROGRAMS_THAT_FILL = 256  # programs of a launch; where there would be fewer, the tiles of labels are made smaller
+
+
+class Tiles(NamedTuple):
+    """How a launch is cut; reasoned from registers and shared memory, not measured."""
+
+    labels: int
+    positions: int
+    step: int  # of the widths
+    warps: int
+
+    @classmethod
+    def of(cls, most: int, dtype: torch.dtype, labels: int, others: int, width: int) -> Tiles:
+        """For ``most`` labels a tile, the products' type, L, documents times heads, and the larger of the widths."""
+        narrow = dtype.itemsize == 2
+        rows = most if narrow else min(most, 64)
+        while rows > 16 and triton.cdiv(labels, rows) * others < PROGRAMS_THAT_FILL:
+            rows //= 2
+        step = min(64 if narrow else 32, max(16, triton.next_power_of_2(width)))
+        return cls(rows, 64, step, 8 if rows >= 64 else 4)
+
+
+class _Operands(NamedTuple):
+    """What both kernels read, contiguous; the first four in the type of the products."""
+
+    queries: Tensor  # (L, A, D)
+    keys: Tensor  # (B, T, A, D)
+    values: Tensor
+    outputs: Tensor
+    mask: Tensor  # (B, T) uint8
+    lengths: Tensor  # (B,) int32
+    table: Tensor  # (U, L); anything where nothing is planted
+    columns: Tensor  # (B, T)
+    strength: Tensor  # (L, A)
+
+
+class LabelAttentionTriton(torch.autograd.Function):
+    """Logits (B, L); arguments as of :func:`.label_attention.label_attention_logits`, in the order of ``forward``."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        outputs: Tensor,
+        strength: Tensor | None,
+        mask: Tensor,
+        table: Tensor | None,
+        columns: Tensor | None,
+        dtype: torch.dtype,
+        block_elements: int,
+    ) -> Tensor:
+        """One program for each document, head and tile of labels."""
+        labels, heads = queries.shape[:2]
+        places = torch.arange(1, mask.shape[1] + 1, device=mask.device, dtype=torch.int32)
+        states = [part.detach().to(dtype).contiguous() for part in (queries, keys, values, outputs)]
+        of_mask = [mask.contiguous().view(torch.uint8), (mask * places).amax(dim=1)]
+        of_prior, planted = [mask] * 3, False  # nothing to read
+        if table is not None and columns is not None and strength is not None:
+            of_prior, planted = [table.t().contiguous(), columns.contiguous(), strength.detach().contiguous()], True
+        operands = _Operands(*states, *of_mask, *of_prior)
+        wide = torch.promote_types(queries.dtype, torch.float32)
+        attended = queries.new_empty(heads, len(mask), labels, dtype=wide)
+        normaliser = torch.empty_like(attended)
+        width = max(queries.shape[2], outputs.shape[2])
+        tiles = Tiles.of(LABELS_FORWARD, dtype, labels, heads * len(mask), width)
+        if attended.numel():
+            with torch.cuda.device_of(queries):
+                attend[(len(mask), triton.cdiv(labels, tiles.labels), heads)](
+                    *operands, attended, normaliser, labels, mask.shape[1], **_constants(operands, planted, tiles)
+                )
+        ctx.save_for_backward(*operands, attended, normaliser)
+        ctx.rest = planted, block_elements, queries.dtype
+        return attended.sum(dim=0).to(queries.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *arriving: Tensor) -> Any:
+        """Gradients of queries, keys, values, outputs and strength."""
+        *tensors, attended, normaliser = ctx.saved_tensors
+        planted, block_elements, kind = ctx.rest
+        pull = arriving[0].to(attended.dtype).contiguous()
+        with torch.cuda.device_of(attended), torch.autocast(device_type=attended.device.type, enabled=False):
+            found = _Gradients(_Operands(*tensors), planted, attended, normaliser, block_elements).of(pull)
+        gradients = [None if part is None else part.to(kind) for part in found]
+        return (*gradients, None, None, None, None, None)
+
+
+class _Gradients:
+    """The backward pass: blocks of labels, all documents and heads of a block at once."""
+
+    def __init__(
+        self, operands: _Operands, planted: bool, attended: Tensor, normaliser: Tensor, block_elements: int
+    ) -> None:
+        self.operands, self.planted = operands, planted
+        self.attended, self.normaliser = attended, normaliser
+        self.labels, self.heads = operands.queries.shape[:2]
+        self.batch, self.positions = operands.mask.shape
+        columns = self.heads * self.batch * self.positions
+        fitting = max(1, block_elements // max(1, columns))
+        fitting -= fitting % LABELS_BACKWARD if fitting > LABELS_BACKWARD else 0  # whole tiles
+        self.block = max(1, min(self.labels, fitting))
+        width = max(operands.queries.shape[2], operands.outputs.shape[2])
+        self.tiles = Tiles.of(LABELS_BACKWARD, operands.keys.dtype, self.block, self.heads * self.batch, width)
+
+    def of(self, pull: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
+        """From the gradient of the logits (B, L) to those of queries, keys, values, outputs and strength."""
+        operands, wide = self.operands, self.attended.dtype
+        # (A, B·T, D) and (A, L, D): views, read by the products as they lie
+        keys, values = (part.flatten(0, 1).transpose(0, 1) for part in (operands.keys, operands.values))
+        queries, outputs = (part.transpose(0, 1) for part in (operands.queries, operands.outputs))
+        to_keys, to_values = (torch.zeros(part.shape, dtype=wide, device=part.device) for part in (keys, values))
+        to_queries, to_outputs = (torch.empty_like(part, dtype=wide) for part in (operands.queries, operands.outputs))
+        to_strength = torch.empty_like(operands.strength, dtype=wide) if self.planted else None
+        room = [keys.new_empty(self.block * keys.shape[0] * keys.shape[1]) for _ in range(2)]
+        for start in range(0, self.labels, self.block):
+            part = slice(start, min(start + self.block, self.labels))
+            to_scores, to_contributions, of_strength = self._block(part, pull, room)
+            to_queries[part] = torch.bmm(to_scores, keys).transpose(0, 1)
+            to_outputs[part] = torch.bmm(to_contributions, values).transpose(0, 1)
+            _add_products(to_keys, to_scores.transpose(1, 2), queries[:, part])
+            _add_products(to_values, to_contributions.transpose(1, 2), outputs[:, part])
+            if to_strength is not None:
+                to_strength[part] = of_strength.sum(dim=1).t()
+        shape = (self.batch, self.positions)
+        by_place = (total.transpose(0, 1).unflatten(0, shape) for total in (to_keys, to_values))
+        return to_queries, *by_place, to_outputs, to_strength
+
+    def _block(self, part: slice, pull: Tensor, room: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Gradients (A, l, B·T) of scores and contributions, and (A, B, l) of the strength."""
+        count, operands = part.stop - part.start, self.operands
+        places = self.batch * self.positions
+        to_scores, to_contributions = (
+            space[: self.heads * count * places].view(self.heads, count, places) for space in room
+        )
+        of_strength = self.attended.new_empty(self.heads, self.batch, count if self.planted else 0)
+        if to_scores.numel():
+            score_gradients[(self.batch, triton.cdiv(count, self.tiles.labels), self.heads)](
+                *operands, self.attended, self.normaliser, pull, to_scores, to_contributions, of_strength,
+                self.labels, self.positions, part.start, count, **_constants(operands, self.planted, self.tiles),
+            )  # fmt: skip
+        return to_scores, to_contributions, of_strength
+
+
+def _constants(operands: _Operands, planted: bool, tiles: Tiles) -> dict[str, Any]:
+    """What both kernels are compiled for."""
+    return {
+        "HEADS": operands.queries.shape[1],
+        "KEY_WIDTH": operands.queries.shape[2],
+        "VALUE_WIDTH": operands.outputs.shape[2],
+        "PLANTED": planted,
+        "LABELS": tiles.labels,
+        "POSITIONS": tiles.positions,
+        "STEP": tiles.step,
+        # as torch's own products: the user's torch.set_float32_matmul_precision
+        "PRECISION": "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32",
+        "num_warps": tiles.warps,
+    }
+
+
+def _add_products(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add ``left`` @ ``right`` of each head to ``total``; the running sum stays wide."""
+    if total.dtype == left.dtype:
+        total.baddbmm_(left, right)
+    else:
+        total.add_(torch.bmm(left, right))

@@ -1,0 +1,100 @@
+"""CodiEsp (CLEF eHealth 2020): clinical cases in Spanish with ICD-10 codes and the words that each was given for.
+
+The release has folders ``train``, ``dev`` and ``test``; in each ``text_files`` (a case a file), ``text_files_en``
+(translated by machine, without marks) and three tables: ``trainD.tsv`` and ``trainP.tsv`` (case, code) and
+``trainX.tsv`` (case, kind of code, code, the words, ``start end;start end``).
+
+Source: Miranda-Escalada et al. 2020, https://zenodo.org/records/3837305, version 4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from plant_plugin.data.text_lines import TextLines
+from plant_plugin.errors import DataError
+from plant_plugin.prepare.marked.marked import Marked, whole_text, write_sets
+
+FOLDERS = {"train": "train", "valid": "dev", "test": "test"}
+SETS = {"D": "es_diagnoses", "P": "es_procedures"}
+ENGLISH = "en_diagnoses"
+KINDS = {"DIAGNOSTICO": "D", "PROCEDIMIENTO": "P"}
+PLACES = re.compile(r"\d+ \d+(;\d+ \d+)*")
+
+Cases = dict[str, Marked]
+
+
+def prepare_codiesp(raw: Path, out: Path, dry_run: bool = False) -> dict[str, Any]:
+    """Write ``es_diagnoses``, ``es_procedures`` and ``en_diagnoses``; codes in capitals, as ICD-10 writes them.
+
+    Cases without a code of the kind are left out. The English cases have no evidence.
+
+    Raises:
+        DataError: A file is missing, a line is not of the format, names a case or code that is not there, or marks
+            other words than stand in the text.
+        PlantError: The folder cannot be written.
+    """
+    release = _release(raw)
+    sets: dict[str, dict[str, list[Marked]]] = {name: {} for name in (*SETS.values(), ENGLISH)}
+    tables: list[Path] = []
+    for split, name in FOLDERS.items():
+        folder = release / name
+        table = {kind: folder / f"{name}{kind}.tsv" for kind in "DPX"}
+        cases = {kind: _cases(folder / "text_files", table[kind]) for kind in SETS}
+        _mark(cases, table["X"])
+        for kind, found in cases.items():
+            sets[SETS[kind]][split] = list(found.values())
+        sets[ENGLISH][split] = list(_cases(folder / "text_files_en", table["D"]).values())
+        tables += table.values()
+    content = {"command": "prepare codiesp", "options": {}, "counts": {}}
+    return write_sets(out, sets, tables, content, dry_run)
+
+
+def _release(raw: Path) -> Path:
+    """The folder that holds ``train``, whatever the archive put around it."""
+    found = sorted(raw.rglob("trainX.tsv")) if raw.is_dir() else []
+    if len(found) != 1:
+        what = "no trainX.tsv in it" if not found else f"{len(found)} releases in it"
+        fix = "give the folder that codiesp.zip of https://zenodo.org/records/3837305 was unpacked into, and no other"
+        raise DataError(what, where=str(raw), fix=fix)
+    return found[0].parent.parent
+
+
+def _cases(texts: Path, table: Path) -> Cases:
+    """Cases by name, with the codes that a table gives them."""
+    cases = {path.stem: Marked(whole_text(path)) for path in sorted(texts.glob("*.txt"))}
+    for where, (name, code) in _rows(table, ("case", "code")):
+        _case(cases, name, where).label(code.upper())
+    return cases
+
+
+def _mark(cases: dict[str, Cases], table: Path) -> None:
+    for where, (name, kind, code, words, places) in _rows(table, ("case", "kind", "code", "words", "places")):
+        if kind not in KINDS or not PLACES.fullmatch(places):
+            fix = f"the second column has to be {' or '.join(KINDS)}, the fifth `start end;start end`"
+            raise DataError("neither a kind of code nor places of a mark", where=where, fix=fix)
+        case = _case(cases[KINDS[kind]], name, where)
+        if code.upper() not in case.labels:
+            fix = "take the three tables of one release"
+            raise DataError(f"the case does not have the code {code.upper()}", where=where, fix=fix)
+        spans = [(int(start), int(end)) for start, end in (place.split(" ") for place in places.split(";"))]
+        case.mark(code.upper(), spans, where, words)
+
+
+def _case(cases: Cases, name: str, where: str) -> Marked:
+    if name not in cases:
+        raise DataError("there is no text of this case", where=where, fix="unpack the archive again, with its texts")
+    return cases[name]
+
+
+def _rows(table: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
+    with TextLines(table, newline=None) as lines:
+        for number, line in enumerate(lines, 1):
+            where, row = f"{table}, line {number}", line.rstrip("\n").split("\t")
+            if len(row) != len(columns) or not all(row):
+                fix = f"each line has to be: {' TAB '.join(columns)}"
+                raise DataError(f"{len(row)} columns, or an empty one", where=where, fix=fix)
+            yield where, row

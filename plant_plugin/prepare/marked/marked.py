@@ -1,0 +1,200 @@
+"""Documents in which somebody marked why a label was given, from any source, to training files with their evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from plant_plugin.data.evidence import DocumentEvidence, Spans, evidence_beside, write_evidence
+from plant_plugin.data.text_lines import TextLines
+from plant_plugin.errors import DataError
+from plant_plugin.prepare.output import describe, staged, write_provenance
+
+SPLITS = {"train": ("train", "training"), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
+NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
+
+Sets = Mapping[str, Mapping[str, Sequence["Marked"]]]  # folder -> split -> documents
+
+
+@dataclass
+class Marked:
+    """One document.
+
+    Attributes:
+        text: As the source has it, so that its places are the source's.
+        labels: Each label once, in the source's order, with its spans in ``text``; possibly none.
+    """
+
+    text: str = field(repr=False)
+    labels: DocumentEvidence = field(default_factory=dict)
+
+    def label(self, name: str) -> Spans:
+        """Give the document a label, white space in it as ``_``, and return its spans to be added to."""
+        return self.labels.setdefault("_".join(name.split()), [])
+
+    def mark(self, name: str, spans: Spans, where: str, covered: str | None = None) -> None:
+        """Give the document a label and the spans it was given for.
+
+        Args:
+            name: The label.
+            spans: In characters of ``text``, the end behind the last; several where the mark is discontinuous.
+            where: File and line, for errors.
+            covered: What the source says is there.
+
+        Raises:
+            DataError: A span is outside the text, all hold white space alone, or the text there is another.
+        """
+        for start, end in spans:
+            if not 0 <= start <= end <= len(self.text):
+                what = f"the span {start}-{end} is not inside the text of {len(self.text):,} characters"
+                raise DataError(what, where=where, fix="the text was changed since, or is another document's")
+        # brat leaves pieces without anything where a mark goes over the end of a line.
+        held = [(start, end) for start, end in spans if self.text[start:end].strip()]
+        if not held:
+            raise DataError("the mark holds no word", where=where, fix="mark words, or take this mark out")
+        if covered is not None and not covers(self.text, spans, covered):
+            fix = "take texts and marks of one version, with the line ends that they were marked with"
+            raise DataError("the marked text is not what stands there: it was changed since", where=where, fix=fix)
+        self.label(name).extend(held)
+
+
+def covers(text: str, spans: Spans, covered: str) -> bool:
+    """Whether spans hold the words that a source says they hold.
+
+    White space and punctuation do not count, because sources differ in both: CodiEsp's references, for one, lack
+    the full stop that some of their spans end with.
+    """
+    there = "".join(text[start:end] for start, end in spans)
+    words = NEITHER_LETTER_NOR_DIGIT.sub("", covered)
+    if not words:
+        return "".join(there.split()) == "".join(covered.split())
+    return NEITHER_LETTER_NOR_DIGIT.sub("", there) == words
+
+
+def flattened(text: str) -> tuple[str, list[int]]:
+    """A text on one line, each run of white space one space and none at the ends, and where each character went."""
+    kept: list[str] = []
+    places: list[int] = []
+    for character in text:
+        if not character.isspace():
+            kept.append(character)
+        elif kept and kept[-1] != " ":
+            kept.append(" ")
+        places.append(max(len(kept) - 1, 0))
+    return "".join(kept).rstrip(" "), places
+
+
+def found_splits(raw: Path, ending: str | None) -> dict[str, Path]:
+    """Where each split lies below a folder; all is training where nothing is called train.
+
+    Args:
+        raw: A folder that holds a file or folder for each split, or the only file or folder itself.
+        ending: Of files, e.g. ``.json``; None: splits are folders.
+
+    Raises:
+        DataError: There is no such file or folder, or a split but none for training, or several files of no split.
+    """
+    if not raw.exists() or (ending is None and not raw.is_dir()):
+        raise DataError("no such file or folder", where=str(raw), fix="check --raw")
+    if raw.is_file():
+        return {"train": raw}
+    inside = [path for path in sorted(raw.iterdir()) if (path.is_dir() if ending is None else path.suffix == ending)]
+    found = {}
+    for split, names in SPLITS.items():
+        fitting = [path for path in inside if path.stem.lower() in names]
+        if len(fitting) > 1:
+            what = f"{fitting[0].name} and {fitting[1].name} are both for {split}"
+            raise DataError(what, where=str(raw), fix="leave one of them there")
+        if fitting:
+            found[split] = fitting[0]
+    if found and "train" not in found:
+        raise DataError(f"{', '.join(found)}, but nothing called train", where=str(raw), fix="call it train")
+    if found or ending is None:
+        return found or {"train": raw}
+    if len(inside) != 1:
+        fix = f"call them train{ending}, valid{ending} and test{ending}, or name one with --raw"
+        raise DataError(f"{len(inside)} files *{ending}, none called train{ending}", where=str(raw), fix=fix)
+    return {"train": inside[0]}
+
+
+def whole_text(path: Path) -> str:
+    """A text file with its line ends as they are, because places count them.
+
+    Raises:
+        DataError: It cannot be read or is not UTF-8.
+    """
+    with TextLines(path, newline="", encoding="utf-8") as stream:
+        return "".join(stream)
+
+
+def write_sets(
+    out: Path, sets: Sets, sources: Iterable[Path], content: Mapping[str, Any], dry_run: bool = False
+) -> dict[str, Any]:
+    """Write ``train.txt``, ``train_evidence.tsv`` and so on of each set, all or none, with a ``provenance.json``.
+
+    Documents without a label are left out and counted. A split where nothing is marked gets no evidence file.
+
+    Args:
+        out: The folder; sets lie in folders below it, called as ``sets`` says (``""``: in ``out`` itself).
+        sets: The documents.
+        sources: Files to name in the provenance.
+        content: Of the provenance: ``command``, ``options``, ``counts``.
+        dry_run: Write nothing.
+
+    Returns:
+        ``counts`` of the whole and ``sets``, for each folder its counts.
+
+    Raises:
+        DataError: No document for training has a label.
+        PlantError: The folder cannot be written.
+    """
+    made = {}
+    for name, splits in sets.items():
+        made[name] = _counted(splits)
+        if not made[name]["train"]:
+            fix = "check that the marks carry codes (plant prepare --help)"
+            raise DataError("no document for training has a label", where=f"--raw, {name or 'train'}", fix=fix)
+    if not dry_run:
+        described = describe(sources)
+        with staged(out) as stage:
+            for name, splits in sets.items():
+                folder = stage / name
+                folder.mkdir(exist_ok=True)
+                for split, documents in splits.items():
+                    _write_split(folder / f"{split}.txt", [document for document in documents if document.labels])
+                counts = {**content["counts"], **made[name]}
+                write_provenance(folder, {**content, "sources": described, "counts": counts})
+    return {"counts": content["counts"], "sets": made}
+
+
+def _counted(splits: Mapping[str, Sequence[Marked]]) -> dict[str, int]:
+    documents = [document for part in splits.values() for document in part]
+    spans = [set(spans) for document in documents for spans in document.labels.values()]
+    return {
+        **{split: sum(bool(document.labels) for document in part) for split, part in splits.items()},
+        "documents_without_label_left_out": sum(not document.labels for document in documents),
+        "labels": len({label for document in documents for label in document.labels}),
+        "labels_of_documents": len(spans),
+        "labels_of_documents_with_evidence": sum(map(bool, spans)),
+        "spans": sum(map(len, spans)),
+    }
+
+
+def _write_split(path: Path, documents: Sequence[Marked]) -> None:
+    evidence: list[DocumentEvidence] = []
+    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        for document in documents:
+            text, places = flattened(document.text)
+            stream.write(f"{' '.join(document.labels)}\t{text}\n")
+            evidence.append(
+                {
+                    label: sorted({(places[start], min(places[end - 1] + 1, len(text))) for start, end in spans})
+                    for label, spans in document.labels.items()
+                    if spans
+                }
+            )
+    if any(evidence):
+        write_evidence(evidence_beside(path), evidence)

@@ -1,0 +1,1 @@
+"""MIMIC-III and MIMIC-IV: admissions, notes and codes to training files. Begin with ``mimic``."""

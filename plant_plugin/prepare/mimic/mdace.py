@@ -1,0 +1,156 @@
+"""MDACE: which words of MIMIC-III's notes coders gave as evidence, as places without text.
+
+A JSON file for each admission: ``hadm_id``, ``notes`` with ``note_id`` (NOTEEVENTS' ROW_ID) and ``annotations`` with
+``begin`` and ``end`` (characters of its TEXT), ``code`` and ``code_system``. Names of the files hold admission ids, so
+errors count files instead.
+
+Source: Cheng et al. 2023, "MDACE: MIMIC Documents Annotated with Code Evidence", https://github.com/3mcloud/MDACE.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from plant_plugin.data.evidence import DocumentEvidence, Spans
+from plant_plugin.errors import DataError
+from plant_plugin.prepare.mimic.codes import RULES, as_caml_reads
+from plant_plugin.prepare.mimic.notes import Admission, Note
+from plant_plugin.prepare.mimic.text import Style, moved
+
+SYSTEMS = {
+    "ICD-9-CM": (9, "diagnosis"),
+    "ICD-9-PCS": (9, "procedure"),
+    "ICD-10-CM": (10, "diagnosis"),
+    "ICD-10-PCS": (10, "procedure"),
+}
+FORMAT_FIX = "give a folder of MDACE's repository as it was downloaded, e.g. data/Inpatient/ICD-9"
+
+
+class _Annotation(NamedTuple):
+    admission: int
+    start: int
+    end: int
+    code: str  # as prepared files have it
+    where: str
+
+
+class Mdace:
+    """Evidence on its way from notes to documents.
+
+    Args:
+        folder: The JSON files, at any depth.
+        version: Of the wanted codes, 9 or 10; annotations with others are counted.
+        counts: Gets the counts of annotations and of what is left out.
+        caml_compatible: Codes as CAML's program reads them.
+
+    Raises:
+        DataError: The folder holds no JSON file, one is not of the format, or no code is of the version.
+    """
+
+    def __init__(self, folder: Path, version: int, counts: Counter[str], *, caml_compatible: bool = False) -> None:
+        self.folder, self.counts = folder, counts
+        self.annotations: dict[int, list[_Annotation]] = {}  # by note
+        files, digest = sorted(folder.rglob("*.json")), hashlib.sha256()
+        for number, path in enumerate(files, 1):
+            where = f"{folder}, file {number} of {len(files)} by name"
+            content = path.read_bytes()
+            digest.update(content)
+            for note, system, code, annotation in _annotations(content, where):
+                counts["mdace_annotations"] += 1
+                rule = SYSTEMS.get(system)
+                if rule is None or rule[0] != version:
+                    counts["mdace_annotations_of_other_code_systems"] += 1
+                    continue
+                dotted = RULES[rule](code.strip().upper().replace(".", ""))
+                dotted = as_caml_reads(dotted) if caml_compatible else dotted
+                self.annotations.setdefault(note, []).append(annotation._replace(code=dotted))
+        if not self.annotations:
+            seen = f"{counts['mdace_annotations']:,} annotations in {len(files)} files *.json"
+            what = f"{seen}, none with an ICD-{version} code"
+            raise DataError(what, where=str(folder), fix=FORMAT_FIX)
+        self.described = {"name": "MDACE", "files": len(files), "sha256": digest.hexdigest()}
+        self._admissions = {one.admission for found in self.annotations.values() for one in found}
+        # By admission: order of a note, number in the table, characters of its text, its evidence there.
+        self._notes: dict[int, list[tuple[Any, int, int, list[tuple[str, int, int]]]]] = {}
+        self._carried = 0
+
+    def carry(self, note: Note, text: str, style: Style, codes: frozenset[str]) -> None:
+        """Take the evidence of a note over to what a style makes of it.
+
+        Args:
+            note: As the table has it.
+            text: What ``style`` made of it.
+            style: How it was cleaned.
+            codes: Of its admission; evidence of others is counted.
+
+        Raises:
+            DataError: An annotation is of another admission, or its span is outside the note.
+        """
+        annotations = self.annotations.pop(note.row, []) if note.row is not None else []
+        if not annotations and note.admission not in self._admissions:
+            return
+        pieces, marks = style.pieces(note.text), []
+        for one in annotations:
+            if one.admission != note.admission or not 0 <= one.start < one.end <= len(note.text):
+                what = (
+                    "the note is another admission's" if one.admission != note.admission else "a span outside its note"
+                )
+                fix = "MDACE is made for MIMIC-III v1.4: take NOTEEVENTS as it was downloaded"
+                raise DataError(what, where=one.where, fix=fix)
+            span = moved((one.start, one.end), pieces)
+            if one.code not in codes:
+                self.counts["mdace_annotations_of_other_codes"] += 1
+            elif span is None:
+                self.counts["mdace_annotations_without_a_word"] += 1
+            else:
+                marks.append((one.code, *span))
+        self._carried += len(marks)
+        row = self._notes.setdefault(note.admission, [])
+        row.append((note.order, len(row), len(text), marks))
+
+    def check(self) -> None:
+        """Count what belonged to no note that was carried.
+
+        Raises:
+            DataError: Nothing was carried.
+        """
+        self.counts["mdace_annotations_of_other_notes"] = sum(map(len, self.annotations.values()))
+        if not self._carried:
+            what = f"none of {self.counts['mdace_annotations']:,} annotations is evidence for a code of a summary"
+            raise DataError(what, where=str(self.folder), fix=FORMAT_FIX)
+
+    def evidence_of(self, document: Admission) -> DocumentEvidence:
+        """The evidence for the codes of a document, in characters of its notes in order, joined by spaces."""
+        found: dict[str, set[tuple[int, int]]] = {}
+        offset = 0
+        for _, _, length, marks in sorted(self._notes.get(document.number, [])):
+            for code, start, end in marks:
+                if code in document.codes:
+                    found.setdefault(code, set()).add((offset + start, offset + end))
+            offset += length + 1 if length else 0
+        return {code: sorted(spans) for code, spans in sorted(found.items())}
+
+    def sizes(self, documents: Iterable[Admission]) -> dict[str, int]:
+        """How much evidence documents have."""
+        spans: list[Spans] = [found for document in documents for found in self.evidence_of(document).values()]
+        return {"labels_of_documents_with_evidence": len(spans), "spans": sum(map(len, spans))}
+
+
+def _annotations(content: bytes, where: str) -> Iterator[tuple[int, str, str, _Annotation]]:
+    """Note, code system, code, and the annotation, whose code is still empty."""
+    place = where
+    try:
+        chart = json.loads(content)
+        for note_number, note in enumerate(chart["notes"], 1):
+            for number, one in enumerate(note["annotations"], 1):
+                place = f"{where}, note {note_number}, annotation {number}"
+                admission, note_id, start, end = map(int, (chart["hadm_id"], note["note_id"], one["begin"], one["end"]))
+                yield note_id, str(one["code_system"]), str(one["code"]), _Annotation(admission, start, end, "", place)
+    except (ValueError, KeyError, TypeError) as error:  # a message of these could show an id
+        what = f"not of MDACE's format ({type(error).__name__})"
+        raise DataError(what, where=place, fix=FORMAT_FIX) from None

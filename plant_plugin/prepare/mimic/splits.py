@@ -1,0 +1,167 @@
+"""Which admission is in which split: the literature's lists, or a hash of the patient."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from plant_plugin.data.text_lines import TextLines
+from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.prepare.mimic.notes import Admission
+from plant_plugin.prepare.mimic.tables import read_id
+
+SPLITS = ("train", "valid", "test")
+SHARES = (0.905, 0.031, 0.064)  # CAML's, as shares of admissions
+CAML_NAMES = {"train": "train", "dev": "valid", "test": "test"}
+FEATHER_NAMES = {"train": "train", "val": "valid", "test": "test"}
+FEATHER_ENDINGS = ("*_split.feather", "*_splits.feather")
+HALF = 0.5
+
+
+@dataclass
+class SplitList:
+    """A published split.
+
+    Attributes:
+        files: What it was read from.
+        split_of: HADM_ID -> split.
+    """
+
+    files: list[Path]
+    split_of: dict[int, str] = field(repr=False)
+
+
+def hashed_split(patient: int, seed: int) -> str:
+    """The split of a patient's admissions, always the same for the same seed, in shares of ``SHARES``."""
+    digest = hashlib.sha256(f"{seed}:{patient}".encode()).digest()
+    draw = int.from_bytes(digest[:8], "big") / 2**64
+    if draw < SHARES[0]:
+        return "train"
+    return "valid" if draw < SHARES[0] + SHARES[1] else "test"
+
+
+def find_split_lists(source: Path, *, top50: bool = False) -> SplitList | None:
+    """The split that a folder or file holds.
+
+    Args:
+        source: A folder with CAML's ``{train,dev,test}_full_hadm_ids.csv`` or with one ``*_split(s).feather`` of Edin
+            et al., or such a feather file itself.
+        top50: CAML's lists for the 50 most frequent codes (``*_50_hadm_ids.csv``) instead; None where there are none.
+
+    Raises:
+        DataError: Nothing of the kind is there, several feather files are, or an admission is in two splits.
+        MissingExtraError: A feather file without pyarrow.
+    """
+    if source.is_file():
+        return None if top50 else _feather(source)
+    if not source.is_dir():
+        raise DataError("no such file or folder", where=str(source), fix="check --splits")
+    kind = "50" if top50 else "full"
+    lists = {split: source / f"{name}_{kind}_hadm_ids.csv" for name, split in CAML_NAMES.items()}
+    present = [path for path in lists.values() if path.is_file()]
+    if len(present) == len(lists):
+        return _caml(lists)
+    if present:
+        missing = ", ".join(path.name for path in lists.values() if not path.is_file())
+        raise DataError(f"{missing} is missing", where=str(source), fix="give all three lists")
+    if top50:
+        return None
+    feathers = sorted({path for ending in FEATHER_ENDINGS for path in source.glob(ending)})
+    if len(feathers) == 1:
+        return _feather(feathers[0])
+    if feathers:
+        names = ", ".join(path.name for path in feathers)
+        raise DataError(f"several split files: {names}", where=str(source), fix="name one of them with --splits")
+    raise DataError(
+        "no split lists",
+        where=str(source),
+        fix="put train_full_hadm_ids.csv, dev_full_hadm_ids.csv and test_full_hadm_ids.csv or one *_splits.feather "
+        "there, or leave --splits out for a split by hashed patient ids",
+    )
+
+
+def _caml(lists: dict[str, Path]) -> SplitList:
+    pairs: list[tuple[int, str]] = []
+    for split, path in lists.items():
+        with TextLines(path) as stream:
+            for line, text in enumerate(stream, 1):
+                number = read_id(text, "the id", path, line, Counter())
+                if number is not None:
+                    pairs.append((number, split))
+    return SplitList(list(lists.values()), _unique(pairs, lists["train"].parent))
+
+
+def _feather(path: Path) -> SplitList:
+    try:
+        from pyarrow import ArrowInvalid, feather
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            "split files in feather format need pyarrow", where=str(path), fix="pip install 'plant-plugin[prepare]'"
+        ) from error
+    try:
+        table = feather.read_table(path)
+        ids, splits = table["_id"].to_pylist(), table["split"].to_pylist()
+    except (ArrowInvalid, OSError, KeyError) as error:
+        fix = "it needs the columns _id and split; download it again"
+        raise DataError(f"not a split file ({type(error).__name__})", where=str(path), fix=fix) from None
+    unknown = set(splits) - FEATHER_NAMES.keys()
+    if unknown or any(number is None or int(number) != number for number in ids):
+        fix = "splits are called train, val and test; ids are whole numbers"
+        raise DataError("a split or an id that is not of the format", where=str(path), fix=fix)
+    pairs = [(int(number), FEATHER_NAMES[split]) for number, split in zip(ids, splits, strict=True)]
+    return SplitList([path], _unique(pairs, path))
+
+
+def _unique(pairs: Iterable[tuple[int, str]], where: Path) -> dict[int, str]:
+    split_of: dict[int, str] = {}
+    clashes = sum(split_of.setdefault(number, split) != split for number, split in pairs)
+    if clashes:
+        fix = "each admission belongs to one split; download the lists again"
+        raise DataError(f"{clashes:,} admissions are in two splits", where=str(where), fix=fix)
+    if not split_of:
+        raise DataError("the split lists are empty", where=str(where), fix="download them again")
+    return split_of
+
+
+def assign(
+    admissions: list[Admission], lists: SplitList | None, seed: int, counts: Counter[str]
+) -> dict[str, list[Admission]]:
+    """Documents of each split, by patient and admission.
+
+    Counts ``split_ids_without_document``, ``documents_in_no_split`` and ``patients_in_two_splits``.
+
+    Raises:
+        DataError: More than half of the lists' admissions have no document: the lists are of other data.
+    """
+    chosen: dict[str, list[Admission]] = {split: [] for split in SPLITS}
+    for admission in sorted(admissions, key=lambda admission: (admission.patient, admission.number)):
+        split = hashed_split(admission.patient, seed) if lists is None else lists.split_of.get(admission.number)
+        if split is None:
+            counts["documents_in_no_split"] += 1
+        else:
+            chosen[split].append(admission)
+    if lists is not None:
+        known = {admission.number for admission in admissions}
+        absent = len(lists.split_of.keys() - known)
+        counts["split_ids_without_document"] = absent
+        if absent > HALF * len(lists.split_of):
+            raise DataError(
+                f"{absent:,} of {len(lists.split_of):,} listed admissions have no document",
+                where=str(lists.files[0]),
+                fix="these lists belong to another data set or version; compare them with the tables",
+            )
+    splits_of: dict[int, set[str]] = {}
+    for split, documents in chosen.items():
+        for admission in documents:
+            splits_of.setdefault(admission.patient, set()).add(split)
+    counts["patients_in_two_splits"] = sum(len(found) > 1 for found in splits_of.values())
+    return chosen
+
+
+def split_hash(chosen: dict[str, list[Admission]]) -> str:
+    """SHA-256 (hex) over which admission is where; it tells two splits apart and no id."""
+    lines = sorted(f"{admission.number} {split}" for split, documents in chosen.items() for admission in documents)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""The extreme-classification repository's formats to training files. Begin with ``xmc``."""

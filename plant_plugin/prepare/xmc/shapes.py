@@ -1,0 +1,199 @@
+"""The shapes in which extreme classification data are handed out, each as documents with labels.
+
+- ``json``: ``trn.json.gz``, ``tst.json.gz`` (``title``, ``content``, ``target_ind``) and ``lbl.json.gz``
+- ``npz``: ``Y.trn.npz``, ``Y.tst.npz`` beside texts
+- ``pairs``: ``trn_X_Y.txt``, ``tst_X_Y.txt`` (a header, then ``label:1 label:1``) beside texts
+- ``attention_xml``: ``train_labels.txt``, ``test_labels.txt`` (labels by name) beside texts
+- ``sparse``: ``*train.txt``, ``*test.txt`` (a header, then ``label,label feature:value``) beside texts, or with a
+  vocabulary
+
+Texts are lines of ``trn_raw_texts.txt``, ``X.trn.txt`` or ``train_texts.txt``, in the same folder or in ``raw_data``.
+Source: http://manikvarma.org/downloads/XC/XMLRepository.html
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.xmc_sparse import (
+    PAIRS_HEADER,
+    has_header,
+    read_pairs,
+    read_words,
+    read_xmc,
+    words_of_row,
+    xmc_header,
+)
+from plant_plugin.errors import DataError
+from plant_plugin.prepare.xmc.folder import NAMES, Document, Folder, names_of, one_line
+
+
+@dataclass
+class Shape:
+    """What a folder holds.
+
+    Attributes:
+        name: Of the shape.
+        files: Everything that is read.
+        read: Documents of ``train`` or ``test``.
+        labels: Names of the labels by id; None where labels are names themselves.
+        checked: Which splits' labels can be compared with pyxclib's reader: the file, and whether it holds features.
+    """
+
+    name: str
+    files: list[Path]
+    read: Callable[[str], Iterator[Document]]
+    labels: list[str] | None = field(repr=False)
+    checked: dict[str, tuple[Path, bool]] = field(default_factory=dict)
+
+
+def find_shape(source: Path, vocabulary: Path | None = None, encoding: str = "utf-8-sig") -> Shape:
+    """Recognise the shape of a folder by the names of its files.
+
+    Raises:
+        DataError: There is no such folder, it has none of the shapes, or a file that belongs to its shape is missing.
+    """
+    if not source.is_dir():
+        raise DataError("no such folder", where=str(source), fix="give the folder that the archive was unpacked into")
+    for find in (_json, _npz, _pairs, _attention_xml, _sparse):
+        shape = find(Folder(source, vocabulary, encoding))
+        if shape is not None:
+            return shape
+    raise DataError(
+        "none of the shapes of the extreme classification repository",
+        where=str(source),
+        fix="it should hold trn.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt, or a *train.txt that starts with "
+        "three numbers",
+    )
+
+
+def _json(folder: Folder) -> Shape | None:
+    files = folder.both("{}.json")
+    if files is None:
+        return None
+    lbl = folder.first(["lbl.json"])
+    if lbl is None:
+        raise DataError("lbl.json.gz is missing", where=str(folder.path), fix="put the labels' file beside the others")
+    names = [one_line(str(entry.get("title") or entry.get("uid") or "")) for _, entry in _objects(lbl)]
+
+    def read(split: str) -> Iterator[Document]:
+        for line, entry in _objects(files[split]):
+            targets = entry.get("target_ind")
+            if not isinstance(targets, list) or not all(type(label) is int for label in targets):
+                fix = "each line needs target_ind, a list of label numbers"
+                raise DataError("no list target_ind", where=f"{files[split]}, line {line}", fix=fix)
+            if targets and not (0 <= min(targets) and max(targets) < len(names)):
+                what = f"label {max(targets)}, but {lbl.name} has {len(names):,} labels"
+                fix = "take the files of one data set; labels count from 0"
+                raise DataError(what, where=f"{files[split]}, line {line}", fix=fix)
+            parts = (str(entry.get(key) or "") for key in ("title", "content"))
+            yield names_of(targets), one_line(" ".join(part for part in parts if part))
+
+    return Shape("json", [*files.values(), lbl], read, names)
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    with TextLines(path) as stream:
+        for line, text in enumerate(stream, 1):
+            try:
+                entry = json.loads(text)
+            except ValueError:  # its message would show the text
+                entry = None
+            if not isinstance(entry, dict):
+                fix = "each line has to be one JSON object; the file may be cut off here"
+                raise DataError("broken JSON", where=f"{path}, line {line}", fix=fix) from None
+            yield line, entry
+
+
+def _npz(folder: Folder) -> Shape | None:
+    import scipy.sparse as sp  # slow to import
+
+    files = folder.both("Y.{}.npz")
+    if files is None:
+        return None
+    matrices = {}
+    for split, path in files.items():
+        try:
+            matrices[split] = sp.csr_matrix(sp.load_npz(path))
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            fix = "it has to be written by scipy.sparse.save_npz; download it again"
+            raise DataError(f"not a sparse matrix ({type(error).__name__})", where=str(path), fix=fix) from None
+        matrices[split].eliminate_zeros()
+    widths = {split: matrix.shape[1] for split, matrix in matrices.items()}
+    _same_labels(widths, folder.path)
+    names, more = folder.label_names(widths["train"])
+
+    def labels_of(split: str) -> Iterator[list[str]]:
+        matrix = matrices[split]
+        for row in range(matrix.shape[0]):
+            yield names_of(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist())
+
+    return Shape("npz", [*files.values(), *folder.texts().values(), *more], folder.with_texts(labels_of), names)
+
+
+def _pairs(folder: Folder) -> Shape | None:
+    files = folder.both("{}_X_Y.txt")
+    if files is None:
+        return None
+    widths = {split: xmc_header(path, PAIRS_HEADER)[1] for split, path in files.items()}
+    _same_labels(widths, folder.path)
+    names, more = folder.label_names(widths["train"])
+    read = folder.with_texts(lambda split: map(names_of, read_pairs(files[split])))
+    checked = {split: (path, False) for split, path in files.items()}
+    return Shape("pairs", [*files.values(), *folder.texts().values(), *more], read, names, checked)
+
+
+def _attention_xml(folder: Folder) -> Shape | None:
+    files = folder.both("{}_labels.txt")
+    if files is None:
+        return None
+
+    def labels_of(split: str) -> Iterator[list[str]]:
+        with TextLines(files[split]) as stream:
+            for line in stream:
+                yield sorted(set(line.split()))
+
+    read = folder.with_texts(labels_of)
+    return Shape("attention_xml", [*files.values(), *folder.texts().values()], read, None)
+
+
+def _sparse(folder: Folder) -> Shape | None:
+    files: dict[str, Path] = {}
+    for split, names in NAMES.items():
+        found = [path for name in names for path in sorted(folder.path.glob(f"*{name}.txt*")) if has_header(path)]
+        if len(found) > 1:
+            listed = ", ".join(path.name for path in found)
+            fix = "leave one data set in the folder"
+            raise DataError(f"several files for {split}: {listed}", where=str(folder.path), fix=fix)
+        if found:
+            files[split] = found[0]
+    if not files:
+        return None
+    if len(files) < len(NAMES):
+        fix = "put the files of training and test into one folder, called *train.txt and *test.txt"
+        raise DataError(f"only a file for {next(iter(files))}", where=str(folder.path), fix=fix)
+    headers = {split: xmc_header(path) for split, path in files.items()}
+    _same_labels({split: header[2] for split, header in headers.items()}, folder.path)
+    label_names, more = folder.label_names(headers["train"][2])
+    checked = {split: (path, True) for split, path in files.items()}
+    if folder.vocabulary is None:
+        read = folder.with_texts(lambda split: (names_of(row.labels) for row in read_xmc(files[split])))
+        return Shape("sparse", [*files.values(), *folder.texts().values(), *more], read, label_names, checked)
+    words = read_words(folder.vocabulary, headers["train"][1])
+
+    def read_bags(split: str) -> Iterator[Document]:
+        for row in read_xmc(files[split]):
+            yield names_of(row.labels), words_of_row(row, words)
+
+    return Shape("sparse", [*files.values(), folder.vocabulary, *more], read_bags, label_names, checked)
+
+
+def _same_labels(widths: dict[str, int], where: Path) -> None:
+    if len(set(widths.values())) > 1:
+        told = ", ".join(f"{split} {number:,}" for split, number in widths.items())
+        raise DataError(f"numbers of labels differ: {told}", where=str(where), fix="take the files of one data set")

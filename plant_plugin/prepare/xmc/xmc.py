@@ -1,0 +1,162 @@
+"""Extreme classification data into LibMultiLabel's text format, with names of labels and propensity parameters."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from plant_plugin.data.documents import LABEL_NAMES
+from plant_plugin.data.xmc_sparse import read_pairs, read_xmc
+from plant_plugin.errors import DataError
+from plant_plugin.prepare.output import describe, staged, write_provenance
+from plant_plugin.prepare.xmc.shapes import Shape, find_shape
+
+# A and B of Jain et al. 2016, by what the texts are from.
+PROPENSITIES = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
+WIKIPEDIA = re.compile(r"wiki(?!10)", re.IGNORECASE)  # Wiki10-31K is reported with the default
+AMAZON = re.compile("amazon", re.IGNORECASE)
+XCLIB_BYTES = 1 << 30  # pyxclib reads a whole file into memory
+
+
+def propensities_of(name: str) -> str:
+    """Which parameters are usual for a data set of this name."""
+    if AMAZON.search(name):
+        return "amazon"
+    return "wikipedia" if WIKIPEDIA.search(name) else "default"
+
+
+def prepare_xmc(
+    source: Path,
+    out: Path,
+    *,
+    vocabulary: Path | None = None,
+    encoding: str = "utf-8",
+    propensities: str | None = None,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Write ``train.txt``, ``test.txt``, ``label_names.tsv``, ``propensity.yml`` and ``provenance.json`` into ``out``.
+
+    Args:
+        source: The data set's folder, of any shape of :mod:`plant_plugin.prepare.xmc.shapes`.
+        out: The folder to write.
+        vocabulary: Words of the features, for sparse files without texts.
+        encoding: Of texts and names.
+        propensities: A name of ``PROPENSITIES``; None chooses by the folder's name.
+        dry_run: Only count.
+
+    Raises:
+        DataError: A file is missing, broken or does not fit the others.
+        PlantError: The folder cannot be written.
+    """
+    shape = find_shape(source, vocabulary, "utf-8-sig" if encoding == "utf-8" else encoding)
+    kind = propensities or propensities_of(source.resolve().name)
+    if dry_run:
+        return _counts(shape, None, kind)
+    with staged(out) as stage:
+        made = _counts(shape, stage, kind)
+        a, b = PROPENSITIES[kind]
+        (stage / "propensity.yml").write_text(
+            f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n",
+            encoding="utf-8",
+        )
+        write_provenance(
+            stage,
+            {
+                "command": "prepare xmc",
+                "options": {"encoding": encoding, "propensities": kind, "shape": shape.name},
+                "sources": describe(shape.files),
+                "counts": made["counts"],
+            },
+        )
+    return made
+
+
+def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, Any]:
+    counts: dict[str, Any] = {"shape": shape.name}
+    seen: dict[str, set[str]] = {}
+    for split in ("train", "test"):
+        documents = _Counted(shape.read(split))
+        if stage is None:
+            for _ in documents:
+                pass
+        else:
+            with open(stage / f"{split}.txt", "w", encoding="utf-8", newline="\n") as stream:
+                for labels, text in documents:
+                    stream.write(f"{' '.join(labels)}\t{text}\n")
+        if not documents.counts["documents"]:
+            raise DataError(f"no {split} documents", where=str(shape.files[0]), fix="download the data set again")
+        counts[split] = documents.counts["documents"]
+        for name in ("without_labels", "without_text", "labels_in_all"):
+            counts[f"{split}_{name}"] = documents.counts[name]
+        seen[split] = documents.labels
+        if split in shape.checked:
+            counts[f"{split}_compared_with_pyxclib"] = compare_with_xclib(*shape.checked[split])
+    names = sorted(seen["train"] | seen["test"]) if shape.labels is None else shape.labels
+    counts["labels"] = len(names)
+    counts["labels_in_training"] = len(seen["train"])
+    counts["test_labels_unseen_in_training"] = len(seen["test"] - seen["train"])
+    counts["propensities"] = kind
+    if stage is not None:
+        lines = (f"{name}\t{name}\n" for name in names)
+        if shape.labels is not None:
+            lines = (f"{number}\t{name}\n" for number, name in enumerate(shape.labels))
+        with open(stage / LABEL_NAMES, "w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(lines)
+    return {"counts": counts, "sets": {}}
+
+
+class _Counted:
+    """Documents on their way, counted."""
+
+    def __init__(self, documents: Iterator[tuple[list[str], str]]) -> None:
+        self.documents, self.counts, self.labels = documents, Counter[str](), set[str]()
+
+    def __iter__(self) -> Iterator[tuple[list[str], str]]:
+        for labels, text in self.documents:
+            self.counts["documents"] += 1
+            self.counts["without_labels"] += not labels
+            self.counts["without_text"] += not text.strip()
+            self.counts["labels_in_all"] += len(labels)
+            self.labels.update(labels)
+            yield labels, text
+
+
+def compare_with_xclib(path: Path, with_features: bool) -> bool:
+    """Read the labels of a sparse file with pyxclib too and compare.
+
+    Returns:
+        Whether a comparison was made: pyxclib has to be installed, and the file plain, of less than a gigabyte and
+        one that it can read.
+
+    Raises:
+        DataError: The two readers disagree.
+    """
+    if path.suffix != ".txt" or path.stat().st_size > XCLIB_BYTES or importlib.util.find_spec("xclib") is None:
+        return False
+    try:
+        from xclib.data import data_utils
+    except ImportError:  # built for another numpy, or without its own dependencies
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns where the last labels of the header are not used
+        try:
+            if with_features:
+                theirs = data_utils.read_data(str(path))[1]
+            else:
+                theirs = data_utils.read_sparse_file(str(path), safe_read=False)  # which takes labels in any order
+        except ValueError:  # it asks for a label somewhere, and for features in order
+            return False
+    if with_features:  # it leaves out lines without anything
+        ours = ((row.line, row.labels) for row in read_xmc(path) if row.labels or row.features)
+    else:
+        ours = ((line, labels) for line, labels in enumerate(read_pairs(path), 2))
+    for number, (line, labels) in enumerate(ours):
+        if sorted(set(labels)) != sorted(theirs.indices[theirs.indptr[number] : theirs.indptr[number + 1]].tolist()):
+            fix = "the line is probably not of the format; please report it without its content if it is"
+            raise DataError("pyxclib reads other labels than we do", where=f"{path}, line {line}", fix=fix)
+    return True

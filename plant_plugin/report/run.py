@@ -1,0 +1,193 @@
+"""The folder of a run and its clock."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import logging
+import resource
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plant_plugin.errors import PlantError
+from plant_plugin.report.record import FIRST_PASS, RUN_FILE
+
+if TYPE_CHECKING:
+    from plant_plugin.report.metric_log import MetricLog
+
+logger = logging.getLogger(__name__)
+
+SAMPLE_SECONDS = 0.2  # how often the resident memory is read while a phase runs
+
+
+class Run:
+    """The folder of a run and what each phase cost.
+
+    Args:
+        folder: Where everything is written; made here.
+        silent: Print nothing but errors.
+        tests: Look at the test split after training; a trial of a search does not.
+        writes: Whether this process writes; of several only the first does.
+
+    Attributes:
+        metrics: Where the strategies keep the numbers of training.
+        stop_asked: SIGTERM has come.
+        stops_itself: What is running looks at ``stop_asked`` and ends by itself, its state saved.
+        resumed_from: The folder that a user names to go on: its own, or that of the run that this is a pass of.
+        prefix: Of the names of phases other than tests: ``refit_`` while ``refit`` trains again.
+        stop_after: Epochs after which a stage ends before its schedule does, by its name; the others are not in it.
+
+    Raises:
+        PlantError: The folder cannot be made or written to.
+    """
+
+    metrics: MetricLog
+
+    def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True, writes: bool = True) -> None:
+        self.folder = self.resumed_from = folder
+        self.silent, self.tests = silent, tests
+        self.stop_asked = self.stops_itself = False
+        self.prefix, self.stop_after = "", dict[str, int]()
+        self.time_s: dict[str, float] = {}
+        self.cpu_s: dict[str, float] = {}
+        self.peak_memory_mb: dict[str, float] = {}
+        self._open: dict[str, tuple[float, float]] = {}  # phase -> when it began, by both clocks
+        self._started = _clocks()
+        self._before: dict[str, dict[str, float]] = {}
+        self._writes = writes
+        self._new_folder = writes and not folder.exists()
+        if not writes:
+            return
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = folder / ".writable"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise PlantError(
+                f"the result folder cannot be written ({error.strerror})",
+                where=str(folder),
+                fix="choose another with --result_dir, or change its permissions",
+            ) from error
+
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the block's wall seconds to ``time_s[name]``, its processor's to ``cpu_s``, and keep its peak memory."""
+        name = name if name.endswith("test") else self.prefix + name
+        self._open[name] = _clocks()
+        with _peak_memory() as peak:
+            try:
+                yield
+            finally:
+                for seconds, passed in zip((self.time_s, self.cpu_s), _since(self._open.pop(name)), strict=True):
+                    seconds[name] = seconds.get(name, 0.0) + passed
+        self.peak_memory_mb[name] = max(self.peak_memory_mb.get(name, 0.0), peak[0])
+
+    def go_on(self, before: dict[str, dict[str, float]]) -> None:
+        """Count what earlier starts of this run cost too.
+
+        Args:
+            before: What :meth:`totals` said when the state to go on from was written; empty where nobody noted it.
+        """
+        self._before = before
+
+    @contextlib.contextmanager
+    def first_pass(self) -> Iterator[Run]:
+        """A run in a folder inside this one's, which does not test; what it costs is counted here too."""
+        first = copy.copy(self)
+        first.folder, first.tests = self.folder / FIRST_PASS, False
+        first._new_folder = self._writes and not first.folder.exists()
+        if self._writes:
+            first.folder.mkdir(exist_ok=True)
+        try:
+            yield first
+        except PlantError:
+            first.remove_empty_folder()
+            raise
+        self._before = first._before
+
+    def train_again(self, epochs: dict[str, int]) -> None:
+        """What comes is the second training, in which stages end after these epochs."""
+        self.prefix, self.stop_after = "refit_", epochs
+
+    @contextlib.contextmanager
+    def stopping_by_itself(self) -> Iterator[None]:
+        """Inside the block a stop is left to what is running."""
+        self.stops_itself = True
+        try:
+            yield
+        finally:
+            self.stops_itself = False
+
+    def totals(self) -> dict[str, dict[str, float]]:
+        """What every phase cost so far, with their ``total``, over all starts of the run.
+
+        Returns:
+            ``time_s`` (wall seconds), ``cpu_s`` (seconds of this process on all cores together) and
+            ``peak_memory_mb``, each by phase.
+        """
+        found = {"time_s": dict(self.time_s), "cpu_s": dict(self.cpu_s)}
+        for name, start in {"total": self._started, **self._open}.items():
+            for seconds, passed in zip(found.values(), _since(start), strict=True):
+                seconds[name] = seconds.get(name, 0.0) + passed
+        unit = 1024**2 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, KiB elsewhere
+        megabytes = {**self.peak_memory_mb, "total": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit}
+        for kind, seconds in found.items():
+            for name, value in self._before.get(kind, {}).items():
+                seconds[name] = seconds.get(name, 0.0) + value
+        for name, value in self._before.get("peak_memory_mb", {}).items():
+            megabytes[name] = max(megabytes.get(name, 0.0), value)
+        rounded = {kind: {name: round(value, 3) for name, value in each.items()} for kind, each in found.items()}
+        return {**rounded, "peak_memory_mb": {name: round(value, 1) for name, value in megabytes.items()}}
+
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether the run failed before it had anything to keep."""
+        return self._new_folder and {path.name for path in self.folder.iterdir()} <= {RUN_FILE}
+
+    def remove_empty_folder(self) -> None:
+        """Leave no folder behind of a run that keeps nothing."""
+        if self.keeps_nothing:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def log(self, text: str) -> None:
+        """Print one line, unless the run is silent."""
+        if not self.silent:
+            print(text, file=sys.stderr, flush=True)
+
+
+def _clocks() -> tuple[float, float]:
+    """Wall seconds, and processor seconds of this process."""
+    return time.perf_counter(), time.process_time()
+
+
+def _since(start: tuple[float, float]) -> tuple[float, float]:
+    wall, processor = _clocks()
+    return wall - start[0], processor - start[1]
+
+
+@contextlib.contextmanager
+def _peak_memory() -> Iterator[list[float]]:
+    """Sample this process's resident memory (MB) in a thread; element 0 of the list is the highest seen."""
+    import psutil
+
+    process, peak, stop = psutil.Process(), [0.0], threading.Event()
+
+    def sample() -> None:
+        while True:
+            peak[0] = max(peak[0], process.memory_info().rss / 1024**2)
+            if stop.wait(SAMPLE_SECONDS):
+                return
+
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        stop.set()
+        thread.join()

@@ -1,0 +1,242 @@
+"""One run in several processes, a device each: who is who, what they tell each other, and how they are started.
+
+The first process reads and makes caches before the others do, keeps all scores that the metrics are computed from, and
+writes everything. They are started by this module on one machine (``devices``), by ``torchrun`` on several
+(``num_nodes``). What they send each other is pickled, but only between the processes of one run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import multiprocessing, nn
+
+from plant_plugin.errors import ConfigError, Interrupted, PlantError
+from plant_plugin.networks.trained_state import trained_state
+from plant_plugin.report.machine import usable_cores
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+
+T = TypeVar("T")
+Work = Callable[["Config", bool], dict[str, Any]]
+
+PATIENCE = timedelta(hours=12)  # the others wait while the first computes the relevance and fits planted scores
+GRACE = 60.0  # seconds between the end of one process and the end of all; a busy machine needs some to notice it
+TORCHRUN = (
+    "on every machine: torchrun --nnodes {nodes} --nproc-per-node {devices} --rdzv-backend c10d --rdzv-endpoint "
+    "FIRST_MACHINE:29500 --no-python libmultilabel --config FILE --devices {devices} --num_nodes {nodes}"
+)
+
+
+def count() -> int:
+    """Processes of this run."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def rank() -> int:
+    """Number of this process, from 0."""
+    return dist.get_rank() if count() > 1 else 0
+
+
+def is_first() -> bool:
+    """Whether this is the process that writes."""
+    return rank() == 0
+
+
+def from_first(make: Callable[[], T]) -> T:
+    """What the first process makes, in every process."""
+    if count() == 1:
+        return make()
+    told = [make() if is_first() else None]
+    dist.broadcast_object_list(told, src=0)
+    return told[0]  # type: ignore[return-value]
+
+
+def at_first(found: T | None) -> list[T]:
+    """What every process found, by their ranks and without None, in the first one; nothing elsewhere."""
+    everyone: list[T | None] = [found]
+    if count() > 1:
+        everyone = [None] * count() if is_first() else []
+        dist.gather_object(found, everyone or None)
+    return [one for one in everyone if one is not None]
+
+
+@contextlib.contextmanager
+def first_alone() -> Iterator[None]:
+    """The first process goes through the block alone, the others behind it: they find the files that it made."""
+    if not is_first():
+        dist.barrier()
+    yield
+    if is_first() and count() > 1:
+        dist.barrier()
+
+
+def same_weights(network: nn.Module) -> None:
+    """Give every process the trained tensors of the first."""
+    if count() > 1:
+        for tensor in trained_state(network).values():
+            dist.broadcast(tensor.detach(), src=0)
+
+
+def trainer_settings(config: Config) -> dict[str, Any]:
+    """Arguments of Lightning's trainer: one device, or its data-parallel strategy over the processes that there are."""
+    if count() == 1:
+        return {"devices": 1}
+    from lightning.pytorch.plugins.environments import TorchElasticEnvironment
+    from lightning.pytorch.strategies import DDPStrategy
+
+    # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
+    strategy = DDPStrategy(cluster_environment=TorchElasticEnvironment(), find_unused_parameters=True)
+    return {"devices": config.devices, "num_nodes": config.num_nodes, "strategy": strategy,
+            "use_distributed_sampler": False}  # fmt: skip
+
+
+def together(config: Config, work: Work) -> dict[str, Any]:
+    """Run ``work(config, whether this process writes)`` in as many processes as the configuration names.
+
+    Args:
+        config: ``devices``, ``num_nodes`` and ``cpu`` are read.
+        work: A function of a module: the other processes import it.
+
+    Raises:
+        ConfigError: More devices than there are, or another number than ``torchrun`` started.
+        PlantError: Another process ended before its time.
+    """
+    _check(config)
+    if _launched():
+        with _group(config):
+            return work(_one_of(config), is_first())
+    from lightning.fabric.plugins.environments.lightning import find_free_network_port
+
+    variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": find_free_network_port(), "WORLD_SIZE": config.devices,
+                 "LOCAL_WORLD_SIZE": config.devices, "GROUP_RANK": 0}  # fmt: skip
+    environment = {name: str(value) for name, value in variables.items()}
+    with _variables({**environment, "RANK": "0", "LOCAL_RANK": "0"}):
+        others = multiprocessing.start_processes(
+            _other, (config, work, environment), config.devices - 1, join=False, start_method="spawn"
+        )
+        failed: queue.SimpleQueue[str] = queue.SimpleQueue()
+        done = threading.Event()
+        watching = threading.Thread(target=_watch, args=(others, failed, done), daemon=True)
+        watching.start()
+        try:
+            with _group(config):
+                return work(_one_of(config), True)
+        except RuntimeError as error:
+            try:  # a lost connection is seen before the end of the process that held it
+                reason = failed.get(timeout=GRACE)
+            except queue.Empty:
+                raise error from None
+            raise _lost(reason, config) from error
+        finally:
+            done.set()
+            watching.join()
+            for process in others.processes:
+                process.join(1)
+                process.kill()
+
+
+def _check(config: Config) -> None:
+    """Compare what is asked for with what there is."""
+    devices, nodes = config.devices, config.num_nodes
+    if _launched():
+        world = int(os.environ["WORLD_SIZE"])
+        local = int(os.environ.get("LOCAL_WORLD_SIZE", world))
+        if (devices, nodes) != (local, world // local):
+            raise ConfigError(
+                f"{world} processes were started, {local} on this machine, but devices is {devices} and num_nodes "
+                f"{nodes}",
+                where="devices",
+                fix=f"--devices {local} --num_nodes {world // local}, or other numbers for torchrun",
+            )
+    elif nodes > 1:
+        fix = TORCHRUN.format(nodes=nodes, devices=devices)
+        raise ConfigError("several machines have to be started by torchrun", where="num_nodes", fix=fix)
+    cuda = torch.cuda.is_available() and not config.cpu
+    there = torch.cuda.device_count() if cuda else usable_cores()
+    if devices > there:
+        what = f"{devices} are asked for, {there} {'GPUs' if cuda else 'processor cores'} are there"
+        raise ConfigError(what, where="devices", fix=f"use --devices {there} or fewer")
+    if not dist.is_available():
+        raise ConfigError("this PyTorch is built without torch.distributed", where="devices", fix="use --devices 1")
+
+
+def _launched() -> bool:
+    """Whether ``torchrun`` has started this process."""
+    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+@contextlib.contextmanager
+def _group(config: Config) -> Iterator[None]:
+    """Join the other processes."""
+    cuda = torch.cuda.is_available() and not config.cpu
+    if cuda:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=PATIENCE)
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def _one_of(config: Config) -> Config:
+    """The configuration of this process: the first one's folder, and only that one prints."""
+    folder, name, resume = from_first(lambda: (str(config.checkpoint_dir), config.run_name, config.resume))
+    values = {**config.values, "resume": resume, "silent": config.silent or not is_first()}
+    return replace(config, values=values, run_name=name, checkpoint_dir=Path(folder))
+
+
+def _other(index: int, config: Config, work: Work, environment: dict[str, str]) -> None:
+    """What a process does that this module has started."""
+    number = str(index + 1)
+    os.environ.update({**environment, "RANK": number, "LOCAL_RANK": number})
+    with contextlib.suppress(Interrupted), _group(config):  # the first process says how to go on
+        work(_one_of(config), False)
+
+
+def _watch(others: multiprocessing.ProcessContext, failed: queue.SimpleQueue[str], done: threading.Event) -> None:
+    """Note why another process failed; end this one too where it waits for that one and cannot know."""
+    try:
+        while not done.is_set():
+            if others.join(timeout=0.5):
+                return
+    except (multiprocessing.ProcessRaisedException, multiprocessing.ProcessExitedException) as error:
+        reason = str(error).strip().rpartition("Error: ")[2]
+        failed.put(reason)
+        if not done.wait(2 * GRACE):
+            print(f"Error: another process ended before its time: {reason}", file=sys.stderr, flush=True)
+            os._exit(PlantError.exit_code)
+
+
+def _lost(reason: str, config: Config) -> PlantError:
+    return PlantError(
+        f"another of the {config.devices} processes ended before its time: {reason}",
+        where=str(config.checkpoint_dir),
+        fix=f"once that is mended, go on with the same command and --resume {config.checkpoint_dir}",
+    )
+
+
+@contextlib.contextmanager
+def _variables(given: dict[str, str]) -> Iterator[None]:
+    """Set environment variables for a while; OMP_NUM_THREADS too, which Lightning sets."""
+    before = {name: os.environ.get(name) for name in (*given, "OMP_NUM_THREADS")}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value

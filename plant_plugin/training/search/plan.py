@@ -1,0 +1,262 @@
+"""What a search will do, checked before any data are read: its own keys, its expressions and all they may draw."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from plant_plugin.config import registry
+from plant_plugin.config.load import WITHOUT_INFLUENCE, Config, checked_config, read_given
+from plant_plugin.config.options import PLANTED_SCORES
+from plant_plugin.config.problems import Problems
+from plant_plugin.config.registry import suggestion
+from plant_plugin.config.schema import BLOCKS, MAPPINGS, OPTIONS, SEARCH, SEARCH_OPTIONS
+from plant_plugin.config.values import conform, read_option
+from plant_plugin.errors import ConfigError
+from plant_plugin.training.search.space import Expression, put, take_expressions
+
+INSTALL = "pip install 'plant-plugin[search]'"
+PACKAGES = {"optuna": ("optuna", "Optuna"), "bayesopt": ("bayes_opt", "bayesian-optimization")}
+# Values of one validation metric on the same documents can be compared; these keys would change either.
+SAME_FOR_ALL = frozenset(
+    {
+        "training_file", "val_file", "test_file", "val_size", "label_file", "data_format", "merge_train_val",
+        "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics", "val_metric",
+        "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu", "limit_test_batches",
+    }
+)  # fmt: skip
+# Argument of ASHA: types, least value.
+ASHA: dict[str, tuple[tuple[Any, ...], float]] = {
+    "max_t": ((int,), 1), "grace_period": ((int,), 1), "reduction_factor": ((float,), 1), "brackets": ((int,), 1),
+}  # fmt: skip
+TIME = ("training_iteration", "time_total_s")
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """The keys of a search; defaults and meanings stand in ``config_schema.SEARCH``."""
+
+    search_alg: str | None
+    num_samples: int
+    scheduler: dict[str, Any] | None
+    cpu_count: int
+    gpu_count: float
+    no_retrain: bool
+    no_merge_train_val: bool
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """A checked search.
+
+    Attributes:
+        given: The configuration without the keys of the search, every expression at a value that it may draw.
+        expressions: The keys that vary.
+        options: How to search.
+        base: ``given``, checked.
+    """
+
+    given: dict[str, Any]
+    expressions: tuple[Expression, ...]
+    options: SearchOptions
+    base: Config
+
+    @property
+    def num_trials(self) -> int:
+        """How many configurations are tried."""
+        grids = [len(each.arguments) for each in self.expressions if each.name == "grid_search"]
+        return self.options.num_samples * math.prod(grids)
+
+    @property
+    def mode(self) -> str:
+        """Whether ``val_metric`` is to be high or low."""
+        return "min" if self.base.val_metric == "Loss" else "max"
+
+    def decoded(self, drawn: Mapping[str, Any]) -> dict[str, Any]:
+        """Values by key, from what Ray Tune drew."""
+        return {each.key: each.decode(drawn[each.key]) for each in self.expressions}
+
+    def configuration(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys and values of a configuration file, with the chosen value of each key that varies."""
+        values = copy.deepcopy(self.given)
+        for each in self.expressions:
+            put(values, each.path, chosen[each.key])
+        return values
+
+
+def plan_search(path_or_name: str | Path | None, overrides: Mapping[str, Any] | None = None) -> SearchPlan:
+    """Read and check a search.
+
+    Args:
+        path_or_name: As for :func:`plant_plugin.config.load_config`.
+        overrides: As there; also keys of the search. A text of a sampling expression is read as YAML.
+
+    Raises:
+        ConfigError: With every problem found, in ``problems``.
+    """
+    given, problems = read_given(path_or_name, {key: _unquoted(value) for key, value in (overrides or {}).items()})
+    options = _options(given, problems)
+    expressions = take_expressions(given, problems)
+    _check_expressions(expressions, options, problems)
+    _check_installed(options, problems)
+    given |= {"merge_train_val": False, "refit": "none"}  # trials are compared on validation documents
+    base: Config | None = None
+    try:
+        base = checked_config(given, problems)
+    except ConfigError as error:
+        problems.found = list(error.problems)
+    else:
+        _check_task(base, problems)
+    _check_drawn(given, expressions, problems)
+    problems.raise_if_any()
+    assert base is not None
+    return SearchPlan(given, tuple(expressions), options, base)
+
+
+def _unquoted(value: Any) -> Any:
+    """A flag's text as the list that it spells, if it does."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return yaml.safe_load(value)
+        except yaml.YAMLError:
+            return value
+    return value
+
+
+def _options(given: dict[str, Any], problems: Problems) -> SearchOptions:
+    """Take the keys of the search out of the configuration."""
+    values: dict[str, Any] = {option.name: option.default for option in SEARCH}
+    if "scheduler" in given:
+        values["scheduler"] = _scheduler(given.pop("scheduler"), problems)
+    for name in [name for name in SEARCH_OPTIONS if name in given]:
+        try:
+            values[name] = read_option(SEARCH_OPTIONS[name], given.pop(name))
+        except ValueError as error:
+            problems.add(name, str(error))
+    for name, least in (("num_samples", 1), ("cpu_count", 1), ("gpu_count", 0)):
+        if values[name] < least:
+            problems.add(name, f"has to be at least {least}, not {values[name]}")
+    known = (*OPTIONS, *BLOCKS, *MAPPINGS, *SEARCH_OPTIONS)
+    for name in [name for name in given if name not in known]:
+        del given[name]
+        problems.add(str(name), "there is no such key", suggestion(str(name), known))
+    if values["no_retrain"] and values["no_merge_train_val"]:
+        fix = "leave out one: without a second training nothing is merged"
+        problems.add("no_retrain", "excludes no_merge_train_val", fix)
+    return SearchOptions(**values)
+
+
+def _scheduler(value: Any, problems: Problems) -> dict[str, Any] | None:
+    """The arguments of ASHA, from a mapping of the file or the YAML text of a flag."""
+    if isinstance(value, str):
+        try:
+            value = yaml.safe_load(value)
+        except yaml.YAMLError:
+            value = [value]
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        problems.add("scheduler", "has to be a mapping or null", "e.g. {max_t: 50, grace_period: 10}")
+        return None
+    read: dict[str, Any] = {"max_t": 100, "grace_period": 1}
+    for name, content in value.items():
+        key = f"scheduler.{name}"
+        if name == "time_attr":
+            if content not in TIME:
+                problems.add(key, f"has no choice {content!r}", suggestion(str(content), TIME))
+        elif name not in ASHA:
+            problems.add(key, "ASHA has no such argument", suggestion(str(name), ("time_attr", *ASHA)))
+            continue
+        else:
+            kinds, least = ASHA[name]
+            try:
+                content = conform(content, kinds)
+                if content < least or (name == "reduction_factor" and content <= 1):
+                    raise ValueError(f"has to be {'above' if name == 'reduction_factor' else 'at least'} {least}")
+            except ValueError as error:
+                problems.add(key, str(error))
+                continue
+        read[str(name)] = content
+    if read["max_t"] < read["grace_period"]:
+        problems.add("scheduler.grace_period", f"has to be at most max_t, {read['max_t']}")
+    return read
+
+
+def _check_expressions(expressions: list[Expression], options: SearchOptions, problems: Problems) -> None:
+    """Something has to vary; and what varies has to make sense in a search, and to the algorithm."""
+    if not expressions and not problems.found:
+        fix = "give at least one key a sampling expression, e.g. learning_rate: ['grid_search', [0.01, 0.001]]"
+        problems.add("search", "there is nothing to search", fix)
+    for each in expressions:
+        key, top = each.key, each.path[0]
+        if top in SAME_FOR_ALL:
+            problems.add(key, "trials that differ in it cannot be compared", "give it one value")
+        elif top in WITHOUT_INFLUENCE:
+            problems.add(key, "no result depends on it", "give it one value")
+        elif top == "planted_scores":
+            fix = "give it one value; its adjustment and its weight are chosen on validation documents anyway"
+            problems.add(key, "planted scores are added after the epochs that a search compares", fix)
+        if options.search_alg == "bayesopt" and each.name != "uniform":
+            problems.add(key, f"bayesopt knows no {each.name}", "use uniform, or another search_alg")
+        elif options.search_alg == "optuna" and each.name in ("grid_search", "randn", "qrandn"):
+            problems.add(key, f"optuna knows no {each.name}", "use choice or uniform, or search_alg: basic_variant")
+
+
+def _check_installed(options: SearchOptions, problems: Problems) -> None:
+    if find_spec("ray") is None:
+        problems.add("search", "Ray Tune is not installed", INSTALL)
+    module, name = PACKAGES.get(options.search_alg or "", (None, ""))
+    if module is not None and find_spec(module) is None:
+        problems.add("search_alg", f"{name} is not installed", INSTALL, value=options.search_alg)
+
+
+def _check_task(base: Config, problems: Problems) -> None:
+    """Validation documents and a metric on them after every epoch."""
+    if base.linear:
+        problems.add("linear", "a search is for networks", "try linear options one by one; they train in seconds")
+        return
+    if base.strategy == PLANTED_SCORES:
+        problems.add(
+            "strategy", "no network is trained, so that there are no epochs to compare", "say plant or end_to_end"
+        )
+    if base.model_name.lower() == "attentionxml":
+        problems.add("model_name", "AttentionXML has no validation metric of the whole model", "choose another network")
+    for key in ("eval", "resume"):
+        if getattr(base, key):
+            problems.add(key, "a search trains its models from the start", "leave it out")
+    if base.val_file is None and base.val_size == 0:
+        problems.add("val_size", "there are no validation documents to choose by", "give val_file or a val_size")
+    if not registry.get("networks", base.model_name).ours:
+        monitored = {name.lower() for name in base.monitor_metrics}
+        if base.val_metric.lower() not in monitored:
+            fix = f"add {base.val_metric} to monitor_metrics"
+            problems.add("val_metric", "LibMultiLabel computes it only where it is monitored", fix)
+
+
+def _check_drawn(given: dict[str, Any], expressions: list[Expression], problems: Problems) -> None:
+    """Every listed value, and the ends of every range, in an otherwise equal configuration."""
+    told = {problem.where for problem in problems.found}
+    for each in expressions:
+        for value in each.probes()[1:]:
+            changed = copy.deepcopy(given)
+            put(changed, each.path, value)
+            try:
+                checked_config(changed, Problems(problems.path, dict(problems.lines)))
+            except ConfigError as error:
+                new = [problem for problem in error.problems if problem.where not in told]
+                problems.found += [_with_value(problem, each, value) for problem in new]
+                told |= {problem.where for problem in new}
+
+
+def _with_value(problem: ConfigError, expression: Expression, value: Any) -> ConfigError:
+    """The problem of a drawn value; that of another key says which value brings it about."""
+    if str(problem.where).startswith(expression.key):
+        return problem
+    return ConfigError(f"{problem.what} (with {expression.key}: {value})", where=problem.where, fix=problem.fix)

@@ -1,0 +1,186 @@
+"""Sampling expressions: ``['grid_search', [8, 16]]`` or ``['loguniform', 1e-5, 1e-3]`` in place of a value.
+
+The names and their arguments are LibMultiLabel's, which are those of Ray Tune.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from plant_plugin.config.problems import Problems
+from plant_plugin.config.registry import suggestion
+from plant_plugin.config.schema import BLOCKS, MAPPINGS, OPTIONS
+from plant_plugin.config.values import conform
+
+LISTED = ("choice", "grid_search")
+# What follows the name of a numeric expression; the last number of a q… is the step.
+NUMBERS = {
+    "uniform": ("low", "high"),
+    "quniform": ("low", "high", "step"),
+    "loguniform": ("low", "high"),
+    "qloguniform": ("low", "high", "step"),
+    "randn": ("mean", "deviation"),
+    "qrandn": ("mean", "deviation", "step"),
+    "randint": ("low", "high"),
+    "qrandint": ("low", "high", "step"),
+}
+WHOLE = ("randint", "qrandint")
+NAMES = (*LISTED, *NUMBERS)
+INNER = 0.381966  # a point between two bounds that is hardly ever a round number
+
+
+@dataclass(frozen=True)
+class Expression:
+    """One key that a search varies.
+
+    Attributes:
+        path: The key, a part for each level.
+        name: One of :data:`NAMES`.
+        arguments: The values of a listed expression, else numbers.
+    """
+
+    path: tuple[str, ...]
+    name: str
+    arguments: tuple[Any, ...]
+
+    @property
+    def key(self) -> str:
+        """The key as flags write it, ``network_config.rnn_dim``."""
+        return ".".join(self.path)
+
+    def domain(self, tune: Any) -> Any:
+        """What Ray Tune draws from: for a listed expression the places of its values, else numbers."""
+        make: Callable[..., Any] = getattr(tune, self.name)
+        # Places instead of values: values may be lists, and NumPy would change the type of texts and numbers.
+        return make(list(range(len(self.arguments)))) if self.name in LISTED else make(*self.arguments)
+
+    def decode(self, drawn: Any) -> Any:
+        """The value behind what Ray Tune drew, as YAML and JSON can hold it."""
+        if self.name in LISTED:
+            return copy.deepcopy(self.arguments[int(drawn)])
+        return int(drawn) if self.name in WHOLE else float(drawn)
+
+    def probes(self) -> list[Any]:
+        """Values that show whether the key takes what may be drawn: all listed ones, or both ends and one between."""
+        if self.name in LISTED:
+            return [copy.deepcopy(value) for value in self.arguments]
+        low, high = self.arguments[:2]
+        if self.name in ("randn", "qrandn"):
+            return [float(low)]
+        if self.name in WHOLE:
+            return [low, high if self.name == "qrandint" else high - 1]
+        between = low + (self.arguments[2] if self.name.startswith("q") else INNER * (high - low))
+        return [float(between), float(low), float(high)]
+
+
+def put(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    """Set a key of a nested mapping in place."""
+    for name in path[:-1]:
+        values = values[name]
+    values[path[-1]] = value
+
+
+def take_expressions(given: dict[str, Any], problems: Problems) -> list[Expression]:
+    """Find the sampling expressions of a configuration.
+
+    Args:
+        given: Its keys and values. Each well-formed expression is replaced with a value that it may draw; a malformed
+            one is taken out, so that nothing else is said about its key.
+        problems: Receives what is malformed.
+    """
+    found = []
+    for path, value in list(_values(given)):
+        if not _is_expression(path, value):
+            continue
+        try:
+            expression = Expression(path, value[0], _arguments(*value))
+        except ValueError as error:
+            problems.add(".".join(path), f"the sampling expression {error}", *_example(value[0]))
+            _remove(given, path)
+            continue
+        found.append(expression)
+        put(given, path, expression.probes()[0])
+    return found
+
+
+def _values(given: Mapping[Any, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value that is no mapping, with its path; top-level mappings that are no block have their own checks."""
+    for name, value in given.items():
+        if not isinstance(name, str):
+            continue
+        if isinstance(value, dict) and (above or name in (*BLOCKS, *MAPPINGS)) and len(above) < 5:
+            yield from _values(value, (*above, name))
+        elif not isinstance(value, dict):
+            yield (*above, name), value
+
+
+def _is_expression(path: tuple[str, ...], value: Any) -> bool:
+    """A list behind one of the names; where no list of texts belongs, also behind a text that may be meant as one."""
+    if not isinstance(value, list) or not value or not isinstance(value[0], str):
+        return False
+    if value[0] in NAMES:
+        return True
+    option = OPTIONS.get(path[0]) if len(path) == 1 else None
+    if option is not None:
+        return option.nargs != "+"
+    return path[0] in BLOCKS or bool(difflib.get_close_matches(value[0], NAMES, n=1, cutoff=0.75))
+
+
+def _arguments(name: str, *given: Any) -> tuple[Any, ...]:
+    """The arguments of an expression, read and checked.
+
+    Raises:
+        ValueError: What is malformed.
+    """
+    if name not in NAMES:
+        raise ValueError(f"{name!r} is not known; {suggestion(name, NAMES)}")
+    if name in LISTED:
+        if len(given) != 1 or not isinstance(given[0], list) or not given[0]:
+            raise ValueError(f"{name!r} takes one list of values")
+        return tuple(given[0])
+    wanted = NUMBERS[name]
+    if len(given) != len(wanted):
+        raise ValueError(f"{name!r} takes {len(wanted)} numbers ({', '.join(wanted)}), not {len(given)}")
+    numbers = []
+    for argument, value in zip(wanted, given, strict=True):
+        try:
+            numbers.append(conform(value, (int,) if name in WHOLE else (float,)))
+        except ValueError as error:
+            raise ValueError(f"{name!r}: {argument} {error}") from None
+    _check_range(name, *numbers)
+    return tuple(numbers)
+
+
+def _check_range(name: str, first: float, second: float, step: float | None = None) -> None:
+    if "randn" in name:
+        if second <= 0:
+            raise ValueError(f"{name!r}: deviation has to be above 0, not {second}")
+    elif first >= second:
+        raise ValueError(f"{name!r}: low has to be below high, not {first} and {second}")
+    if "log" in name and first <= 0:
+        raise ValueError(f"{name!r}: low has to be above 0, not {first}")
+    if step is None:
+        return
+    if step <= 0:
+        raise ValueError(f"{name!r}: step has to be above 0, not {step}")
+    if "randn" not in name and any(not math.isclose(end / step, round(end / step)) for end in (first, second)):
+        raise ValueError(f"{name!r}: low and high have to be multiples of the step {step}")
+
+
+def _example(name: Any) -> tuple[str] | tuple[()]:
+    """How the expression is written; nothing where its name is not known."""
+    if name in LISTED:
+        return (f"e.g. ['{name}', [0.1, 0.01]]",)
+    numbers = {"low": "1", "high": "9", "step": "1", "mean": "0", "deviation": "1"}
+    return (f"e.g. ['{name}', {', '.join(numbers[part] for part in NUMBERS[name])}]",) if name in NUMBERS else ()
+
+
+def _remove(values: dict[str, Any], path: tuple[str, ...]) -> None:
+    for name in path[:-1]:
+        values = values[name]
+    del values[path[-1]]

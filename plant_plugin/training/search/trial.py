@@ -1,0 +1,169 @@
+"""One trial: an ordinary run in a process and a folder of its own, without the test split.
+
+A process of its own, because a trial that runs out of memory or crashes then ends alone, and because Ray runs trials in
+threads, where Lightning and signals do not work.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from plant_plugin.config import load_config
+from plant_plugin.errors import PlantError
+from plant_plugin.files import atomic_write
+
+CONFIG, LOG, OUTCOME, LOGS = "config.yml", "trial.log", "outcome.json", "logs.json"
+PROGRAM = """import sys
+folder, *sys.path = sys.argv[1:]
+from plant_plugin.training.search.trial import main
+sys.exit(main(folder))
+"""
+LOOK_SECONDS = 0.5  # how often a running trial's logs.json is read
+
+
+class TrialFailed(RuntimeError):
+    """A trial that did not end well; its folder says why."""
+
+
+def write_configuration(path: Path, values: dict[str, Any], heading: str = "") -> None:
+    """Write a configuration file."""
+    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    with atomic_write(path) as temporary:
+        temporary.write_text(heading + text, encoding="utf-8")
+
+
+def read_values(folder: Path, metric: str, split: str = "val") -> list[float]:
+    """The metric after each epoch so far, from ``logs.json``; nothing where it is just being written."""
+    try:
+        entries = json.loads((folder / LOGS).read_text(encoding="utf-8")).get(split, [])
+    except (OSError, ValueError):
+        return []
+    by_name = ({name.lower(): value for name, value in entry.items()} for entry in entries)
+    return [float(entry.get(metric.lower(), math.nan)) for entry in by_name]
+
+
+def best_epoch(values: list[float], mode: str) -> int | None:
+    """Number, from 0, of the first epoch with the best value; None where no value is a number."""
+    known = [epoch for epoch, value in enumerate(values) if math.isfinite(value)]
+    choose = min if mode == "min" else max
+    return choose(known, key=values.__getitem__, default=None)
+
+
+def run_trial(
+    folder: Path, metric: str, mode: str, epochs: int, *, working_folder: str, module_path: Sequence[str]
+) -> Generator[float, None, None]:
+    """Run the configuration in a trial's folder.
+
+    Args:
+        folder: Holds ``config.yml``; receives the run, ``trial.log`` and ``outcome.json``.
+        metric: ``val_metric``.
+        mode: ``max`` or ``min``.
+        epochs: At most so many; of the last one is told when its model is saved, as the scheduler may stop it then.
+        working_folder: Where relative paths of the configuration start.
+        module_path: ``sys.path`` of the search.
+
+    Yields:
+        After each epoch the best value so far. A trial whose iterator is closed before its end is stopped.
+
+    Raises:
+        TrialFailed: With the reason, which ``outcome.json`` holds too.
+    """
+    command = [sys.executable, "-c", PROGRAM, str(folder), *module_path]
+    with open(folder / LOG, "wb") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, cwd=working_folder
+        )
+    told = 0
+    try:
+        ended = False
+        while not ended:
+            ended = process.poll() is not None
+            values = read_values(folder, metric)
+            known = len(values) if ended else min(len(values), epochs - 1)
+            for epoch in range(told, known):
+                best = best_epoch(values[: epoch + 1], mode)
+                if best is not None:
+                    yield values[best]
+            told = max(told, known)
+            if not ended:
+                time.sleep(LOOK_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+    outcome = read_outcome(folder)
+    failure = outcome.get("failure")
+    if not outcome:
+        failure = _ended_by(process.returncode)
+    elif best_epoch(read_values(folder, metric), mode) is None and failure is None:
+        failure = f"no epoch has a value of {metric} that is a number"
+    if failure is not None:
+        _write_outcome(folder, failure=failure)
+        raise TrialFailed(failure)
+
+
+def read_outcome(folder: Path) -> dict[str, Any]:
+    """``finished`` or ``failure`` of a trial; empty where it was stopped before its end."""
+    try:
+        outcome: dict[str, Any] = json.loads((folder / OUTCOME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return outcome
+
+
+def _write_outcome(folder: Path, **outcome: Any) -> None:
+    with atomic_write(folder / OUTCOME) as temporary:
+        temporary.write_text(json.dumps(outcome) + "\n", encoding="utf-8")
+
+
+def _ended_by(code: int) -> str:
+    """What ended a process that left no word."""
+    if code == -signal.SIGKILL:
+        return "killed by the system, as happens when memory runs out"
+    return f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+
+def main(name: str) -> int:
+    """The trial's process, in the folder of this name."""
+    folder = Path(name)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        from plant_plugin.training.run import run
+
+        config = replace(load_config(folder / CONFIG), run_name=folder.name, checkpoint_dir=folder)
+        run(config, tests=False)
+    except PlantError as error:
+        print(error.format_message(), file=sys.stderr)
+        _write_outcome(folder, failure=error.format_message())
+        return 1
+    except Exception as error:
+        traceback.print_exc()  # into trial.log
+        # The message of a foreign error may quote a document: the table of trials holds the place only.
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        _write_outcome(folder, failure=f"{type(error).__name__} in {where}; see {folder.name}/{LOG}")
+        return 1
+    _write_outcome(folder, finished=True)
+    return 0
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of standard input, which comes when the search has ended, however it did."""
+    while os.read(sys.stdin.fileno(), 1):  # not sys.stdin.read(), whose lock would disturb the end of this process
+        pass
+    os._exit(1)

@@ -1,0 +1,312 @@
+"""When planted scores are made and how their weight is chosen: fitted before stage 1, weighed after stage 2.
+
+Trained together with the network (on leave-one-out scores) they made it worse than either alone: see
+``benchmarks/FINDINGS.md``. So the network trains as if they were not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.config.options import NAME_SOURCES, PLANTED_SCORES
+from plant_plugin.data.cache import cache_folder
+from plant_plugin.data.label_names import label_names, names_beside
+from plant_plugin.errors import CheckpointError, ConfigError, DataError, PlantError
+from plant_plugin.evaluation.metrics import PROBABILITY_HALF
+from plant_plugin.evaluation.names import parse_metric
+from plant_plugin.evaluation.thresholds import Tuned
+from plant_plugin.files import atomic_folder
+from plant_plugin.relevance.mined_phrases import MinedPhrases
+from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
+from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
+from plant_plugin.training.prepare import Prepared
+
+if TYPE_CHECKING:
+    from plant_plugin.config import Config
+    from plant_plugin.report.run import Run
+
+logger = logging.getLogger(__name__)
+
+CACHE_VERSION = 3  # counts up when the solver or what is written changes
+UNREAD = {*CHOSEN, "names"}  # options that the linear model is fitted without
+# Tried weights, in units that give the linear scores the spread of the network's logits.
+SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
+# Tried adjustments, in units of the linear score (0 absent, 1 present) for a label e times rarer.
+ADJUSTMENTS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05)
+# Tried weights ν of the labels' names, in units of the linear score; with 4 a name that is the whole document counts 4.
+NAME_WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+# Tried weights λ of the linear model of documents and σ of that of sentences, beside phrases.
+LINEAR_WEIGHTS, SENTENCE_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0), (0.0, 0.5, 1.0, 2.0, 4.0, 6.0)
+# γ where there is no network: of 3 to 30 the lowest cross-entropy on validation documents of EURLEX-6K, once the
+# threshold of micro-F1 is the probability 0.5. It changes probabilities, not which labels are found.
+ALONE = 20.0
+ROWS = 256  # validation documents scored at once by the linear model alone
+# This far below the best `val_metric` is as good: what it does for rare labels decides (benchmarks/FINDINGS.md).
+NEAR_TIE = 0.002
+
+Floats = npt.NDArray[np.float32]
+ScoreBatches = Callable[[], Iterable[tuple[Floats, Any, npt.NDArray[np.int64]]]]
+
+
+def fit_planted_scores(prepared: Prepared, config: Config, run: Run, phrases: Phrases | None) -> None:
+    """Fit the linear model on the training split; it has no weight yet.
+
+    Args:
+        prepared: Gets the scores.
+        config: Says how they are made.
+        run: Says how many labels have a name.
+        phrases: What :func:`fit_phrases` made: those in the cache folder do not know what training documents hold.
+
+    Raises:
+        ConfigError: The weight is to be chosen on validation documents and there are none, or there are no names that
+            ``name_weight`` could weigh.
+        DataError: The configured names are of none of the labels.
+    """
+    if _weight(config) is None and "val" not in prepared.arrays:
+        raise ConfigError(
+            "there are no validation documents to choose it on",
+            where="planted_scores.weight",
+            fix="give val_file or val_size, or a weight",
+        )
+    names, counts = _known_names(prepared, config, run), prepared.train_counts
+    prepared.planted_scores = _fitted_cached(prepared, config)
+    prepared.planted_scores.phrases = phrases
+    if names is not None and counts is not None:
+        prepared.planted_scores.plant_names(names, counts)
+
+
+def fit_phrases(prepared: Prepared, config: Config) -> Phrases | None:
+    """The phrases of the training documents: marked ones where they have evidence, else mined ones if asked for.
+
+    Not kept in the cache folder: they know what each training document holds, which nobody else needs.
+    """
+    train = prepared.corpus.train
+    if config.planted_scores.model == "none":  # nothing would keep them with the model
+        return None
+    if train.evidence is None:
+        return MinedPhrases.fit(train.texts, prepared.document_labels) if config.evidence.mine else None
+    return PlantedPhrases.fit(train.texts, prepared.document_labels, train.evidence, prepared.corpus.label_names)
+
+
+def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
+    """Fit the linear model, or read what another run, or this one before it was resumed, fitted to the same documents.
+
+    Damaged files are made again; a cache folder that cannot be written only costs a warning.
+    """
+    options = {name: value for name, value in asdict(config.planted_scores).items() if name not in UNREAD}
+    labels = prepared.hashes["labels"]
+    evidence, of_data = prepared.corpus.train.evidence, [prepared.hashes["train"], labels]
+    marked = prepared.hashes.get("evidence")
+    key = json.dumps([CACHE_VERSION, version("scikit-learn"), *of_data, options, marked])
+    folder = cache_folder(config.cache_dir) / "planted_scores" / hashlib.sha256(key.encode()).hexdigest()
+    if folder.is_dir():
+        try:
+            return PlantedScores.load(folder, labels)
+        except CheckpointError:
+            logger.warning("The kept planted scores %s are damaged and made again.", folder.name)
+    texts, names = prepared.corpus.train.texts, prepared.corpus.label_names
+    fitted = PlantedScores.fit(texts, prepared.document_labels, config.planted_scores, evidence, names)
+    try:
+        with atomic_folder(folder) as temporary:
+            fitted.save(temporary, labels)
+    except PlantError as error:
+        logger.warning("Planted scores are not kept: %s", error)
+    return fitted
+
+
+def _known_names(prepared: Prepared, config: Config, run: Run) -> list[str] | None:
+    """The name of every label, empty where it has none; None where no names are read."""
+    source, options = _names(config), config.planted_scores
+    if source is None:
+        if options.name_weight:
+            fix = "give planted_scores.names, or put label_names.tsv beside the training file"
+            raise ConfigError("labels have no names to weigh", where="planted_scores.name_weight", fix=fix)
+        return None
+    known, labels = label_names([source]), prepared.corpus.label_names
+    names = [known(label) or "" for label in labels]
+    found = sum(map(bool, names))
+    if options.names and not found:
+        if options.names in NAME_SOURCES:
+            fix = f"say another of {', '.join(NAME_SOURCES)}, or give a file of label TAB name"
+        else:
+            fix = "each line has to be: label TAB name, the label as in the training file"
+        raise DataError(f"none of the {len(labels)} labels has a name there", where=source, fix=fix)
+    run.log(f"planted scores: {found} of {len(labels)} labels have a name in {source}")
+    return names
+
+
+def _names(config: Config) -> str | None:
+    """Where the labels' names come from; None: there are none, or they are not wanted."""
+    options = config.planted_scores
+    if options.name_weight == 0:
+        return None
+    beside = names_beside(config.training_file)
+    return options.names or (str(beside) if beside is not None else None)
+
+
+def _weight(config: Config) -> float | None:
+    """γ, where it need not be chosen."""
+    configured = config.planted_scores.weight
+    return ALONE if configured is None and config.strategy == PLANTED_SCORES else configured
+
+
+def weighed_on_validation(config: Config) -> bool:
+    """Whether :func:`plant_weight` starts a pass over the network's logits."""
+    options = config.planted_scores
+    if options.model == "none":
+        return False
+    return _weight(config) is None or (options.name_weight is None and _names(config) is not None)
+
+
+def plant_weight(prepared: Prepared, config: Config, run: Run, validation: ScoreBatches) -> None:
+    """Give the scores their adjustment τ, their weight γ and the weight ν of names: as configured, or the best.
+
+    τ is chosen first, on the linear scores alone, for the highest ``val_metric`` on validation documents (nDCG@5 where
+    that is the loss, or needs a threshold: there is none yet). Then γ and ν together on the sums: of the values whose
+    ``val_metric`` is within ``NEAR_TIE`` of the highest, those with the highest PSP@5; of equals, the lowest. There a
+    label without training documents counts as wrong wherever it is found: without a ``label_file`` it is known because
+    a validation document has it, so there, but not in other documents, each is true somewhere. The offset comes after
+    the thresholds, see :func:`centred`. Where there are phrases, λ and σ are chosen between, see
+    :func:`_weigh_evidence`.
+
+    Args:
+        prepared: Its planted scores have no weight yet.
+        config: ``planted_scores`` and ``val_metric`` are read.
+        run: Says what was chosen.
+        validation: Starts a pass over the network's own logits (B, L), truth and document numbers.
+    """
+    planted, options, counts = prepared.planted_scores, config.planted_scores, prepared.train_counts
+    if planted is None or counts is None:
+        raise ValueError("no planted scores were fitted")
+    watched = parse_metric(config.val_metric)
+    ranks = watched.threshold is None and watched.family != "Loss"
+    cutoff = min(5, prepared.num_labels)
+    metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
+    planted.offset = options.offset or 0.0
+    features = None
+    if prepared.corpus.val is not None:  # once for all passes
+        features = planted.linear.features(prepared.corpus.val.texts)
+    planted.adjustment = _adjustment(prepared, planted, features, config, metric)
+    marked = _weigh_evidence(prepared, planted, features, config, metric)
+    unit = _weight(config)
+    shares = SHARES if unit is None else (1.0,)
+    names = (options.name_weight or 0.0,) if planted.names is None or options.name_weight is not None else NAME_WEIGHTS
+    tried = [(share, name) for share in shares for name in names]
+    best, told = 0, ""
+    if len(tried) > 1 and features is not None:
+        evaluators = [prepared.evaluator(config, [metric, of_rare], "val") for _ in tried]
+        for logits, truth, documents in validation():
+            rows = features[documents]
+            linear = np.float32(planted.linear_weight)
+            scores, named = linear * planted.linear_scores_of(rows), linear * planted.name_scores_of(rows)
+            scores = scores if marked is None else scores + marked[documents]
+            if unit is None:  # of the first batch: the same for all
+                unit = _spread(logits) / _spread(scores)
+            of_trained = truth.multiply(counts > 0)
+            for (share, name), evaluator in zip(tried, evaluators, strict=True):
+                sums = logits + np.float32(share * unit) * (scores + np.float32(name) * named)
+                evaluator.update(sums, of_trained, documents)
+        found = [evaluator.compute() for evaluator in evaluators]
+        best = _near_best(found, metric, of_rare)
+        first, reached = (f"{metric} {found[i][metric]:.4f}, {of_rare} {found[i][of_rare]:.4f}" for i in (0, best))
+        told = f"; {first} with the lowest, {reached} with these"
+    share, name = tried[best]
+    planted.weight = share * (unit or 0.0)
+    planted.add_names(name)
+    chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
+    if planted.phrases is not None:
+        chosen += f", linear {planted.linear_weight:.3g}, sentences {planted.sentence_weight:.3g}"
+    run.log(f"planted scores: {chosen}{told}")
+
+
+def centred(planted: PlantedScores, tuned: Tuned, config: Config) -> Tuned:
+    """Take the threshold of micro-F1 off every logit, and off the thresholds that were tuned before that.
+
+    Linear scores shift all logits by what has no meaning; so a probability of 0.5 is again where a label is predicted.
+
+    Args:
+        planted: Gets its offset, unless one is configured.
+        tuned: What the validation split says, with the fixed thresholds of ``PROBABILITY_HALF``.
+        config: ``planted_scores.offset`` is read.
+
+    Returns:
+        The same of the logits as they are now.
+    """
+    if config.planted_scores.offset is not None or not planted.weight:
+        return tuned
+    planted.offset = tuned.thresholds["micro"]
+    thresholds = {name: value - planted.offset for name, value in tuned.thresholds.items()}
+    return Tuned(thresholds, tuned.documents, {**tuned.f1, **dict.fromkeys(PROBABILITY_HALF, tuned.f1["micro"])})
+
+
+def _adjustment(
+    prepared: Prepared, planted: PlantedScores, features: sp.csr_array | None, config: Config, metric: str
+) -> float:
+    """τ: the configured one, or the best for the linear scores alone; 0 where there are no validation documents."""
+    if config.planted_scores.adjustment is not None:
+        return config.planted_scores.adjustment
+    if features is None:
+        return 0.0
+    truth = prepared.labels["val"]
+    evaluators = [prepared.evaluator(config, [metric], "val") for _ in ADJUSTMENTS]
+    planted.adjustment = 0.0
+    for start in range(0, truth.shape[0], ROWS):
+        rows = slice(start, start + ROWS)
+        scores = planted.linear_scores_of(features[rows])
+        for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
+            evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth[rows])
+    return ADJUSTMENTS[int(np.argmax([evaluator.compute()[metric] for evaluator in evaluators]))]
+
+
+def _weigh_evidence(
+    prepared: Prepared, planted: PlantedScores, features: sp.csr_array | None, config: Config, metric: str
+) -> Floats | None:
+    """Give linear model and sentences their weights beside phrases: as configured, or the best without the network.
+
+    Returns:
+        What phrases and sentences add to each validation document, (N, L); None without phrases or documents.
+    """
+    options, val = config.planted_scores, prepared.corpus.val
+    if planted.phrases is None:
+        return None
+    linear, sentence = options.linear_weight, 0.0 if planted.sentences is None else options.sentence_weight
+    if val is None or features is None:
+        planted.linear_weight, planted.sentence_weight = 1.0 if linear is None else linear, sentence or 0.0
+        return None
+    phrases = planted.phrases.scores(val.texts)
+    sentences = np.float32(0) if planted.sentences is None else planted.sentences.scores(val.texts)
+    documents, truth = planted.linear_scores_of(features), prepared.labels["val"]
+    tried = [
+        (one, other)
+        for one in (LINEAR_WEIGHTS if linear is None else (linear,))
+        for other in (SENTENCE_WEIGHTS if sentence is None else (sentence,))
+    ]
+    found = []
+    for one, other in tried:
+        evaluator = prepared.evaluator(config, [metric], "val")
+        evaluator.update(np.float32(one) * documents + phrases + np.float32(other) * sentences, truth)
+        found.append(evaluator.compute()[metric])
+    planted.linear_weight, planted.sentence_weight = tried[int(np.argmax(found))]
+    return phrases + np.float32(planted.sentence_weight) * sentences
+
+
+def _near_best(found: list[dict[str, float]], metric: str, of_rare: str) -> int:
+    """Which has the best ``of_rare`` among those near the best ``metric``; the first of equals, or of NaN."""
+    enough = max(one[metric] for one in found) - NEAR_TIE
+    near = [which for which, one in enumerate(found) if one[metric] >= enough]
+    return max(near, key=lambda which: found[which][of_rare], default=0)
+
+
+def _spread(values: Floats) -> float:
+    """Standard deviation, never 0."""
+    return float(values.std()) or 1.0

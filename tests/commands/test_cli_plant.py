@@ -1,0 +1,256 @@
+"""``plant list``, ``validate``, ``doctor``, ``relevance`` and ``embeddings``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from plant_plugin.cli import plant
+from plant_plugin.commands import doctor, listing
+from plant_plugin.commands.relevance import mutual_information
+from plant_plugin.config import registry
+from plant_plugin.relevance import Relevance
+
+CONFIG = """\
+model_name: PLANT
+training_file: {train}
+val_size: 0
+network_config: {{encoder: cnn}}
+cache_dir: {cache}
+"""
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(plant, list(arguments))
+
+
+@pytest.mark.parametrize("kind", registry.KINDS)
+def test_list_one_kind(kind: str) -> None:
+    lines = invoke("list", kind).output.splitlines()
+    assert lines[0] == kind
+    assert [line.split()[0] for line in lines[1:]] == list(registry.entries(kind))
+
+
+def test_list_everything_with_what_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "caml_demo.yml"
+    path.write_text(
+        "# libmultilabel --config caml_demo.yml\n# CAML on the built-in notes.\nseed: 1\n", encoding="utf-8"
+    )
+    monkeypatch.setattr(listing, "packaged_configs", lambda: {"caml_demo": path})
+    entry = registry.Entry("readers", "odd", "plant_plugin.odd:read", "An odd format.", "nobody", needs="llm")
+    known = registry.entries
+    monkeypatch.setattr(registry, "entries", lambda kind: {"odd": entry} if kind == "readers" else known(kind))
+    text = invoke("list").output
+    assert all(f"\n{kind}\n" in f"\n{text}" for kind in (*registry.KINDS, listing.CONFIGURATIONS))
+    assert "  caml_demo.yml  CAML on the built-in notes.\n" in text
+    assert "An odd format. [needs the extra llm]" in text
+
+
+def test_packaged_configurations_are_listed_by_what_they_are() -> None:
+    for line in invoke("list", "configurations").output.splitlines()[1:]:
+        name, _, text = line.strip().partition("  ")
+        assert name.endswith(".yml")
+        assert text.strip(), f"{name} has no line that says what it is"
+        assert "plant embeddings" not in text
+        assert "--config" not in text
+
+
+def test_list_of_an_unknown_kind() -> None:
+    outcome = invoke("list", "network")
+    assert outcome.exit_code == 2
+    assert "networks" in outcome.output
+
+
+@pytest.fixture
+def config_file(tmp_path: Path) -> str:
+    train = tmp_path / "train.txt"
+    lines = ["a b\tfever cough", "a\tfever chills", "b\tcough cough", "c\tankle", "a c\tfever ankle", "c\tankle cast"]
+    train.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path = tmp_path / "small.yml"
+    path.write_text(CONFIG.format(train=train, cache=tmp_path / "cache"), encoding="utf-8")
+    return str(path)
+
+
+def test_validate_a_good_configuration(config_file: str) -> None:
+    outcome = invoke("validate", config_file, "--seed", "3")
+    assert outcome.exit_code == 0
+    assert "no problems found" in outcome.output
+    assert "PLANT, strategy plant" in outcome.output
+
+
+def test_validate_with_flags_that_do_not_fit(config_file: str) -> None:
+    outcome = invoke("validate", config_file, "--network_config.pool_sise", "4", "--batch_size", "0")
+    assert outcome.exit_code == 2
+    assert "did you mean pool_size?" in outcome.output
+    assert "batch_size" in outcome.output
+
+
+def test_validate_names_the_linear_technique(config_file: str) -> None:
+    outcome = invoke("validate", config_file, "--linear", "--linear_technique", "tree")
+    assert "linear, tree" in outcome.output
+
+
+def test_validate_a_name_that_is_nothing() -> None:
+    outcome = invoke("validate", "no_such_configuration.yml")
+    assert outcome.exit_code == 2
+    assert "no such file" in outcome.output
+
+
+def test_relevance_prints_the_label_s_tokens(config_file: str) -> None:
+    """Label a: documents 1, 2 and 5 of 6; `fever` is in the same three, so its MIG is the label's entropy, ln 2."""
+    outcome = invoke("relevance", config_file, "--label", "a", "--top", "2")
+    assert outcome.exit_code == 0, outcome.output
+    header, columns, first, second = outcome.output.splitlines()
+    assert header == "a: 3 of 6 training documents"
+    assert columns.split() == ["token", "MIG", "(nats)", "relevance", "documents", "with", "label"]
+    assert first.split() == ["fever", "0.69315", "1.0000", "3", "3"]
+    token, information, value, documents, both = second.split()
+    assert (token, documents, both) == ("chills", "1", "1")
+    assert float(value) == pytest.approx(float(information) / np.log(2), abs=1e-4)
+
+
+def test_relevance_of_an_unknown_label(config_file: str) -> None:
+    outcome = invoke("relevance", config_file, "--label", "z")
+    assert outcome.exit_code == 2
+    assert "no training document has the label 'z'" in outcome.output
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "0.5GiB")])
+def test_relevance_of_all_labels_into_a_file(config_file: str, tmp_path: Path, memory: tuple[str, ...]) -> None:
+    outcome = invoke("relevance", config_file, "--out", str(tmp_path / "found.npz"), *memory)
+    assert outcome.exit_code == 0, outcome.output
+    found = Relevance.load(tmp_path / "found.npz")
+    assert f"{found.matrix.nnz} token types of {found.matrix.shape[0]} labels" in outcome.output
+    assert found.matrix.max() == 1
+    assert {"labels", "vocabulary", "train"} <= found.hashes.keys()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ((), "exactly one"),
+        (("--label", "a", "--out", "found.npz"), "exactly one"),
+        (("--out", "found.npz", "--memory", "much"), "a number with KiB"),
+        (("--out", "found.npz", "--memory", "1"), "give at least 1MiB"),
+    ],
+)
+def test_relevance_refuses(config_file: str, flags: tuple[str, ...], message: str) -> None:
+    outcome = invoke("relevance", config_file, *flags)
+    assert outcome.exit_code == 2
+    assert message in outcome.output
+
+
+@pytest.mark.parametrize("counts", [(1, 2, 3, 10), (0, 2, 3, 10), (2, 2, 2, 10), (2, 2, 10, 10), (1, 1, 1, 1)])
+def test_mutual_information_by_entropies(counts: tuple[int, int, int, int]) -> None:
+    """H(X) + H(Y) - H(X, Y), which is the same number by another road."""
+    both, with_label, with_token, total = counts
+
+    def entropy(*cells: int) -> float:
+        shares = np.array([cell for cell in cells if cell]) / total
+        return float(-(shares * np.log(shares)).sum())
+
+    joint = (both, with_label - both, with_token - both, total - with_label - with_token + both)
+    expected = entropy(with_label, total - with_label) + entropy(with_token, total - with_token) - entropy(*joint)
+    assert mutual_information(*counts) == pytest.approx(expected, abs=1e-12)
+
+
+def test_embeddings_hands_everything_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def train_embeddings(*arguments: Any, **keywords: Any) -> tuple[Path, Path]:
+        seen.append((arguments, keywords))
+        return tmp_path / "v.txt", tmp_path / "v.txt.vocab"
+
+    monkeypatch.setattr("plant_plugin.prepare.embeddings.train_embeddings", train_embeddings)
+    out = str(tmp_path / "v.txt")
+    flags = ["--dim", "8", "--min_count", "2", "--epochs", "3", "--seed", "4", "--allow_bad_lines"]
+    outcome = invoke("embeddings", "demo:train", "--out", out, *flags)
+    assert seen == [(("demo:train", Path(out), 8, 2, 3, 4), {"allow_bad_lines": True})]
+    assert outcome.output == f"embed_file: {out}\nvocab_file: {out}.vocab\n"
+
+
+def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def train_embeddings(*arguments: Any, **keywords: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plant_plugin.prepare.embeddings.train_embeddings", train_embeddings)
+    outcome = invoke("embeddings", "demo:train", "--out", str(tmp_path / "v.txt"))
+    assert (outcome.exit_code, outcome.output) == (130, "")
+
+
+def test_doctor_in_a_good_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "requires", lambda name: ["click>=8", "six ; extra == 'xclib'"])
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    outcome = invoke("doctor")
+    assert outcome.exit_code == 0
+    assert f"ok click           {metadata.version('click')}" in outcome.output
+    assert "six" not in outcome.output
+    assert "none found; training runs on the processor" in outcome.output
+    assert "GiB free" in outcome.output
+
+
+@pytest.mark.parametrize(("feature", "hinted"), [("AVX-512 bf16", True), ("AVX-512", False)])
+def test_doctor_says_where_bf16_pays(monkeypatch: pytest.MonkeyPatch, feature: str, hinted: bool) -> None:
+    monkeypatch.setattr(doctor, "processor_features", lambda: [feature])
+    assert ("--precision bf16" in invoke("doctor").output) == hinted
+
+
+def test_doctor_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = ["no-such-package-of-anybody>=1", "click<1", "tomli; python_version < '3'"]
+    monkeypatch.setattr(metadata, "requires", lambda name: wanted)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    outcome = invoke("doctor")
+    assert outcome.exit_code == 1
+    assert "not installed\n      pip install 'no-such-package-of-anybody>=1'" in outcome.output
+    assert "but <1 is needed" in outcome.output
+    assert "pip install 'plant-plugin[llm]'" in outcome.output
+    assert "pip install --no-build-isolation" in outcome.output
+    assert "tomli" not in outcome.output
+
+
+def test_doctor_survives_what_it_looks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None in sys.modules makes an import fail as if the package were not there."""
+    for absent in ("packaging", "packaging.requirements", "psutil"):
+        monkeypatch.setitem(sys.modules, absent, None)
+    monkeypatch.setattr(metadata, "requires", lambda name: ["click<1", "psutil>=5", "no-such-package-of-anybody[a]>=1"])
+    outcome = invoke("doctor")
+    assert outcome.exit_code == 1
+    assert f"ok click           {metadata.version('click')}" in outcome.output
+    assert "no-such-package-of-anybody not installed" in outcome.output
+    assert "unknown: psutil is not installed" in outcome.output
+
+
+def test_doctor_in_a_folder_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def requires(name: str) -> list[str]:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", requires)
+    assert "pip install -e ." in invoke("doctor").output
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        (
+            subprocess.CompletedProcess([], 0, stdout="A100, 40960 MiB\nA100, 40960 MiB\n"),
+            "A100, 40960 MiB; A100, 40960",
+        ),
+        (subprocess.CalledProcessError(9, "nvidia-smi"), "nvidia-smi fails"),
+    ],
+)
+def test_doctor_asks_the_driver(monkeypatch: pytest.MonkeyPatch, answer: Any, shown: str) -> None:
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(doctor.subprocess, "run", run)
+    assert shown in invoke("doctor").output

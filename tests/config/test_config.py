@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from configurations import KIM_CNN, PLANT, plant
+
+from plant_plugin.config import yaml_file as config_yaml
+from plant_plugin.config.load import WITHOUT_INFLUENCE, load_config
+from plant_plugin.config.schema import OPTIONS
+from plant_plugin.errors import ConfigError
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], Path]:
+    def to_file(text: str) -> Path:
+        path = tmp_path / "some.yml"
+        path.write_text(text)
+        return path
+
+    return to_file
+
+
+def test_all_problems_are_told_at_once_with_their_lines(write: Callable[[str], Path]) -> None:
+    path = write(
+        "model_name: PLNT\nseed: 1\nseed: 2\nepochs: many\nstage1:\n  k: 0\n  pears: within\ntest_file: x.txt\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_config(path, {"epochs": "none"})
+    assert [problem.where for problem in caught.value.problems] == [
+        "seed (some.yml)",
+        "epochs",
+        "stage1.pears (some.yml, line 7)",
+        "model_name (some.yml, line 1)",
+        "test_file: x.txt (some.yml, line 8)",
+        "training_file",
+        "stage1.k (some.yml, line 6)",
+    ]
+    assert "some.yml: 7 problems" in caught.value.message
+    for problem in caught.value.problems:
+        assert problem.message in caught.value.message
+    assert "lines 2 and 3" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [1\nb: 2\n", "some.yml, line [23]: this is not YAML"),
+        ("- a\n- b\n", "`key: value` lines"),
+        ("just words", "`key: value` lines"),
+        ("a: &x {b: *x}\n", "there is no such key"),
+    ],
+)
+def test_files_that_are_no_configuration(text: str, message: str, write: Callable[[str], Path]) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load_config(write(text))
+
+
+def test_an_empty_file_is_all_defaults(write: Callable[[str], Path]) -> None:
+    assert load_config(write("# nothing\n"), PLANT).as_dict() == plant().as_dict()
+
+
+def test_a_file_in_another_encoding_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "some.yml").write_bytes(b"data_name: \xff\xfe\n")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_config(tmp_path / "some.yml")
+
+
+def test_packaged_configurations_are_found_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "plant_toy.yml").write_text("model_name: PLANT\n")
+    found = {"plant_toy": tmp_path / "plant_toy.yml"}
+    monkeypatch.setattr(config_yaml, "packaged_configs", lambda: found)
+    for name in ("plant_toy", "plant_toy.yml"):
+        assert load_config(name, PLANT).config_name == "plant_toy"
+    with pytest.raises(ConfigError, match=r"(?s)plant_tou\.yml: no such file.*did you mean plant_toy\.yml"):
+        load_config("plant_tou.yml")
+
+
+@pytest.mark.parametrize("name", config_yaml.packaged_configs())
+def test_every_packaged_configuration_lacks_files_at_most(name: str) -> None:
+    problems: list[ConfigError] = []
+    try:
+        assert load_config(name).config_name == name
+    except ConfigError as error:
+        problems = error.problems
+    assert {problem.what for problem in problems} <= {"no such file"}
+
+
+def test_names_of_a_run(write: Callable[[str], Path]) -> None:
+    config = plant(data_name="toy", result_dir="out", predict_out_path="")
+    assert re.fullmatch(r"toy_PLANT_\d{14}", config.run_name)
+    assert config.checkpoint_dir == Path("out") / config.run_name
+    assert config.log_path == config.checkpoint_dir / "logs.json"
+    assert config.predict_out_path == str(config.checkpoint_dir / "predictions.txt")
+    assert (config.config_name, config.config_path) == ("PLANT", None)
+    path = write("seed: 1\n")
+    config = load_config(path, PLANT)
+    assert re.fullmatch(r"unnamed_data_some_\d{14}", config.run_name)
+    assert (config.config_name, config.config_path) == ("some", path)
+
+
+def test_a_resumed_run_keeps_its_folder(tmp_path: Path) -> None:
+    config = plant(resume=str(tmp_path))
+    assert config.checkpoint_dir == tmp_path
+    assert config.run_name == tmp_path.name
+    assert config.hash() == plant().hash()
+
+
+def test_the_hash_holds_what_the_result_depends_on() -> None:
+    config = plant(seed=1)
+    first = config.hash()
+    assert re.fullmatch("[0-9a-f]{64}", first)
+    without = {"data_name": "x", "result_dir": "y", "cache_dir": "z", "silent": True, "save_k_predictions": 3}
+    assert plant(seed=1, **without).hash() == first
+    assert plant(seed=1, weight_decay=0.0, val_size="0.2").hash() == first
+    changes = {
+        "seed": 2,
+        "val_size": 0.3,
+        "strategy": "end_to_end",
+        "test_file": None,
+        "stage1.k": 5,
+        "stage2.gamma": 1,
+    }
+    changes |= {"relevance.top": 5, "network_config.num_heads": 4, "propensity_a": 0.6, "precision": "bf16"}
+    hashes = {plant(**{"seed": 1, key: value}).hash() for key, value in changes.items()}
+    assert len(hashes | {first}) == len(changes) + 1
+    assert set(OPTIONS) >= WITHOUT_INFLUENCE
+
+
+def test_a_configuration_can_be_written_copied_and_not_changed() -> None:
+    config = plant(**{"stage1.k": 7})
+    written = json.loads(json.dumps(config.as_dict()))
+    assert written["stage1"]["k"] == 7
+    assert load_config(None, written).as_dict() == config.as_dict()
+    assert pickle.loads(pickle.dumps(config)) == config == copy.deepcopy(config)
+    config.as_dict()["monitor_metrics"].append("P@8")
+    assert config.monitor_metrics == ["P@1", "P@3", "P@5"]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.seed = 3
+    with pytest.raises(AttributeError, match="no key 'sed'"):
+        config.sed  # noqa: B018
+
+
+def test_checking_imports_nothing_heavy() -> None:
+    code = (
+        f"import sys; from plant_plugin.config import load_config; load_config(None, {PLANT!r}).hash()\n"
+        f"load_config(None, {KIM_CNN!r})\n"
+        "print(*sorted({'torch', 'libmultilabel', 'pandas', 'numpy', 'sklearn', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

@@ -1,0 +1,50 @@
+"""Models on the made-up task: one that was trained, and one of every network as it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up_task import made_config, write_language_model, write_splits
+
+from plant_plugin.model.folder import save_model
+from plant_plugin.report.run import Run
+from plant_plugin.training.prepare import prepare
+from plant_plugin.training.run import run
+from plant_plugin.training.strategies import build_network
+
+
+@pytest.fixture(scope="session")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the made-up files and a small language model."""
+    folder = tmp_path_factory.mktemp("task")
+    write_splits(folder)
+    write_language_model(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trained(task: Path) -> Path:
+    """PLANT with planted scores, trained until it knows the words of each label; ``predictions.txt`` lies beside."""
+    config = made_config(
+        task, stage2__epochs=15, planted_scores__model="ridge", planted_scores__weight=2.0, save_k_predictions=3
+    )
+    run(config)
+    return Path(config.checkpoint_dir)
+
+
+@pytest.fixture(scope="session")
+def untrained(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Writes the folder of a network with the weights it starts with."""
+
+    def made(**changes: Any) -> Path:
+        config = made_config(task, result_dir=str(tmp_path_factory.mktemp("model")), **changes)
+        record = Run(Path(config.checkpoint_dir), silent=True)
+        prepared = prepare(config, record)
+        network = build_network(prepared, config, record, planted=True)
+        save_model(record.folder, network, prepared, config, {"0.5": 0.0})
+        return record.folder
+
+    return made

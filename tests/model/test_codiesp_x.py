@@ -1,0 +1,82 @@
+"""Codes with their places, of several models together."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from test_plausibility import evidence_of
+
+from plant_plugin import Predictor
+from plant_plugin.cli import plant
+from plant_plugin.data.evidence import write_evidence
+from plant_plugin.model.codiesp_x import PredictedCode, best_rule, codiesp_x, joined, union_of_cases
+from plant_plugin.model.codiesp_x import predicted_codes as predicted
+from plant_plugin.model.passages import EvidenceRule
+
+TEXT = "aa bb cc dd"
+WORDS = np.array([[0, 2], [3, 5], [6, 8], [9, 11]])
+
+
+def code(name: str, case: int = 0, **strengths: list[float]) -> PredictedCode:
+    return PredictedCode(case, name, TEXT, WORDS, {order: np.array(values) for order, values in strengths.items()})
+
+
+def test_cases_of_two_files_are_joined_by_their_text() -> None:
+    texts, marked = union_of_cases([(["a", "b"], [{"D": [(0, 1)]}, {}]), (["b", "c"], [{"P": [(0, 1)]}, {}])])
+    assert texts == ["a", "b", "c"]
+    assert marked == [{"D": [(0, 1)]}, {"P": [(0, 1)]}, {}]
+
+
+def test_spans_close_to_each_other_are_one_place() -> None:
+    marked = [{"D": [(20, 25), (0, 3), (5, 9)]}, {}]
+    assert joined(marked, 2) == [{"D": [(0, 9), (20, 25)]}, {}]
+    assert joined(marked, 1) == [{"D": [(0, 3), (5, 9), (20, 25)]}, {}]
+
+
+def test_the_rule_is_the_one_that_places_most_codes() -> None:
+    long = "far away words here"
+    words = np.array([[0, 3], [4, 8], [9, 14], [15, 19]])
+    strengths = {"worse": np.array([1.0, 0, 0, 0]), "better": np.array([0, 0, 0.3, 1.0])}
+    one = PredictedCode(0, "D", long, words, strengths)
+    rule = best_rule([one, code("unmarked", better=[1.0, 0, 0, 0], worse=[1.0, 0, 0, 0])], [{"D": [(9, 19)]}], 1)
+    assert rule.order == "better"
+    assert rule.share <= 0.3
+    assert one.places(rule, 1) == [(9, 19)]
+
+
+def test_models_are_scored_together() -> None:
+    rule = EvidenceRule("any", 0.5, 1, None)
+    diagnoses = [code("D1", any=[1.0, 0, 0, 0]), code("D2", any=[0, 1.0, 0, 0]), code("D3", 1, any=[0, 0, 0, 0])]
+    marked = [{"D1": [(0, 2)], "P1": [(9, 11)], "P2": [(0, 11)]}, {"D9": [(0, 2)]}]
+    found = codiesp_x([(diagnoses, rule), ([code("P1", any=[0, 0, 0, 1.0])], rule)], marked, 1)
+    assert [found[name][0] for name in ("precision", "recall", "F1")] == [2 / 3, 2 / 4, 4 / 7]
+    assert all(low <= mean <= high for mean, low, high in found.values())
+
+
+def test_the_command(trained: Path, task: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    logs = json.loads((run / "logs.json").read_text())
+    for split, key in (("valid", "val_file"), ("test", "test_file")):
+        (tmp_path / f"{split}.txt").write_bytes((task / f"{split}.txt").read_bytes())
+        write_evidence(tmp_path / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1])
+        logs["config"][key] = str(tmp_path / f"{split}.txt")
+    (run / "logs.json").write_text(json.dumps(logs))
+    out = tmp_path / "x.json"
+    shown = CliRunner().invoke(plant, ["codiesp-x", str(run), "--device", "cpu", "--out", str(out)])
+    assert shown.exit_code == 0, shown.output
+    found = json.loads(out.read_text())
+    assert found["cases"] == 40
+    predictor = Predictor.load(run, device="cpu")
+    codes = {(one.case, one.code) for one in predicted(predictor, evidence_of(task / "test.txt")[0])}
+    truth = {(row, label) for row, labels in enumerate(evidence_of(task / "test.txt")[1]) for label in labels}
+    assert found["precision"][0] == pytest.approx(len(codes & truth) / len(codes))  # each code is found in its place
+    assert found["recall"][0] == pytest.approx(len(codes & truth) / len(truth))
+    again = CliRunner().invoke(plant, ["codiesp-x", str(run), str(run), "--device", "cpu", "--out", str(out)])
+    assert json.loads(out.read_text())["F1"] == found["F1"], again.output
+    assert CliRunner().invoke(plant, ["plausibility", str(run), "--device", "cpu"]).exit_code == 0

@@ -1,0 +1,180 @@
+"""What each word adds to a label's logit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_predictor import NETWORKS
+
+from plant_plugin import Predictor
+from plant_plugin.data.subword_tokens import SubwordTokens
+from plant_plugin.data.word_tokens import WordTokens
+from plant_plugin.errors import ConfigError
+from plant_plugin.model import explanation as module
+from plant_plugin.model.passages import EvidenceRule, passages
+from plant_plugin.model.words import words_of_tokens
+
+NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x neverseen\tsign3x filler4"
+
+
+@pytest.fixture(scope="module")
+def predictor(trained: Path) -> Predictor:
+    return Predictor.load(trained, device="cpu")
+
+
+@pytest.mark.parametrize("name", [*NETWORKS, "with planted scores"])
+def test_words_bias_and_planted_scores_sum_to_the_logit(
+    untrained: Callable[..., Path], trained: Path, task: Path, name: str
+) -> None:
+    folder = trained
+    if name in NETWORKS:
+        options = dict(NETWORKS[name])
+        if "lm_weight" in options:
+            options["lm_weight"] = str(task / "bert")
+        folder = untrained(model_name=name, network_config=options)
+    predictor = Predictor.load(folder, device="cpu")
+    logits = dict(zip(predictor.labels, predictor.logits([NOTE])[0], strict=True))
+    explanation = predictor.explain(NOTE, predictor.labels)
+    assert {evidence.found.label for evidence in explanation.labels} == set(predictor.labels)
+    for evidence in explanation.labels:
+        assert evidence.contribution is not None
+        total = evidence.contribution.sum() + evidence.elsewhere + evidence.bias + evidence.planted
+        assert total == pytest.approx(logits[evidence.found.label], abs=1e-4)
+        assert evidence.found.logit == pytest.approx(logits[evidence.found.label], abs=1e-5)
+        assert 0 < evidence.attention.sum() < 1 + 1e-5
+        assert (evidence.planted != 0) == (name == "with planted scores")
+
+
+def test_the_words_of_a_label_are_its_evidence(predictor: Predictor) -> None:
+    explanation = predictor.explain(NOTE, ["L5", "L3"])
+    words = [NOTE[start:end] for start, end in explanation.words]
+    assert words == ["filler1", "filler2", "SIGN3x", "filler3", "sign5x", "neverseen", "sign3x", "filler4"]
+    for evidence, own in zip(
+        sorted(explanation.labels, key=lambda one: one.found.label), ("sign3x", "sign5x"), strict=True
+    ):
+        assert evidence.contribution is not None
+        assert evidence.relevance is not None
+        assert words[int(evidence.contribution.argmax())].lower() == own
+        assert words[int(evidence.attention.argmax())].lower() == own
+        assert words[int(evidence.relevance.argmax())].lower() == own
+        assert evidence.terms[0][0] == own
+        best = evidence.passages[0]
+        assert own in NOTE[best.start : best.end].lower()
+        assert NOTE.startswith(
+            NOTE[best.start - len(best.before) : best.end + len(best.after)], best.start - len(best.before)
+        )
+
+
+def test_which_labels_are_explained(predictor: Predictor) -> None:
+    predicted = [found.label for found in predictor.predict([NOTE])[0].labels]
+    assert predicted
+    explanation = predictor.explain(NOTE)
+    assert [evidence.found.label for evidence in explanation.labels] == predicted
+    assert all(evidence.predicted for evidence in explanation.labels)
+    none_above = predictor.explain(NOTE, threshold=1 - 1e-12).labels
+    assert len(none_above) == module.BEST
+    assert not any(evidence.predicted for evidence in none_above)
+    assert len(predictor.explain(NOTE, top=2).labels) == 2
+    with pytest.raises(ConfigError, match=r"does not know the label 'L99'\n.*did you mean L9"):
+        predictor.explain(NOTE, ["L99"])
+
+
+def test_labels_go_block_by_block_to_the_same_numbers(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = predictor.explain(NOTE, predictor.labels)
+    monkeypatch.setattr(module, "BLOCK", 5)
+    for one, other in zip(predictor.explain(NOTE, predictor.labels).labels, whole.labels, strict=True):
+        assert one.found == other.found
+        np.testing.assert_allclose(one.strength, other.strength, atol=1e-6)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "123 ...", "neverseen"])
+def test_a_document_without_anything_to_read(predictor: Predictor, text: str) -> None:
+    explanation = predictor.explain(text, ["L1"])
+    [evidence] = explanation.labels
+    assert len(explanation.words) == (text == "neverseen") == explanation.tokens
+    assert evidence.contribution is not None
+    total = evidence.contribution.sum() + evidence.elsewhere + evidence.bias + evidence.planted
+    assert total == pytest.approx(evidence.found.logit, abs=1e-4)
+
+
+def test_what_is_behind_the_length_is_not_shown(untrained: Callable[..., Path]) -> None:
+    explanation = Predictor.load(untrained(max_seq_length=3), device="cpu").explain("a1 b1 c1 d1")
+    assert explanation.cut
+    assert explanation.words.tolist() == [[0, 2], [3, 5], [6, 8]]
+
+
+def test_a_model_without_relevance(untrained: Callable[..., Path]) -> None:
+    folder = untrained(network_config__planted_prior="none")
+    (folder / "relevance.npz").unlink()
+    assert Predictor.load(folder, device="cpu").explain(NOTE, ["L1"]).labels[0].relevance is None
+
+
+def test_a_network_of_your_own_shows_its_attention(
+    untrained: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "training"))
+    own: dict[str, Any] = {"model_name": "own_network:OwnNetwork"}
+    [evidence] = Predictor.load(untrained(**own, network_config={}), device="cpu").explain(NOTE, ["L1"]).labels
+    assert evidence.contribution is None
+    assert evidence.strength is evidence.attention
+    assert evidence.attention.sum() == pytest.approx(1, abs=1e-5)
+    hidden = Predictor.load(untrained(**own, network_config={"prior": True}), device="cpu")
+    with pytest.raises(ConfigError, match="does not show its attention"):
+        hidden.explain(NOTE, ["L1"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=40), st.integers(0, 12))
+def test_places_of_words_are_those_of_the_encoded_tokens(text: str, longest: int) -> None:
+    words = ["<pad>", "<unk>", *sorted({run.lower() for run in re.findall(r"\w+", text) if not run.isnumeric()})]
+    tokens = WordTokens(words)
+    spans = tokens.spans(text, longest)
+    ids = tokens.encode([text], longest).ids.tolist()
+    assert len(spans) == len(ids)
+    assert all(
+        number == tokens.id_of.get(text[slice(*span)].lower(), 1) for number, span in zip(ids, spans, strict=True)
+    )
+
+
+def test_places_of_subwords_are_those_of_the_encoded_tokens(task: Path) -> None:
+    tokens = SubwordTokens(task / "bert")
+    for longest in (4, 100):
+        spans, ids = tokens.spans(NOTE, longest), tokens.encode([NOTE], longest).ids.tolist()
+        assert len(spans) == len(ids)
+        for number, (start, end) in zip(ids, spans, strict=True):
+            if tokens.token(number) not in ("[UNK]", "[CLS]", "[SEP]"):
+                assert NOTE[start:end] == tokens.token(number).removeprefix("##")
+
+
+def test_subwords_are_joined() -> None:
+    text = "Über-große  hyper_tension, x"
+    spans = [(0, 0), (0, 2), (2, 4), (4, 5), (5, 10), (10, 17), (17, 25), (25, 26), (26, 28), (0, 0)]
+    words = words_of_tokens(text, spans)  # (10, 17) and (26, 28) hold the spaces before them
+    assert [text[start:end] for start, end in words.spans] == ["Über", "-", "große", "hyper_tension", ",", "x"]
+    assert words.of_token.tolist() == [-1, 0, 0, 1, 2, 3, 3, 4, 5, -1]
+    summed, elsewhere = words.summed(np.arange(10, dtype=np.float32))
+    assert summed.tolist() == [3, 3, 4, 11, 7, 8]
+    assert elsewhere == 9
+    assert words.highest(np.arange(10, dtype=np.float32)).tolist() == [2, 3, 4, 6, 7, 8]
+
+
+def test_passages_join_neighbours_and_leave_out_what_is_faint_or_speaks_against() -> None:
+    text = " ".join(f"w{place:02}" for place in range(40))
+    spans = np.array([(4 * place, 4 * place + 3) for place in range(40)])
+    strength = np.zeros(40, dtype=np.float32)
+    strength[[3, 6, 20, 30, 33, 34, 38]] = [1.0, 0.5, 2.0, -3.0, 0.25, 0.5, 0.09]
+    found = passages(text, spans, strength, EvidenceRule())
+    assert [(text[one.start : one.end], one.score) for one in found] == [
+        ("w20", 2.0),
+        ("w03 w04 w05 w06", 1.5),
+        ("w33 w34", 0.75),
+    ]
+    assert found[1].before == "w00 w01 w02 "
+    assert found[0].after == " w21 w22 w23 w24 w25 w26"

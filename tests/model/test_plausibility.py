@@ -1,0 +1,206 @@
+"""Whether explanations name the words that coders marked: on a task whose labels have words of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from click.testing import CliRunner, Result
+from test_predictor import NETWORKS
+
+from plant_plugin import Predictor
+from plant_plugin.cli import plant
+from plant_plugin.data.evidence import write_evidence
+from plant_plugin.data.libmultilabel_txt import DocumentEvidence, read_libmultilabel_text
+from plant_plugin.errors import CheckpointError, DataError
+from plant_plugin.evaluation.plausibility import MEASURES
+from plant_plugin.model.passages import EVIDENCE_THRESHOLD, EvidenceRule, read_rule, strong_runs, write_rule
+from plant_plugin.model.plausibility import chosen_rule, marked_pairs, plausibility
+from plant_plugin.model.word_strength import phrase_strengths, word_strengths
+from plant_plugin.model.words import all_words
+from plant_plugin.relevance.phrases import PlantedPhrases
+
+NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x filler7 sign3x"
+
+
+def evidence_of(path: Path) -> tuple[list[str], list[DocumentEvidence]]:
+    """The words of each label, in every document."""
+    documents = read_libmultilabel_text(path)
+    found = [
+        {label: [m.span() for m in re.finditer(rf"\bsign{label[1:]}x\b", text)] for label in sorted(labels)}
+        for text, labels in zip(documents.texts, documents.labels, strict=True)
+    ]
+    return documents.texts, found
+
+
+@pytest.fixture(scope="module")
+def marked(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the splits and their evidence."""
+    folder = tmp_path_factory.mktemp("marked")
+    for split in ("valid", "test"):
+        (folder / f"{split}.txt").write_bytes((task / f"{split}.txt").read_bytes())
+        write_evidence(folder / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def predictor(trained: Path) -> Predictor:
+    return Predictor.load(trained, device="cpu")
+
+
+def test_every_order_of_the_words(predictor: Predictor) -> None:
+    columns = [predictor.column_of[label] for label in ("L3", "L5")]
+    words, found = word_strengths(predictor, NOTE, columns, np.random.default_rng(0))
+    assert [NOTE[start:end] for start, end in words.spans] == [
+        "filler1", "filler2", "SIGN3x", "filler3", "12", "sign5x", "filler7", "sign3x",
+    ]  # fmt: skip
+    assert list(found) == [
+        "contribution", "attention", "attention without prior", "gradient × input", "MIG", "linear", "random",
+    ]  # fmt: skip
+    explanation = predictor.explain(NOTE, ["L3", "L5"])
+    own = {evidence.found.label: evidence.measures for evidence in explanation.labels}
+    for order in ("contribution", "attention", "MIG"):
+        for row, label in enumerate(("L3", "L5")):
+            expected = own[label][order]
+            assert expected is not None
+            np.testing.assert_allclose(np.delete(found[order][row], 4), expected, atol=1e-6)  # "12" was not read
+            assert found[order][row, 4] == 0
+    for order in ("contribution", "attention", "gradient × input", "MIG", "linear"):
+        assert found[order][0].argmax() in (2, 7), order
+        assert found[order][1].argmax() == 5, order
+
+
+def test_linear_strengths_sum_to_the_linear_score(predictor: Predictor) -> None:
+    planted = predictor.model.planted_scores
+    assert planted is not None
+    _, found = word_strengths(predictor, NOTE, [3, 5], np.random.default_rng(0))
+    scores = planted.linear.scores_of(planted.linear.features([NOTE]))[0, [3, 5]]
+    np.testing.assert_allclose(found["linear"].sum(axis=1), scores, atol=1e-6)
+
+
+def test_phrases_give_their_words_what_they_add() -> None:
+    texts = ["dull pain in the left foot", "sharp pain in the right foot", "a cough", "well", "fine"]
+    labels = sp.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 0], [0, 0]], np.float32))
+    evidence = [{"P": [(0, 9)]}, {"P": [(0, 10)]}, {"C": [(2, 7)]}, {}, {}]
+    phrases = PlantedPhrases.fit(texts, labels, evidence, ["P", "C"])
+    text = "dull pain and a cough"
+    words = all_words(text, [])
+    found = phrase_strengths(phrases, text, words.spans, [1, 0])
+    assert [text[start:end] for start, end in words.spans[found[0] > 0]] == ["cough"]
+    assert [text[start:end] for start, end in words.spans[found[1] > 0]] == ["dull", "pain"]
+    np.testing.assert_allclose(found.max(axis=1), phrases.scores([text])[0, [1, 0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name, options in NETWORKS.items() if "lm_weight" not in options])
+def test_gradient_times_input_is_the_gradient(untrained: Callable[..., Path], name: str) -> None:
+    predictor = Predictor.load(untrained(model_name=name, network_config=dict(NETWORKS[name])), device="cpu")
+    network = predictor.network.double()
+    embedding = network.backbone.embedding
+    assert isinstance(embedding, torch.nn.Embedding)
+    text = "sign1x filler2 sign4x"
+    _, found = word_strengths(predictor, text, [1, 4], np.random.default_rng(0))
+    ids = predictor.model.tokens.encode([text], 10).ids
+    for place, token in enumerate(ids):
+        start = embedding.weight.data[token].clone()
+        logits = []
+        for step in (1 + 1e-5, 1 - 1e-5):
+            embedding.weight.data[token] = start * step
+            batch = {"text": torch.from_numpy(ids.astype(np.int64))[None], "length": torch.tensor([len(ids)])}
+            with torch.no_grad():
+                network.fold()
+                logits.append(network(batch)["logits"][0, [1, 4]])
+        embedding.weight.data[token] = start
+        slope = ((logits[0] - logits[1]) / 2e-5).numpy()
+        np.testing.assert_allclose(found["gradient × input"][:, place], slope, atol=1e-5, rtol=1e-3)
+
+
+def test_the_words_of_labels_are_found(predictor: Predictor, task: Path) -> None:
+    chosen = marked_pairs(predictor, *evidence_of(task / "valid.txt"))
+    pairs = marked_pairs(predictor, *evidence_of(task / "test.txt"))
+    counts = np.arange(len(predictor.labels))
+    found = {one.order: one for one in plausibility([(pairs, chosen)], counts)}
+    for order in ("contribution", "attention", "MIG", "linear"):
+        assert found[order].measures["F1"][0] > 0.9, order
+        assert found[order].measures["hit@1"][0] > 0.9, order
+    assert found["random"].measures["AP"][0] < 0.4
+    for one in found.values():
+        assert set(one.measures) == set(MEASURES)
+        assert all(low <= mean <= high for mean, low, high in one.measures.values())
+        assert set(one.bins) == {"0", "1-5", "6-10", "11-50"}
+    bins = [np.isin(pairs.columns, columns).mean() for columns in ([0], [1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11])]
+    means = [found["random"].bins[name]["AP"][0] for name in ("0", "1-5", "6-10", "11-50")]
+    assert np.dot(bins, means) == pytest.approx(found["random"].measures["AP"][0])
+
+
+def test_pairs_that_cannot_be_measured(predictor: Predictor) -> None:
+    texts, marked = ["sign1x , filler2", "sign2x"], [{"L1": [(0, 6)], "L2": [(7, 8)]}, {"new": [(0, 6)]}]
+    pairs = marked_pairs(predictor, texts, marked)
+    assert (len(pairs), pairs.unknown, pairs.wordless) == (1, 1, 1)
+    assert pairs.marked[0].tolist() == [True, False]
+    with pytest.raises(DataError, match="no document has evidence"):
+        marked_pairs(predictor, texts[1:], marked[1:])
+
+
+def test_passages_follow_the_rule_of_validation(trained: Path, task: Path, tmp_path: Path) -> None:
+    predictor = Predictor.load(trained, device="cpu")
+    assert predictor.evidence_rule == EvidenceRule()
+    rule = chosen_rule(marked_pairs(predictor, *evidence_of(task / "valid.txt")))
+    assert rule.words is None
+    assert 0 < rule.share <= 1
+    predictor.evidence_rule = rule
+    [evidence] = predictor.explain("filler1 sign3x filler2 filler4 filler5 sign3x filler7", ["L3"]).labels
+    assert {(passage.start, passage.end) for passage in evidence.passages} == {(8, 14), (39, 45)}
+    assert write_rule(tmp_path, rule) == tmp_path / EVIDENCE_THRESHOLD
+    assert read_rule(tmp_path) == rule
+    (tmp_path / EVIDENCE_THRESHOLD).write_text("{")
+    with pytest.raises(CheckpointError, match="torn"):
+        read_rule(tmp_path)
+
+
+def test_runs_of_strong_words() -> None:
+    strength = np.array([0.5, 0.0, 1.0, -3.0, 0.2, 0.5])
+    for rule, runs in (
+        (EvidenceRule(share=0.5, gap=1, words=None), [[0], [2], [5]]),
+        (EvidenceRule(share=0.5, gap=2, words=None), [[0, 2], [5]]),
+        (EvidenceRule(share=0.1, gap=2, words=None), [[0, 2, 4, 5]]),
+        (EvidenceRule(share=0.1, gap=1, words=2), [[0], [2]]),
+    ):
+        assert [run.tolist() for run in strong_runs(strength, rule)] == runs
+    assert strong_runs(np.zeros(3), EvidenceRule(share=0.01)) == []
+
+
+def command(*arguments: str) -> Result:
+    return CliRunner().invoke(plant, ["plausibility", *arguments, "--device", "cpu"])
+
+
+def test_the_command(trained: Path, marked: Path, tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    files = [str(marked / "test_evidence.tsv"), "--validation", str(marked / "valid_evidence.tsv")]
+    shown = command(str(trained), *files, "--out", str(out), "--write-threshold")
+    try:
+        assert shown.exit_code == 0, shown.output
+        assert re.search(r"^contribution +0\.\d\d +\d+\.\d \[\d", shown.stdout, re.MULTILINE)
+        assert "11-50 training documents" in shown.stdout
+        found = json.loads(out.read_text())
+        assert found["documents"] == 40
+        assert found["orders"][0]["order"] == "contribution"
+        assert "sign" not in out.read_text()
+        explained = CliRunner().invoke(
+            plant,
+            ["explain", str(trained), "--json", "--label", "L3", "--device", "cpu"],
+            input="filler1 sign3x filler2",
+        )
+        [label] = json.loads(explained.stdout)["labels"]
+        assert [passage["text"] for passage in label["passages"]] == ["sign3x"]
+    finally:
+        (trained / EVIDENCE_THRESHOLD).unlink(missing_ok=True)
+    missing = command(str(trained))
+    assert missing.exit_code == 2
+    assert "there is no evidence file" in missing.output
+    assert "--validation" in missing.output

@@ -1,0 +1,296 @@
+"""The Triton kernels against the plain formulas: in Triton's interpreter on a CPU, on a GPU where marked ``gpu``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from plant_plugin.networks.kernels import ranking_loss as ranking_loss_module
+from plant_plugin.networks.kernels import triton_choice
+from plant_plugin.networks.kernels.label_attention import (
+    PriorLookup,
+    _through_triton,
+    label_attention_logits,
+    label_attention_reference,
+)
+from plant_plugin.networks.kernels.ranking_loss import ranking_loss_reference
+
+pytest.importorskip("triton", reason="Triton is not installed: pip install -e '.[gpu]'")
+if os.environ.get("TRITON_INTERPRET") != "1" and not torch.cuda.is_available():
+    pytest.skip("without a GPU these need TRITON_INTERPRET=1", allow_module_level=True)
+
+from plant_plugin.networks.kernels import label_attention_triton, ranking_loss_triton
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+GPU = pytest.param(
+    "cuda",
+    marks=[
+        pytest.mark.gpu,
+        pytest.mark.skipif(INTERPRETED or not torch.cuda.is_available(), reason="needs a GPU and no interpreter"),
+    ],
+)
+ON_BOTH = pytest.mark.parametrize(
+    "device", [pytest.param("cpu", marks=pytest.mark.skipif(not INTERPRETED, reason="runs on the GPU instead")), GPU]
+)
+NARROW = {torch.float64: 1e-11, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 4e-3}
+
+
+@pytest.fixture(autouse=True)
+def _small_tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the interpreter a few labels and positions have to make several tiles; a GPU gets the real ones."""
+    callspec = getattr(request.node, "callspec", None)
+    if callspec is not None and callspec.params.get("device") == "cpu":
+        small = label_attention_triton.Tiles(16, 16, 16, 4)
+        monkeypatch.setattr(label_attention_triton.Tiles, "of", lambda *_: small)
+        monkeypatch.setattr(ranking_loss_triton, "BETTER", 2)
+        monkeypatch.setattr(ranking_loss_triton, "OTHERS", 4)
+
+
+@pytest.fixture(autouse=True)
+def _poisoned() -> Iterator[None]:
+    """New tensors hold NaN until they are written, so that nothing passes by memory that happens to be zero."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+def case(
+    device: str,
+    kind: torch.dtype,
+    shape: tuple[int, int, int, int],
+    widths: tuple[int, int],
+    lengths: list[int],
+    planted: bool = True,
+) -> tuple:
+    """Arguments of the label attention for B, A, T, L, the widths of keys and values, and documents' lengths."""
+    (batch, heads, positions, labels), (key_width, value_width) = shape, widths
+    generator = torch.Generator().manual_seed(0)
+
+    def made(*size: int) -> Tensor:
+        numbers = torch.randn(*size, generator=generator, dtype=torch.float64) / size[-1] ** 0.25
+        return numbers.to(device, kind).requires_grad_()
+
+    queries, keys = made(labels, heads, key_width), made(batch, positions, heads, key_width)
+    values, outputs = made(batch, positions, heads, value_width), made(labels, heads, value_width)
+    mask = torch.arange(positions) < torch.tensor(lengths)[:, None]
+    prior = strength = None
+    if planted:
+        columns = torch.randint(0, 7, (batch, positions), generator=generator).to(device)
+        table = torch.rand(labels, 7, generator=generator, dtype=torch.float64).to(device, kind)
+        prior, strength = PriorLookup(table, columns), made(labels, heads)
+    return queries, keys, values, outputs, mask.to(device), prior, strength
+
+
+def values_and_gradients(way: Callable[..., Tensor], parts: tuple) -> list[Tensor]:
+    *operands, strength = parts
+    free = [*operands[:4], *([] if strength is None else [strength])]
+    logits = way(*operands, strength)
+    direction = torch.linspace(-1, 1, logits.numel(), device=logits.device).sin().view(logits.shape)
+    return [logits, *torch.autograd.grad((logits * direction).sum(), free)]
+
+
+def through_triton(product_dtype: torch.dtype, block_elements: int) -> Callable[..., Tensor]:
+    return lambda *operands: _through_triton(*operands, product_dtype, block_elements)
+
+
+def assert_as_the_reference(parts: tuple, products: torch.dtype, block_elements: int = 2**26) -> None:
+    """Value and all gradients; the reference computes in float64 from what the products' type keeps of the operands."""
+    found = values_and_gradients(through_triton(products, block_elements), parts)
+
+    def exact(part: object, rounded: bool) -> object:
+        if not isinstance(part, Tensor) or not part.is_floating_point():
+            return part
+        part = part.detach().to(products) if rounded else part.detach()
+        return part.double().requires_grad_()
+
+    *operands, prior, strength = parts
+    doubled = [exact(part, rounded=True) for part in operands]
+    planted = None if prior is None else PriorLookup(prior.table.double(), prior.columns)
+    expected = values_and_gradients(label_attention_reference, (*doubled, planted, exact(strength, rounded=False)))
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == parts[0].dtype
+        scale = other.abs().max()
+        torch.testing.assert_close(one.double() / scale, other / scale, atol=NARROW[products], rtol=0)
+
+
+SIZES = {"cpu": ((2, 2, 19, 17), (20, 5), [19, 6]), "cuda": ((3, 3, 150, 200), (100, 72), [150, 1, 70])}
+
+
+@ON_BOTH
+def test_attention_with_a_prior_and_several_heads(device: str) -> None:
+    kind = torch.float64 if device == "cpu" else torch.float32
+    parts = case(device, kind, *SIZES[device])
+    queries = parts[0]
+    blocks_of = 9 * queries.shape[1] * parts[4].numel()  # the backward pass goes by 9 labels
+    assert_as_the_reference(parts, kind, blocks_of)
+
+
+@ON_BOTH
+def test_attention_without_a_prior_past_padding_at_the_start(device: str) -> None:
+    kind = torch.float64 if device == "cpu" else torch.float32
+    shape, widths, lengths = ((1, 1, 35, 3), (16, 33), [35]) if device == "cpu" else SIZES[device]
+    parts = case(device, kind, shape, widths, lengths, planted=False)
+    mask, begin = parts[4], 17 if device == "cpu" else 69
+    mask[0, :begin] = False  # more than a tile
+    mask[0, begin + 1] = False
+    assert_as_the_reference(parts, kind)
+
+
+@pytest.mark.parametrize(
+    ("device", "products"),
+    # Triton's interpreter multiplies the bits of bfloat16 (3.7.1), so that type is compiled below, and tested on GPUs
+    [("cpu", torch.float16), pytest.param(*GPU.values, torch.float16, marks=GPU.marks),
+     pytest.param(*GPU.values, torch.bfloat16, marks=GPU.marks)],
+)  # fmt: skip
+def test_attention_with_narrow_products(device: str, products: torch.dtype) -> None:
+    if device == "cpu" and not INTERPRETED:
+        pytest.skip("runs on the GPU instead")
+    shape, widths, lengths = ((1, 1, 9, 4), (7, 16), [8]) if device == "cpu" else SIZES[device]
+    assert_as_the_reference(case(device, torch.float32, shape, widths, lengths), products)
+
+
+@ON_BOTH
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy in the interpreter: 0/0
+def test_attention_reads_no_padded_state_and_tells_an_empty_document(device: str) -> None:
+    parts = case(device, torch.float32, (2, 1, 18, 3), (8, 8), [4, 0], planted=False)
+    expected = label_attention_reference(*parts)
+    with torch.no_grad():
+        for states in parts[1:3]:
+            states[0, 4:] = float("nan")
+    found = through_triton(torch.float32, 10**6)(*parts)
+    torch.testing.assert_close(found[0], expected[0], atol=1e-5, rtol=1e-5)
+    assert found[1].isnan().all()
+    assert expected[1].isnan().all()
+
+
+@ON_BOTH
+def test_attention_of_no_labels_and_no_documents(device: str) -> None:
+    for batch, labels in ((2, 0), (0, 3)):
+        parts = case(device, torch.float32, (batch, 1, 4, labels), (8, 8), [4] * batch)
+        found = values_and_gradients(through_triton(torch.float32, 10**6), parts)
+        assert found[0].shape == (batch, labels)
+        assert not any(part.any() for part in found)
+
+
+@pytest.mark.integration
+@ON_BOTH
+@pytest.mark.parametrize("width", [1, 64, 1024])
+def test_attention_of_wide_heads(device: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # the tiles that a GPU gets
+    assert_as_the_reference(case(device, torch.float32, (2, 2, 40, 33), (width, width), [40, 17]), torch.float32)
+    assert_as_the_reference(case(device, torch.float32, (2, 1, 40, 33), (width, 40), [3, 40]), torch.float16)
+
+
+@pytest.mark.parametrize("device", [GPU])
+def test_attention_of_more_labels_and_types_than_32_bits_count(device: str) -> None:
+    if torch.cuda.get_device_properties(0).total_memory < 60 * 2**30:
+        pytest.skip("needs 60 GiB of GPU memory")
+    labels, types, last = 670_000, 3_300, 20  # table and queries have more than 2³¹ numbers
+    torch.manual_seed(0)
+    queries, outputs = (torch.randn(labels, 4, 1024, device=device, dtype=torch.bfloat16) / 32 for _ in range(2))
+    keys, values = (torch.randn(1, 100, 4, 1024, device=device, dtype=torch.bfloat16) for _ in range(2))
+    mask = torch.ones(1, 100, dtype=torch.bool, device=device)
+    table = torch.rand(labels, types, device=device, dtype=torch.bfloat16)
+    columns = torch.randint(types - 200, types, (1, 100), device=device)
+    strength = torch.ones(labels, 4, device=device, dtype=torch.bfloat16)
+    with torch.no_grad():
+        prior = PriorLookup(table, columns)
+        found = _through_triton(queries, keys, values, outputs, mask, prior, strength, torch.bfloat16, 2**26)
+        end = PriorLookup(table[-last:].double(), columns)
+        wide = [part.double() for part in (queries[-last:], keys, values, outputs[-last:])]
+        expected = label_attention_reference(*wide, mask, end, strength[-last:].double())
+    torch.testing.assert_close(found[:, -last:].double(), expected, atol=3e-2, rtol=3e-2)
+
+
+def ranking_case(device: str, rows: int, tokens: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Ties in both, a label without any relevant token, padding also between tokens."""
+    generator = torch.Generator().manual_seed(1)
+    kind = torch.float64 if device == "cpu" else torch.float32
+    scores = torch.randn(2, rows, tokens, generator=generator, dtype=kind)
+    scores = torch.where(torch.rand(scores.shape, generator=generator) < 0.3, scores.round(), scores)
+    relevance = (torch.rand(scores.shape, generator=generator, dtype=kind) * 4).round() / 4
+    relevance[:, 1] = 0
+    mask = torch.rand(2, tokens, generator=generator) < 0.8
+    mask[:, 0] = True
+    return scores.to(device).requires_grad_(), relevance.to(device), mask.to(device)
+
+
+@ON_BOTH
+@pytest.mark.parametrize(("pairs", "k"), [("within", 5), ("within", 10_000), ("top_vs_all", 3)])
+def test_ranking_loss_and_its_gradient(device: str, pairs: str, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking_loss_module, "_of_rows", ranking_loss_triton.ranking_rows)
+    tokens = 9 if device == "cpu" else 150
+    monkeypatch.setattr(ranking_loss_triton, "ELEMENTS_AT_ONCE", 4 * tokens)  # documents share a block of rows
+    scores, relevance, mask = ranking_case(device, 3, tokens)
+    arriving = torch.rand(2, 3, device=device, dtype=scores.dtype)
+    expected = ranking_loss_reference(scores, relevance, mask, k, 1.5, pairs)
+    (expected_gradient,) = torch.autograd.grad(expected, scores, arriving)
+    found = ranking_loss_module._RankingLoss.apply(scores, relevance, mask, k, 1.5, pairs)
+    (found_gradient,) = torch.autograd.grad(found, scores, arriving)
+    assert expected[:, 1].abs().max() == 0
+    assert expected[:, 0].min() > 0
+    tolerance = 1e-12 if device == "cpu" else 1e-5
+    torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
+    torch.testing.assert_close(found_gradient, expected_gradient, atol=tolerance, rtol=tolerance)
+
+
+@ON_BOTH
+def test_ranking_loss_of_scores_far_apart(device: str) -> None:
+    # a pair of tokens for each difference x of scores: the loss is (1 − 1/log2 3) · log2(1 + e^−x)
+    differences = torch.tensor([-90.0, 0.0, 12.0, 80.0], device=device)
+    scores = torch.stack([differences, torch.zeros_like(differences)], dim=-1)
+    relevance = torch.tensor([1.0, 0.0], device=device).expand(4, 2).contiguous()
+    real = torch.ones(1, 2, dtype=torch.bool, device=device)
+    losses, gradients = ranking_loss_triton.ranking_rows(scores, relevance, real, 5, 1.0, False)
+    by_hand = torch.tensor([47.921023, 0.36907025, 3.2715115e-06, 9.6100362e-36], device=device)
+    torch.testing.assert_close(losses, by_hand, atol=0 if device == "cpu" else 3e-7, rtol=1e-6)
+    torch.testing.assert_close(gradients[:, 0], -gradients[:, 1], atol=0, rtol=0)
+
+
+def test_ranking_loss_of_no_rows() -> None:
+    for rows, tokens in ((0, 4), (3, 0)):
+        empty = torch.zeros(rows, tokens)
+        losses, gradients = ranking_loss_triton.ranking_rows(
+            empty, empty, torch.ones(1, tokens, dtype=torch.bool), 5, 1.0, False
+        )
+        assert (losses.tolist(), gradients.shape) == ([0.0] * rows, (rows, tokens))
+
+
+@pytest.mark.parametrize("device", [GPU])
+@pytest.mark.parametrize("choice", triton_choice.CHOICES)
+def test_a_chosen_way_gives_the_numbers_of_a_cpu(device: str, choice: str) -> None:
+    parts = case("cpu", torch.float32, *SIZES["cuda"])
+    scores, relevance, mask = (part.detach() for part in ranking_case("cuda", 3, 150))
+    *operands, prior, strength = (part.to(device) if isinstance(part, Tensor) else part for part in parts)
+    moved = PriorLookup(prior.table.to(device), prior.columns.to(device))
+    try:
+        triton_choice.choose(choice)
+        logits = label_attention_logits(*operands, moved, strength)
+        loss = ranking_loss_module.ranking_loss(scores, relevance, mask, 10, 1.5)
+    finally:
+        triton_choice.choose("auto")
+    torch.testing.assert_close(logits.cpu(), label_attention_logits(*parts), atol=1e-4, rtol=1e-4)
+    expected = ranking_loss_module.ranking_loss(scores.cpu(), relevance.cpu(), mask.cpu(), 10, 1.5)
+    torch.testing.assert_close(loss.cpu(), expected, atol=1e-5, rtol=1e-5)
+
+
+COMPILES = Path(__file__).with_name("compile_triton_kernels.py")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("capability", [80, 90])
+def test_kernels_compile_for_gpus(capability: int, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    environment.update(TRITON_CACHE_DIR=str(tmp_path), PYTHONPATH=str(Path(__file__).resolve().parents[3]))
+    done = subprocess.run(
+        [sys.executable, str(COMPILES), str(capability)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 9

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from plant_plugin.report.machine import bf16_is_slow, processor_features, processor_name, usable_cores
+
+
+def test_description_of_linux(tmp_path: Path) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_text("processor\t: 0\nmodel name\t: Maker X 9000\nflags\t\t: fpu avx512f amx_tile\n", encoding="utf-8")
+    assert processor_name(path) == "Maker X 9000"
+    assert processor_features(path) == ["AMX", "AVX-512"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "slow"),
+    [("fpu avx2", True), ("fpu avx512f", True), ("fpu avx512f avx512_bf16", False), ("fpu amx_bf16", False)],
+)
+def test_bf16_is_slow_without_instructions_for_it(tmp_path: Path, flags: str, slow: bool) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_text(f"flags\t\t: {flags}\n", encoding="utf-8")
+    assert bf16_is_slow(path) == slow
+
+
+def test_another_makers_description_says_nothing_of_bf16(tmp_path: Path) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_text("Features\t: fp asimd bf16\n", encoding="utf-8")
+    assert not bf16_is_slow(path)
+
+
+def test_without_a_description(tmp_path: Path) -> None:
+    assert not bf16_is_slow(tmp_path / "absent")
+    assert processor_name(tmp_path / "absent")
+    assert processor_features(tmp_path / "absent") == []
+
+
+def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {1, 4, 5}, raising=False)
+    assert usable_cores() == 3
