@@ -30,10 +30,11 @@ demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summarie
 test: $(STAMP) ## the unit tests (about 2 minutes on 2 cores)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-check: $(STAMP) ## lint, format, types, and whether tables and results agree
+check: $(STAMP) ## lint, format, types, the order of the rooms, and whether tables and results agree
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python benchmarks/tables.py --check
 
 audit: ## known weaknesses of the pinned versions (asks a package index, so it is no part of `make check`)

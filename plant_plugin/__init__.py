@@ -44,6 +44,6 @@ def register() -> tuple[str, ...]:
     Raises:
         PlantError: LibMultiLabel has something else under one of these names.
     """
-    from plant_plugin.host import register_networks
+    from plant_plugin.host.register import register_networks
 
     return register_networks()

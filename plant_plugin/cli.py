@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from plant_plugin import __version__
 from plant_plugin.commands.codiesp_x import codiesp_x
 from plant_plugin.commands.compare import compare
 from plant_plugin.commands.doctor import doctor
@@ -41,7 +40,7 @@ class QuietGroup(click.Group):
 
 
 @click.group(cls=QuietGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="plant_plugin")
+@click.version_option(package_name="plant-plugin", prog_name="plant_plugin")
 def plant() -> None:
     """List what there is, check a configuration, prepare data, predict, explain, serve, evaluate and compare."""
 

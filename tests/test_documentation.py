@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import lzma
 import random
 import re
 import subprocess
@@ -18,6 +18,7 @@ from plant_plugin.config.schema import BLOCKS, SCHEMA
 from plant_plugin.data import demo
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric
+from plant_plugin.prepare.demo_notes import DemoOptions, write_notes
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation lies in a checkout only")
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -29,8 +30,11 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to follow a page in, with a cache of its own and few built-in notes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    few = functools.partial(demo.DemoOptions, train=60, valid=20, test=20, labels=20)
-    monkeypatch.setattr(demo, "DemoOptions", few)
+    packed = tmp_path / "packed"
+    packed.mkdir()
+    for split, lines in write_notes(DemoOptions(train=60, valid=20, test=20, labels=20)).items():
+        (packed / f"{split}.txt.xz").write_bytes(lzma.compress("".join(lines).encode()))
+    monkeypatch.setattr(demo, "PACKED", packed)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 

@@ -19,11 +19,12 @@ import numpy.typing as npt
 import torch
 from definitions import Planned
 
+from plant_plugin.data.batches import move
 from plant_plugin.model.folder import load_model
 from plant_plugin.report.result import save_result
 from plant_plugin.report.run import Run
 from plant_plugin.training.prepare import add_relevance, prepare
-from plant_plugin.training.stage import device_of, move, positives_of
+from plant_plugin.training.stage import device_of, positives_of
 from plant_plugin.training.stage1 import choose_labels
 
 TOP_WORDS = 20

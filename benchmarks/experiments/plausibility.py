@@ -22,7 +22,7 @@ from plant_plugin import Predictor
 from plant_plugin.commands.evidence_files import marked_documents
 from plant_plugin.files import atomic_write
 from plant_plugin.model.plausibility import MarkedPairs, Plausibility, marked_pairs, plausibility
-from plant_plugin.model.predictor import unrefitted
+from plant_plugin.model.ready import unrefitted
 from plant_plugin.report.label_statistics import read_train_counts
 from plant_plugin.report.pictures import Line, line_picture
 

@@ -26,9 +26,9 @@ from plant_plugin.config.options import Stage2Options
 from plant_plugin.data.batches import Batches
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.evaluation.ranking import top_labels
-from plant_plugin.host import word_encoder
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.construct import construct
+from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.kernels.dropout import Dropout, take_our_dropout
 from plant_plugin.networks.plant import PLANT
 from plant_plugin.training.stage import positives_of

@@ -54,7 +54,8 @@ def plausibility(
     from plant_plugin.model.passages import write_rule
     from plant_plugin.model.plausibility import chosen_rule, marked_pairs
     from plant_plugin.model.plausibility import plausibility as measured
-    from plant_plugin.model.predictor import Predictor, unrefitted
+    from plant_plugin.model.predictor import Predictor
+    from plant_plugin.model.ready import unrefitted
 
     chooses = marked_documents(model, "val", validation, validation_text)
     tested = marked_documents(model, "test", evidence, text)

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from plant_plugin import __version__
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
 
 
@@ -18,7 +17,7 @@ from plant_plugin.commands.flags import ConfigCommand, overrides_from
 @click.option(
     "-c", "--config", metavar="FILE", help="A YAML file, or the name of one from `plant list configurations`."
 )
-@click.version_option(__version__, prog_name="plant_plugin")
+@click.version_option(package_name="plant-plugin", prog_name="plant_plugin")
 def libmultilabel(config: str | None, **flags: Any) -> None:
     """Train and test a multi-label text classifier: PLANT, or any model of LibMultiLabel.
 

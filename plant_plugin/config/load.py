@@ -21,6 +21,7 @@ import yaml
 
 from plant_plugin.config.language_model import reads_whole_documents
 from plant_plugin.config.options import (
+    AUTO,
     EvidenceOptions,
     PlantedScoresOptions,
     RelevanceOptions,
@@ -33,7 +34,6 @@ from plant_plugin.config.rules import check
 from plant_plugin.config.schema import BLOCKS, MAPPINGS, OPTIONS, SEARCH_OPTIONS
 from plant_plugin.config.values import block_fields, read_field, read_option
 from plant_plugin.config.yaml_file import find_config, read_yaml
-from plant_plugin.report.record import AUTO, unfinished_run
 
 SEARCH_FIX = "`plant search FILE` takes it: it belongs to a search for hyper-parameters"
 # Where things are written or kept, and how the work is spread: the result does not depend on them.
@@ -111,6 +111,13 @@ class Config:
         blocks = {name: asdict(getattr(self, name)) for name in BLOCKS}
         return copy.deepcopy({**self.values, **blocks})
 
+    def resumed(self, folder: Path | None) -> Config:
+        """The configuration that goes on in the folder of a run; None: a new run."""
+        if folder is None:
+            return replace(self, values={**self.values, "resume": None})
+        values = {**self.values, "resume": str(folder)}
+        return replace(self, values=values, run_name=folder.resolve().name, checkpoint_dir=folder)
+
     def on_both(self, **blocks: Any) -> Config:
         """The pass of ``refit: train+val`` that reads training and validation documents as one, under the same hash.
 
@@ -184,18 +191,11 @@ def checked_config(given: dict[str, Any], problems: Problems) -> Config:
     problems.all_read()
     check(values, blocks, problems)
     problems.raise_if_any()
-    automatic = values["resume"] == AUTO
-    resumed = Path(values["resume"]) if values["resume"] and not automatic else None
     stem = path.stem if path else values["model_name"]
-    run_name = resumed.resolve().name if resumed else f"{values['data_name']}_{stem}_{datetime.now():%Y%m%d%H%M%S}"
-    folder = resumed or Path(values["result_dir"]) / run_name
-    values["resume"] = str(resumed) if resumed else None
-    config = Config(values, **blocks, config_path=path, run_name=run_name, checkpoint_dir=folder)
-    unfinished = unfinished_run(folder.parent, config.hash()) if automatic else None
-    if unfinished is None:
-        return config
-    values["resume"] = str(unfinished)
-    return replace(config, values=values, run_name=unfinished.name, checkpoint_dir=unfinished)
+    run_name = f"{values['data_name']}_{stem}_{datetime.now():%Y%m%d%H%M%S}"
+    config = Config(values, **blocks, config_path=path, run_name=run_name,
+                    checkpoint_dir=Path(values["result_dir"]) / run_name)  # fmt: skip
+    return config if values["resume"] in (None, AUTO) else config.resumed(Path(values["resume"]))
 
 
 def _counted(name: str, value: Any) -> Any:

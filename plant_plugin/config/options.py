@@ -30,6 +30,7 @@ def choice(default: str, *allowed: str) -> Any:
 
 
 NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
+AUTO = "auto"  # --resume auto
 PLANTED_SCORES = "planted_scores"  # the strategy that trains no network
 
 

@@ -8,14 +8,13 @@ from typing import Any
 
 from plant_plugin.config import registry
 from plant_plugin.config.language_model import check_language_model, check_rate
-from plant_plugin.config.options import NAME_SOURCES, PLANTED_PRIOR, PLANTED_SCORES, PRIOR_SHARING
+from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_PRIOR, PLANTED_SCORES, PRIOR_SHARING
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.ranges import check_blocks, check_numbers
 from plant_plugin.config.registry import REQUIRED, Entry, suggestion
 from plant_plugin.config.schema import BLOCKS, OPTIONS
 from plant_plugin.config.values import conform
 from plant_plugin.errors import ConfigError, PlantError
-from plant_plugin.report.record import AUTO
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
 DATA_KEYS = ("training_file", "val_file", "test_file")

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 import torch
+from torch import Tensor
 
 from plant_plugin.data.tokens import TokenArrays
 
@@ -208,3 +209,8 @@ def _gather(
     ends = np.cumsum(counts)
     starts = np.repeat(offsets[rows] - (ends - counts), counts)
     return starts + np.arange(len(starts)), counts
+
+
+def move(batch: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
+    """A batch on another device."""
+    return {name: value.to(device) for name, value in batch.items()}

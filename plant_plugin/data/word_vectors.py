@@ -1,9 +1,8 @@
-"""Word vectors for a vocabulary, from a text file, a GloVe name, or at random."""
+"""Word vectors for a vocabulary, from a text file or at random."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,24 +11,24 @@ import torch
 from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import DataError
 
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
-
 RANDOM_SIZE = 100  # CAML's dimension, for vectors that start at random
 NORM_EPSILON = 1e-6  # LibMultiLabel's, from CAML: keeps the zero vector
 
 
-def embedding_matrix(tokens: WordTokens, config: Config, dim: int | None = None) -> torch.Tensor:
+def embedding_matrix(
+    tokens: WordTokens, file: Path | None, *, normalize: bool, seed: int, dim: int | None = None
+) -> torch.Tensor:
     """The first embedding layer: a row for each word of the vocabulary.
 
-    From ``embed_file`` by LibMultiLabel's rule: a word without a vector starts at zero, ``<unk>`` at standard normal
-    values (here drawn from the configuration's seed). Without ``embed_file`` every row but ``<pad>`` is drawn from
-    N(0, 0.1²). With ``normalize_embed`` each row is divided by its norm.
+    From a file by LibMultiLabel's rule: a word without a vector starts at zero, ``<unk>`` at standard normal values
+    (here drawn from the seed). Without a file every row but ``<pad>`` is drawn from N(0, 0.1²).
 
     Args:
         tokens: The vocabulary, V words.
-        config: ``embed_file``, ``embed_cache_dir``, ``normalize_embed`` and ``seed`` are read.
-        dim: Size of random vectors (default 100); not used with ``embed_file``.
+        file: One word and its values a line, or None.
+        normalize: Divide each row by its norm.
+        seed: Of what is drawn.
+        dim: Size of random vectors (default 100); not used with a file.
 
     Returns:
         float32 (V, dim), on the CPU.
@@ -37,32 +36,17 @@ def embedding_matrix(tokens: WordTokens, config: Config, dim: int | None = None)
     Raises:
         DataError: The file cannot be read or a line has another number of values.
     """
-    generator = torch.Generator().manual_seed(config.seed or 0)
-    if not config.embed_file:
+    generator = torch.Generator().manual_seed(seed)
+    if file is None:
         weights = torch.randn(tokens.size, dim or RANDOM_SIZE, generator=generator) * 0.1
         weights[tokens.pad_id] = 0.0
     else:
-        weights = _file_vectors(tokens, config)
+        weights = torch.from_numpy(_read_vectors(file, tokens))
         weights[tokens.unknown_id] = torch.randn(weights.shape[1], generator=generator)
-    if config.normalize_embed:
+    if normalize:
         exact = weights.double()
         weights = (exact / (torch.linalg.norm(exact, dim=1, keepdim=True) + NORM_EPSILON)).float()
     return weights
-
-
-def _file_vectors(tokens: WordTokens, config: Config) -> torch.Tensor:
-    path = Path(str(config.embed_file))
-    if path.is_file():
-        return torch.from_numpy(_read_vectors(path, tokens))
-    from plant_plugin.host.encoders import glove_vectors, is_glove_name  # imports libmultilabel, seconds
-
-    if not is_glove_name(config.embed_file):
-        raise DataError(
-            "no such file, and not a name of GloVe vectors",
-            where=f"embed_file: {config.embed_file}",
-            fix="make one with: plant embeddings TRAIN --out FILE",
-        )
-    return glove_vectors(str(config.embed_file), tokens.id_of, config.embed_cache_dir)
 
 
 def _read_vectors(path: Path, tokens: WordTokens) -> npt.NDArray[np.float32]:

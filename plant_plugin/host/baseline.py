@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from plant_plugin.errors import FullDiskError
 from plant_plugin.files import is_full
+from plant_plugin.host.attention_xml import AttentionXMLBaseline
+from plant_plugin.host.linear import run_linear
+from plant_plugin.host.neural import NetworkBaseline, epochs_kept, run_network
 from plant_plugin.host.settings import library_log, library_settings, quiet
 from plant_plugin.report.scored import report, tuned_thresholds
 
@@ -44,16 +47,18 @@ def run_baseline(config: Config, run: Run) -> dict[str, Any]:
         FullDiskError: The disk is full.
     """
     settings = library_settings(config, run)
+    train = run_linear if settings.linear else _run_network
     with library_log(settings.silent), quiet(settings.silent), _full_disk(run):
-        if settings.linear:
-            from plant_plugin.host.linear import run_linear as train
-        else:
-            from plant_plugin.host.neural import run_network as train
         if settings["refit"] == "none":
             return report(config, run, train(settings, run))
         thresholds = None if settings.eval else _first_thresholds(settings, run, train)
         settings["merge_train_val"] = True
         return report(config, run, train(settings, run), thresholds)
+
+
+def _run_network(settings: AttributeDict, run: Run) -> Scored:
+    kind = AttentionXMLBaseline if settings.model_name.lower() == "attentionxml" else NetworkBaseline
+    return run_network(kind(settings, run))
 
 
 def _first_thresholds(settings: AttributeDict, run: Run, train: Callable[[AttributeDict, Run], Scored]) -> Any:
@@ -64,8 +69,6 @@ def _first_thresholds(settings: AttributeDict, run: Run, train: Callable[[Attrib
         thresholds = tuned_thresholds(first, train(own, first))
     epochs = {}
     if not settings["linear"]:
-        from plant_plugin.host.neural import epochs_kept
-
         epochs = epochs_kept(first.folder)
     run.train_again(epochs)
     return thresholds

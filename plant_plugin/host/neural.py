@@ -29,7 +29,7 @@ from plant_plugin.host.checks import (
     sizes_and_hashes,
     warn_changed_labels,
 )
-from plant_plugin.host.encoders import without_packing
+from plant_plugin.host.packing import without_packing
 from plant_plugin.host.settings import OWN_TEST
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
 from plant_plugin.report.scored import (
@@ -50,14 +50,9 @@ logger = logging.getLogger(__name__)
 CHOSEN = {"train": "best_model.ckpt", "level_0": "model_0.ckpt", "level_1": "model_1.ckpt"}
 
 
-def run_network(settings: AttributeDict, run: Run) -> Scored:
-    """Train (unless ``eval``) and test the network that the settings name."""
-    if settings.model_name.lower() == "attentionxml":
-        from plant_plugin.host.attention_xml import AttentionXMLBaseline
-
-        baseline: NetworkBaseline = AttentionXMLBaseline(settings, run)
-    else:
-        baseline = NetworkBaseline(settings, run)
+def run_network(baseline: NetworkBaseline) -> Scored:
+    """Train (unless ``eval``) and test a network."""
+    settings, run = baseline.settings, baseline.run
     with run.phase("read"):
         baseline.read()
     baseline.build()

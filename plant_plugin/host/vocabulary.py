@@ -14,7 +14,7 @@ from libmultilabel.nn import data_utils
 
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.host.encoders import ensure_glove, is_glove_name
+from plant_plugin.host.glove import ensure_glove, is_glove_name
 
 logger = logging.getLogger(__name__)
 

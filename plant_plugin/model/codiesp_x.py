@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from plant_plugin.evaluation.codiesp_x import codiesp_x_counts, place_found, precision_recall_f1
 from plant_plugin.model.passages import GAPS, EvidenceRule, passages
+from plant_plugin.model.predictor import Predictor
 from plant_plugin.model.word_strength import RANDOM, word_strengths
 
 if TYPE_CHECKING:
     from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Spans
-    from plant_plugin.model.predictor import Predictor
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(1, 20))  # that are tried on validation
 

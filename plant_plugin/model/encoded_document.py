@@ -6,18 +6,15 @@ Shapes: T tokens, M labels that are asked for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from plant_plugin.data.batches import move
 from plant_plugin.errors import ConfigError
+from plant_plugin.model.ready import ReadyModel
 from plant_plugin.networks.backbone import EmbeddedWords
-from plant_plugin.training.stage import move
-
-if TYPE_CHECKING:
-    from plant_plugin.model.predictor import Predictor
 
 Floats = npt.NDArray[np.float32]
 
@@ -34,7 +31,7 @@ class EncodedDocument:
         tokens: How many there are.
     """
 
-    def __init__(self, predictor: Predictor, text: str) -> None:
+    def __init__(self, predictor: ReadyModel, text: str) -> None:
         self.predictor, self._text, tokens = predictor, text, predictor.model.tokens
         batch = next(iter(predictor.model.batches([text], 1)))
         self._ids = batch["text"][0].numpy()

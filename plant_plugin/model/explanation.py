@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +19,9 @@ from plant_plugin.config.registry import suggestion
 from plant_plugin.errors import ConfigError
 from plant_plugin.model.encoded_document import EncodedDocument
 from plant_plugin.model.passages import EvidenceRule, Passage, passages
+from plant_plugin.model.ready import ReadyModel, ScoredLabel
 from plant_plugin.model.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, phrase_strengths
 from plant_plugin.model.words import Words, words_of_tokens
-
-if TYPE_CHECKING:
-    from plant_plugin.model.predictor import Predictor, ScoredLabel
 
 Floats = npt.NDArray[np.float32]
 
@@ -105,7 +102,7 @@ class Explanation:
 
 
 def explain(
-    predictor: Predictor,
+    predictor: ReadyModel,
     text: str,
     labels: Sequence[str] | None = None,
     *,
@@ -133,7 +130,7 @@ def explain(
 
 
 def _columns(
-    predictor: Predictor, logits: Floats, labels: Sequence[str] | None, limit: float, top: int | None
+    predictor: ReadyModel, logits: Floats, labels: Sequence[str] | None, limit: float, top: int | None
 ) -> list[int]:
     """The labels to explain, the highest logit first."""
     order: list[int] = np.argsort(-logits, kind="stable").tolist()
@@ -146,7 +143,7 @@ def _columns(
     return above or order[:BEST]
 
 
-def column_of(predictor: Predictor, label: str) -> int:
+def column_of(predictor: ReadyModel, label: str) -> int:
     """The column of a label.
 
     Raises:
@@ -195,7 +192,7 @@ def _passages(text: str, words: Words, evidence: LabelEvidence, rule: EvidenceRu
     return passages(text, words.spans, evidence.strength if strength is None else strength, rule, evidence.strength)
 
 
-def _planted(predictor: Predictor, text: str, column: int) -> tuple[float, list[tuple[str, float]]]:
+def _planted(predictor: ReadyModel, text: str, column: int) -> tuple[float, list[tuple[str, float]]]:
     planted = predictor.model.planted_scores
     if planted is None or not planted.weight:
         return 0.0, []

@@ -16,18 +16,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from plant_plugin.data.batches import move
 from plant_plugin.errors import DataError
-from plant_plugin.model.explanation import Explanation, LabelEvidence
-from plant_plugin.training.stage import move
-
-if TYPE_CHECKING:
-    from plant_plugin.model.predictor import Predictor
+from plant_plugin.model.explanation import Explanation, LabelEvidence, explain
+from plant_plugin.model.ready import ReadyModel
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, rounded up
 DRAWS = 3  # random orders, whose mean is what any order has to beat
@@ -57,7 +54,7 @@ class Faithfulness:
     documents: int
 
 
-def faithfulness(predictor: Predictor, texts: Iterable[str], *, seed: int = 0) -> list[Faithfulness]:
+def faithfulness(predictor: ReadyModel, texts: Iterable[str], *, seed: int = 0) -> list[Faithfulness]:
     """Measure a model on documents: for each its (at most five) most probable predicted labels.
 
     Args:
@@ -70,7 +67,7 @@ def faithfulness(predictor: Predictor, texts: Iterable[str], *, seed: int = 0) -
     """
     found: dict[str, list[npt.NDArray[np.float64]]] = {}
     for number, text in enumerate(texts):
-        explanation = predictor.explain(text)
+        explanation = explain(predictor, text)
         kept = [evidence for evidence in explanation.labels if evidence.predicted][:LABELS_EACH]
         if not kept or not len(explanation.words):
             continue
@@ -83,7 +80,7 @@ def faithfulness(predictor: Predictor, texts: Iterable[str], *, seed: int = 0) -
     return [_summary(order, np.array(pairs)) for order, pairs in found.items()]
 
 
-def with_faithfulness(predictor: Predictor, explanation: Explanation, *, seed: int = 0) -> Explanation:
+def with_faithfulness(predictor: ReadyModel, explanation: Explanation, *, seed: int = 0) -> Explanation:
     """The explanation with both numbers at each of its labels."""
     if not len(explanation.words):
         return explanation
@@ -92,7 +89,7 @@ def with_faithfulness(predictor: Predictor, explanation: Explanation, *, seed: i
     return replace(explanation, labels=labels)
 
 
-def measure(predictor: Predictor, explanation: Explanation, *, seed: int) -> list[dict[str, Pair]]:
+def measure(predictor: ReadyModel, explanation: Explanation, *, seed: int) -> list[dict[str, Pair]]:
     """Order of the words -> comprehensiveness and sufficiency, for each label of an explanation.
 
     What the model did not read (behind its length) is left out of every text, or taking words out would bring it in.
@@ -153,7 +150,7 @@ def _without(text: str, words: npt.NDArray[np.int64], gone: npt.NDArray[np.bool_
     return "".join([*parts, text[end:]])
 
 
-def probabilities(predictor: Predictor, texts: Sequence[str], columns: Sequence[int]) -> npt.NDArray[np.float64]:
+def probabilities(predictor: ReadyModel, texts: Sequence[str], columns: Sequence[int]) -> npt.NDArray[np.float64]:
     """Of one label in each text, (N,), planted scores included."""
     wanted, planted = np.array(columns), predictor.model.planted_scores
     logits = np.empty(len(texts), dtype=np.float64)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -14,7 +14,6 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_folder, atomic_write
@@ -23,10 +22,7 @@ from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.relevance import Relevance
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
-    from plant_plugin.training.prepare import Prepared
+from plant_plugin.relevance.planted_scores import PlantedScores
 
 FORMAT = 3  # 2: planted scores; 3: language models that are not trained themselves
 READABLE = (2, 3)
@@ -35,10 +31,9 @@ MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
 )  # fmt: skip
 
 
-def save_stage(folder: Path, stage: str, network: PlantableNetwork, prepared: Prepared) -> None:
+def save_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
     """Write ``<stage>.safetensors`` with the hashes of what it was trained on."""
-    identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
-    _write_tensors(folder / f"{stage}.safetensors", trained_state(network), identity)
+    _write_tensors(folder / f"{stage}.safetensors", trained_state(network), _identity(hashes))
 
 
 def has_stage(folder: Path, stage: str) -> bool:
@@ -46,62 +41,81 @@ def has_stage(folder: Path, stage: str) -> bool:
     return (folder / f"{stage}.safetensors").is_file()
 
 
-def load_stage(folder: Path, stage: str, network: PlantableNetwork, prepared: Prepared) -> None:
+def load_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
     """Load what :func:`save_stage` wrote.
 
     Raises:
         CheckpointError: Torn, of another shape, or trained on another label set or vocabulary.
     """
     path = folder / f"{stage}.safetensors"
-    _check_identity(path, prepared.hashes)
+    _check_identity(path, hashes)
     _load_into(network, path)
 
 
-def load_weights(folder: Path, network: PlantableNetwork, prepared: Prepared) -> None:
+def load_weights(folder: Path, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
     """Start from the weights of a model folder.
 
     Raises:
         CheckpointError: Torn, of another shape, or trained on another label set or vocabulary.
     """
-    _check_identity(folder / MODEL, prepared.hashes)
+    _check_identity(folder / MODEL, hashes)
     _load_into(network, folder / MODEL)
 
 
 def save_model(
-    folder: Path, network: PlantableNetwork, prepared: Prepared, config: Config, thresholds: Mapping[str, float]
+    folder: Path,
+    network: PlantableNetwork,
+    tokens: Tokens,
+    labels: Sequence[str],
+    thresholds: Mapping[str, float],
+    *,
+    hashes: Mapping[str, str],
+    max_seq_length: int | None,
+    planted_scores: PlantedScores | None = None,
+    phrase_prior: float = 0,
+    label_names: Path | None = None,
 ) -> None:
     """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already).
 
-    What labels stand for comes with it where ``label_names.tsv`` lies beside the training file.
-
     Of a language model that is quantised, adapted or frozen its name and fingerprint are kept, not its weights.
+
+    Args:
+        folder: Of the run.
+        network: Trained.
+        tokens: Its vocabulary.
+        labels: The label set, in column order.
+        thresholds: Name -> threshold, in logits.
+        hashes: Of ``labels``, ``vocabulary``, the data and the configuration.
+        max_seq_length: How many tokens of a document are read; None: all.
+        planted_scores: What is added to the network's scores.
+        phrase_prior: How much phrases count in the planted prior; 0: they do not.
+        label_names: A file that says what labels stand for, to go with the model.
     """
-    identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
     model_name, network_config = network.built_as
     content = {
         "format": FORMAT,
         "model_name": model_name,
         "network_config": network_config,
-        "max_seq_length": config.max_seq_length,
+        "max_seq_length": max_seq_length,
         "word_vectors": network.vectors_shape,
-        "planted_scores": prepared.planted_scores is not None,
-        "phrase_prior": config.evidence.prior if any("phrase" in marks for marks in prepared.marks.values()) else 0,
+        "planted_scores": planted_scores is not None,
+        "phrase_prior": phrase_prior,
         "base": base_of(network),
-        "hashes": {**prepared.hashes, "config": config.hash()},
+        "hashes": dict(hashes),
     }
     if isinstance(network.backbone, HuggingFaceBackbone):
         with atomic_folder(folder / BACKBONE) as temporary:
             network.backbone.config.save_pretrained(temporary)
-    if prepared.planted_scores is not None:
-        prepared.planted_scores.save(folder, prepared.hashes["labels"])
-    prepared.tokens.save(folder)
-    if (names := names_beside(config.training_file)) is not None:
+    if planted_scores is not None:
+        planted_scores.save(folder, hashes["labels"])
+    tokens.save(folder)
+    if label_names is not None:
         with atomic_write(folder / LABEL_NAMES) as temporary:
-            shutil.copyfile(names, temporary)
-    _write_text(folder / LABELS, "".join(f"{name}\n" for name in prepared.corpus.label_names))
+            shutil.copyfile(label_names, temporary)
+    _write_text(folder / LABELS, "".join(f"{name}\n" for name in labels))
     _write_text(folder / THRESHOLDS, json.dumps(dict(thresholds), indent=1) + "\n")
     _write_text(folder / CONFIG, json.dumps(content, indent=1) + "\n")
-    _write_tensors(folder / MODEL, trained_state(network), identity)
+    _write_tensors(folder / MODEL, trained_state(network), _identity(hashes))
 
 
 def base_of(network: PlantableNetwork) -> str | None:
@@ -190,6 +204,11 @@ def _check_identity(path: Path, expected: Mapping[str, str]) -> None:
                 where=str(path),
                 fix="use the same training and validation files and vocabulary, or a checkpoint made for these",
             )
+
+
+def _identity(hashes: Mapping[str, str]) -> dict[str, str]:
+    """What a weights file says of what it was trained for."""
+    return {name: hashes[name] for name in ("labels", "vocabulary")}
 
 
 def _write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +15,10 @@ import torch
 from plant_plugin.data.tokens import WordTokens
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.model.explanation import column_of
-from plant_plugin.networks.plantable import HeadNetwork
+from plant_plugin.model.ready import ReadyModel
+from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.report.label_statistics import LabelStatistics, read_label_statistics
 from plant_plugin.report.result import PER_DOCUMENT
-
-if TYPE_CHECKING:
-    from plant_plugin.model.predictor import Predictor
 
 TOKENS_AT_ONCE = 1024  # candidates scored together, each a document of one token
 
@@ -59,7 +56,7 @@ class LabelProfile:
     test_f1: dict[str, float] | None = None
 
 
-def label_profile(predictor: Predictor, label: str, top: int = 15) -> LabelProfile:
+def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProfile:
     """Look a label up in a model.
 
     Args:
@@ -88,7 +85,7 @@ def label_profile(predictor: Predictor, label: str, top: int = 15) -> LabelProfi
     )
 
 
-def _relevant(predictor: Predictor, column: int, top: int) -> list[tuple[str, float]] | None:
+def _relevant(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, float]] | None:
     if predictor.relevance is None:
         return None
     table = predictor.relevance
@@ -96,14 +93,14 @@ def _relevant(predictor: Predictor, column: int, top: int) -> list[tuple[str, fl
     return _named(predictor, table.indices[row], table.data[row], top)
 
 
-def _terms(predictor: Predictor, column: int, top: int) -> list[tuple[str, float]] | None:
+def _terms(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, float]] | None:
     planted = predictor.model.planted_scores
     if planted is None or not planted.weight:
         return None
     return [(term, planted.weight * value) for term, value in planted.strongest(column, top)]
 
 
-def _attended(predictor: Predictor, column: int, top: int) -> list[tuple[str, float]]:
+def _attended(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, float]]:
     if not predictor.network.planted_parameters():
         return []
     tokens = predictor.model.tokens
@@ -116,7 +113,7 @@ def _attended(predictor: Predictor, column: int, top: int) -> list[tuple[str, fl
     return _named(predictor, candidates, np.concatenate(list(_alone(predictor, candidates, column))), top)
 
 
-def _alone(predictor: Predictor, candidates: npt.NDArray[np.int64], column: int) -> Iterator[npt.NDArray[np.float32]]:
+def _alone(predictor: ReadyModel, candidates: npt.NDArray[np.int64], column: int) -> Iterator[npt.NDArray[np.float32]]:
     """Attention scores (C,) of tokens, each as a document by itself."""
     for start in range(0, len(candidates), TOKENS_AT_ONCE):
         text = torch.from_numpy(candidates[start : start + TOKENS_AT_ONCE].astype(np.int64))[:, None]
@@ -130,13 +127,13 @@ def _alone(predictor: Predictor, candidates: npt.NDArray[np.int64], column: int)
 
 
 def _named(
-    predictor: Predictor, tokens: npt.NDArray[np.integer], values: npt.NDArray[np.float32], top: int
+    predictor: ReadyModel, tokens: npt.NDArray[np.integer], values: npt.NDArray[np.float32], top: int
 ) -> list[tuple[str, float]]:
     best = np.argsort(-values, kind="stable")[:top]
     return [(predictor.model.tokens.token(int(tokens[place])), float(values[place])) for place in best]
 
 
-def _nearest(predictor: Predictor, column: int, top: int) -> list[tuple[str, str | None, float]]:
+def _nearest(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, str | None, float]]:
     """By the cosine of the queries, which are what the attention sees of a label, without what all labels share."""
     if not isinstance(predictor.network, HeadNetwork):
         return []
@@ -149,7 +146,7 @@ def _nearest(predictor: Predictor, column: int, top: int) -> list[tuple[str, str
     return [(labels[other], predictor.names(labels[other]), float(cosines[other])) for other in order]
 
 
-def _tested(predictor: Predictor, column: int) -> tuple[int | None, int | None, dict[str, float] | None]:
+def _tested(predictor: ReadyModel, column: int) -> tuple[int | None, int | None, dict[str, float] | None]:
     """Training documents, test documents with the label, and its F1 on them."""
     path = predictor.folder / PER_DOCUMENT
     if not path.is_file():

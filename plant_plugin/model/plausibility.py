@@ -20,11 +20,11 @@ from plant_plugin.errors import DataError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.evaluation.plausibility import MEASURES, OrderedPairs, bootstrap_means, marked_words
 from plant_plugin.model.passages import GAPS, EvidenceRule, strong_runs
+from plant_plugin.model.ready import ReadyModel
 from plant_plugin.model.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, word_strengths
 
 if TYPE_CHECKING:
     from plant_plugin.data.libmultilabel_txt import DocumentEvidence
-    from plant_plugin.model.predictor import Predictor
 
 Interval = tuple[float, float, float]  # mean, lower and upper end of its 95 % interval
 EXPLAINED = (CONTRIBUTION, ATTENTION, MIG, PHRASES)  # orders that an explanation's passages can go by
@@ -74,7 +74,7 @@ class Plausibility:
 
 
 def marked_pairs(
-    predictor: Predictor, texts: Sequence[str], evidence: Sequence[DocumentEvidence], *, seed: int = 0
+    predictor: ReadyModel, texts: Sequence[str], evidence: Sequence[DocumentEvidence], *, seed: int = 0
 ) -> MarkedPairs:
     """The strengths of all words of documents that have evidence, for the labels that have it.
 

@@ -17,10 +17,10 @@ import scipy.sparse as sp
 
 from plant_plugin.evaluation.plausibility import marked_words
 from plant_plugin.model.encoded_document import EncodedDocument
+from plant_plugin.model.ready import ReadyModel
 from plant_plugin.model.words import Words, all_words
 
 if TYPE_CHECKING:
-    from plant_plugin.model.predictor import Predictor
     from plant_plugin.relevance.linear import LinearModel
     from plant_plugin.relevance.phrases import Phrases
 
@@ -34,7 +34,7 @@ CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, MIG, LINEAR, GRADIENT, PHRASES, RANDOM =
 
 
 def word_strengths(
-    predictor: Predictor, text: str, columns: Sequence[int], random: np.random.Generator
+    predictor: ReadyModel, text: str, columns: Sequence[int], random: np.random.Generator
 ) -> tuple[Words, dict[str, Floats]]:
     """The words of a document, and order -> strengths (M, W).
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from plant_plugin.networks.kernels.chosen_labels import chosen_label_logits
 from plant_plugin.networks.kernels.label_attention import label_attention_logits
-from plant_plugin.networks.plantable import Hidden, PriorStrength
+from plant_plugin.networks.plantable import Hidden, PlantableNetwork, PriorStrength
 
 
 class AttentionHead(nn.Module, ABC):
@@ -253,3 +253,50 @@ class LabelwiseHead(LinearReadoutHead):
 
 def _pick(rows: Tensor, labels: Tensor | None) -> Tensor:
     return rows if labels is None else rows[labels]
+
+
+class HeadNetwork(PlantableNetwork):
+    """A backbone under an :class:`AttentionHead`; all networks of the package."""
+
+    def __init__(self, backbone: nn.Module, head: AttentionHead) -> None:
+        super().__init__()
+        self.backbone, self.head = backbone, head
+        self.num_labels = head.num_labels
+        self.has_prior = head.prior_strength is not None
+
+    def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
+        """Scores (B, M, T) of chosen labels (B, M) before the softmax and without the prior."""
+        return self.head.scores(hidden, labels)
+
+    def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = False) -> Tensor:
+        """Attention (B, M, T) of chosen labels (B, M), the mean over heads."""
+        return self.head.attention(hidden, labels, with_prior=with_prior)
+
+    def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """What each position adds to the logits of chosen labels, (B, M, T), and what none of them adds, (B, M)."""
+        return self.head.contributions(hidden, labels)
+
+    def planted_parameters(self) -> list[nn.Parameter]:
+        """What stage 1 trains of the head."""
+        return self.head.planted_parameters()
+
+    def prior_parameters(self) -> list[nn.Parameter]:
+        """The strength of the prior."""
+        return [] if self.head.prior_strength is None else [self.head.prior_strength]
+
+    def logits(self, hidden: Hidden) -> Tensor:
+        """Logits (B, L) of all labels; under autocast the products are narrow in training, never in evaluation."""
+        logits: Tensor = self.head(hidden, product_dtype=self._narrow(hidden))
+        return logits
+
+    def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
+        """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
+        return self.head.selected_logits(hidden, labels, product_dtype=self._narrow(hidden))
+
+    def fold(self) -> None:
+        """Compute once what does not depend on documents, for predicting; forgotten when :meth:`train` is called."""
+        self.head.fold()
+
+    def _narrow(self, hidden: Hidden) -> torch.dtype | None:
+        kind = hidden.states.device.type
+        return torch.get_autocast_dtype(kind) if self.training and torch.is_autocast_enabled(kind) else None

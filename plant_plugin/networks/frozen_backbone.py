@@ -14,22 +14,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plant_plugin.host import word_encoder
 from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.encoders import word_encoder
 
 STATE_DTYPE = torch.bfloat16
 NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
 
 
 class FrozenBackbone(HuggingFaceBackbone):
-    """States of a language model that stays as it is, through one of LibMultiLabel's encoders, which is trained.
+    """States of a language model that stays as it is, through an encoder of words, which is trained.
 
     The frozen states are rounded to bfloat16, whether they are computed here or come from
     :mod:`plant_plugin.training.frozen_states`, which computes them once and keeps them on disk.
 
     Args:
         lm_weight: A preset, or a name or folder that ``AutoModel`` can load.
-        layer: What is trained: the ``kind`` and the options that :func:`plant_plugin.host.word_encoder` takes.
+        layer: What is trained: ``kind`` and options of :func:`plant_plugin.networks.encoders.word_encoder`.
         window: Sub-words of a window; None: what the model can take at most.
         overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
         dropout: Dropout of the frozen states, in [0, 1).

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from plant_plugin.networks.attention_head import LabelwiseHead
+from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
 from plant_plugin.networks.backbone import WordBackbone
-from plant_plugin.networks.plantable import HeadNetwork, start_strength
+from plant_plugin.networks.plantable import start_strength
 
 INITIAL_SPREAD = 0.03  # standard deviation of the head's first weights in the authors' program; PLM-ICD's heads too
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.attention_head import LabelwiseHead
+from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
 from plant_plugin.networks.backbone import EmbeddedWords, real_positions
-from plant_plugin.networks.plantable import HeadNetwork, start_strength
+from plant_plugin.networks.plantable import start_strength
 
 
 class RealBatchNorm(nn.Module):

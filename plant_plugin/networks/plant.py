@@ -8,10 +8,11 @@ from typing import Any
 from torch import Tensor
 
 from plant_plugin.errors import ConfigError
+from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.backbone import HuggingFaceBackbone, StatefulWords, WordBackbone
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
-from plant_plugin.networks.plantable import HeadNetwork, start_strength
+from plant_plugin.networks.plantable import start_strength
 
 
 class PLANT(HeadNetwork):

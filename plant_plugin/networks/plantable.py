@@ -7,7 +7,7 @@ document.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from scipy import sparse
@@ -17,9 +17,6 @@ from plant_plugin.config.options import PLANTED_PRIOR, PRIOR_SHARING
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.kernels.label_attention import PriorLookup
 from plant_plugin.networks.planted_relevance import PlantedRelevance
-
-if TYPE_CHECKING:
-    from plant_plugin.networks.attention_head import AttentionHead
 
 
 class Hidden(NamedTuple):
@@ -55,7 +52,7 @@ class PlantableNetwork(nn.Module, ABC):
     whose relevance ``hidden.prior.of_labels(labels)`` (B, M, T) the network then adds to its scores, times a
     strength, before the softmax — in ``logits``, never in ``scores``: the prior alone ranks the tokens by relevance, so
     that stage 1 would have nothing to teach. Where attention is softmax(queries · keys) write the few lines of an
-    :class:`~plant_plugin.networks.attention_head.LabelwiseHead` instead and derive from :class:`HeadNetwork`.
+    :class:`~plant_plugin.networks.attention_head.LabelwiseHead` instead and derive from its ``HeadNetwork``.
 
     Use it by name: ``model_name: my_package.my_module:MyNetwork``, in a folder where Python finds it
     (``PYTHONPATH=. libmultilabel --config …``). Nothing else is asked: no LibMultiLabel, no Lightning.
@@ -150,53 +147,6 @@ class PlantableNetwork(nn.Module, ABC):
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Logits (B, L) of a batch, under the key ``logits``, as LibMultiLabel's trainer wants them."""
         return {"logits": self.logits(self.encode(batch))}
-
-
-class HeadNetwork(PlantableNetwork):
-    """A backbone under an :class:`~plant_plugin.networks.attention_head.AttentionHead`; all networks of the package."""
-
-    def __init__(self, backbone: nn.Module, head: AttentionHead) -> None:
-        super().__init__()
-        self.backbone, self.head = backbone, head
-        self.num_labels = head.num_labels
-        self.has_prior = head.prior_strength is not None
-
-    def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Scores (B, M, T) of chosen labels (B, M) before the softmax and without the prior."""
-        return self.head.scores(hidden, labels)
-
-    def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = False) -> Tensor:
-        """Attention (B, M, T) of chosen labels (B, M), the mean over heads."""
-        return self.head.attention(hidden, labels, with_prior=with_prior)
-
-    def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """What each position adds to the logits of chosen labels, (B, M, T), and what none of them adds, (B, M)."""
-        return self.head.contributions(hidden, labels)
-
-    def planted_parameters(self) -> list[nn.Parameter]:
-        """What stage 1 trains of the head."""
-        return self.head.planted_parameters()
-
-    def prior_parameters(self) -> list[nn.Parameter]:
-        """The strength of the prior."""
-        return [] if self.head.prior_strength is None else [self.head.prior_strength]
-
-    def logits(self, hidden: Hidden) -> Tensor:
-        """Logits (B, L) of all labels; under autocast the products are narrow in training, never in evaluation."""
-        logits: Tensor = self.head(hidden, product_dtype=self._narrow(hidden))
-        return logits
-
-    def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
-        return self.head.selected_logits(hidden, labels, product_dtype=self._narrow(hidden))
-
-    def fold(self) -> None:
-        """Compute once what does not depend on documents, for predicting; forgotten when :meth:`train` is called."""
-        self.head.fold()
-
-    def _narrow(self, hidden: Hidden) -> torch.dtype | None:
-        kind = hidden.states.device.type
-        return torch.get_autocast_dtype(kind) if self.training and torch.is_autocast_enabled(kind) else None
 
 
 def default_mask(text: Tensor, length: Tensor) -> Tensor:

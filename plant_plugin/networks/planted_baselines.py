@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.attention_head import LabelwiseHead, LinearReadoutHead
+from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead, LinearReadoutHead
 from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone, real_positions
-from plant_plugin.networks.plantable import HeadNetwork, PriorStrength, start_strength
+from plant_plugin.networks.plantable import PriorStrength, start_strength
 
 
 class TanhConvolution(nn.Module):

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from plant_plugin.networks.attention_head import AttentionHead
+from plant_plugin.networks.attention_head import AttentionHead, HeadNetwork
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.laat import INITIAL_SPREAD
-from plant_plugin.networks.plantable import HeadNetwork, Hidden, PriorStrength, start_strength
+from plant_plugin.networks.plantable import Hidden, PriorStrength, start_strength
 
 BLOCK_ELEMENTS = 2**22  # of one (B, labels, T or H) tensor; 16 MiB in float32
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from plant_plugin.networks.attention_head import LabelwiseHead
+from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.laat import INITIAL_SPREAD
-from plant_plugin.networks.plantable import HeadNetwork, start_strength
+from plant_plugin.networks.plantable import start_strength
 
 
 class PLMICD(HeadNetwork):

@@ -1,4 +1,4 @@
-"""The built-in made-up discharge summaries, at any size."""
+"""The built-in made-up discharge summaries, at any size. Importing this module reads all of ICD-10-CM (seconds)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.demo import GENERATOR_VERSION, SPLITS, DemoOptions
+from plant_plugin.data.demo import SPLITS
+from plant_plugin.prepare.demo_notes import GENERATOR_VERSION, DemoOptions, write_notes
 from plant_plugin.prepare.output import staged, write_provenance
 
 VALID, TEST, WHOLE = 3, 5, 28  # parts of all documents, those of the built-in data: 300 and 500 of 2,800
@@ -30,8 +31,6 @@ def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: boo
         ConfigError: More labels than there are codes.
         PlantError: The folder cannot be written.
     """
-    from plant_plugin.prepare.demo_notes import write_notes  # reads the whole of ICD-10-CM, seconds
-
     options = sized(documents, labels, seed)
     notes, given = write_notes(options), set[str]()
     counts = {split: getattr(options, split) for split in SPLITS}

@@ -16,7 +16,7 @@ from itertools import accumulate
 
 import simple_icd_10_cm as icd
 
-from plant_plugin.data.demo import SPLITS, DemoOptions
+from plant_plugin.data.demo import SPLITS
 from plant_plugin.errors import ConfigError
 from plant_plugin.prepare.demo_phrases import (
     ABBREVIATIONS,
@@ -29,10 +29,23 @@ from plant_plugin.prepare.demo_phrases import (
     SYMPTOMS,
 )
 
+GENERATOR_VERSION = 1  # counts up whenever this module writes other notes
 RANK_SHIFT = 5  # Zipf-Mandelbrot: keeps the first few codes from being in every note
 SAME_GROUP = 0.5  # chance that the next code comes from the group of one already drawn
 UNMENTIONED = 0.05  # codes that were assigned although the note says nothing
 EMPTY_WORDS = re.compile(r"\b(?:other|unspecified|specified|not elsewhere classified|nos|nec)\b|[,;:()\[\]]")
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """Size and shape of the made-up data; the defaults made what ``demo:train`` and its siblings name."""
+
+    seed: int = 20240607
+    train: int = 2000  # documents
+    valid: int = 300
+    test: int = 500
+    labels: int = 300  # codes that can be drawn
+    exponent: float = 1.2  # Zipf's: how steeply frequencies of codes fall
 
 
 @dataclass(frozen=True, eq=False)  # each exists once

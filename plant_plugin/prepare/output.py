@@ -9,10 +9,10 @@ import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from plant_plugin import __version__
 from plant_plugin.errors import PlantError
 from plant_plugin.files import sha256
 
@@ -28,7 +28,7 @@ def describe(paths: Iterable[Path]) -> list[dict[str, Any]]:
 def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
     """Write how the other files of a folder were made and their hashes; no time of day, so that two runs agree."""
     made = describe(sorted(path for path in folder.iterdir() if path.name != PROVENANCE))
-    versions = {"plant_plugin": __version__, "python": platform.python_version()}
+    versions = {"plant_plugin": version("plant-plugin"), "python": platform.python_version()}
     whole = {"format": PROVENANCE_VERSION, "versions": versions, **content, "files": made}
     (folder / PROVENANCE).write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

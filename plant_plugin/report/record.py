@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from plant_plugin.config import Config
+from plant_plugin.config.options import AUTO
 from plant_plugin.files import atomic_write
 
-AUTO = "auto"  # --resume auto
 RUN_FILE = "run.json"
 FIRST_PASS = "first_pass"  # folder in a run's own: the first training of `refit`
 
@@ -57,11 +58,14 @@ def skipped_steps(folder: Path) -> dict[str, int]:
     return {"skipped_steps": steps} if steps else {}
 
 
-def unfinished_run(result_dir: Path, config_hash: str) -> Path | None:
-    """The newest run of a configuration that was started in ``result_dir`` and has not ended."""
-    found = []
-    for path in result_dir.glob(f"*/{RUN_FILE}"):
+def found_again(config: Config) -> Config:
+    """Where ``resume`` is ``auto``: the configuration that goes on with the newest run of it that has not ended."""
+    if config.resume != AUTO:
+        return config
+    folder, found = config.checkpoint_dir.parent, []
+    for path in folder.glob(f"*/{RUN_FILE}"):
         record = read_run_record(path.parent)
-        if record is not None and record["config_hash"] == config_hash and not record.get("finished"):
+        if record is not None and record["config_hash"] == config.hash() and not record.get("finished"):
             found.append(path.parent)
-    return max(found, key=lambda folder: (folder / RUN_FILE).stat().st_mtime_ns, default=None)
+    newest = max(found, key=lambda folder: (folder / RUN_FILE).stat().st_mtime_ns, default=None)
+    return config.resumed(newest)

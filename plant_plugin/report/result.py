@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plant_plugin import __version__
 from plant_plugin.files import atomic_write
 from plant_plugin.report.machine import processor_name, usable_cores
 
@@ -23,6 +22,7 @@ PER_DOCUMENT = "per_document.npz"  # beside result.json: what the tests of `plan
 
 # What can change a number. Read from package metadata: nothing is imported for it.
 PACKAGES = (
+    "plant-plugin",
     "libmultilabel",
     "torch",
     "lightning",
@@ -144,7 +144,7 @@ def dataset_name(config: Config) -> str:
 
 def versions() -> dict[str, str]:
     """Python and every installed package that can change a number."""
-    found = {"python": platform.python_version(), "plant-plugin": __version__}
+    found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
             found[package] = importlib.metadata.version(package)

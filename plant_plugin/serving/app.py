@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 from urllib.parse import unquote_plus
@@ -14,7 +15,6 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi_offline import FastAPIOffline
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from plant_plugin import __version__
 from plant_plugin.errors import PlantError
 from plant_plugin.model.explained_formats import as_dictionary
 from plant_plugin.model.page import page
@@ -62,7 +62,7 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
             yield
 
     app = FastAPIOffline(  # FastAPI, whose OpenAPI page takes its script from another server, with a script of its own
-        title="plant serve", version=__version__, lifespan=lifespan, redoc_url=None,
+        title="plant serve", version=version("plant-plugin"), lifespan=lifespan, redoc_url=None,
         description="Labels of texts, by one trained model. No text is kept or logged.",
     )  # fmt: skip
     _add_errors(app)
@@ -78,7 +78,7 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
     async def health() -> Any:
         return {
             "status": "ok",
-            "version": __version__,
+            "version": version("plant-plugin"),
             "model": str(predictor.model.content.get("model_name", "")),
             "labels": len(predictor.labels),
             "thresholds": list(predictor.thresholds),

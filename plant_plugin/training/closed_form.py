@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from plant_plugin.data.batches import move
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.plantable import HeadNetwork
-from plant_plugin.training.stage import device_of, move
+from plant_plugin.networks.attention_head import HeadNetwork
+from plant_plugin.training.stage import device_of
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -16,12 +16,12 @@ import numpy.typing as npt
 import torch
 from tqdm import tqdm
 
-from plant_plugin.data.batches import Batches, FrozenStates
+from plant_plugin.data.batches import Batches, FrozenStates, move
 from plant_plugin.data.cache import cache_folder
 from plant_plugin.errors import PlantError
 from plant_plugin.files import atomic_write, reserve
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
-from plant_plugin.training.stage import device_of, move, precision_of
+from plant_plugin.training.stage import device_of, precision_of
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import warnings
 from typing import TYPE_CHECKING
@@ -11,12 +12,13 @@ import torch
 from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, TQDMProgressBar
 
 from plant_plugin.errors import PlantError
+from plant_plugin.networks.kernels.label_attention import halve_blocks
 from plant_plugin.report.logs import shorten_log
 from plant_plugin.report.record import note_best_epoch, note_skipped_steps
 from plant_plugin.training.devices import count, from_first, is_first, same_weights, trainer_settings
 from plant_plugin.training.interruption import interrupted, stopped
 from plant_plugin.training.keep_loss import KeepLoss
-from plant_plugin.training.memory import lighten, out_of_memory
+from plant_plugin.training.memory import out_of_memory
 from plant_plugin.training.stage import StageModule, device_of, precision_of
 from plant_plugin.training.state import KeepState, WholeFiles, newest_state
 
@@ -96,7 +98,7 @@ def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resume
     if count() > 1:  # the others are in the middle of a step
         fix = "lower batch_size and raise accumulate, or give batch_tokens; one device alone lowers them by itself"
         raise PlantError("out of memory on one of several devices", where=module.stage, fix=fix) from reason
-    done = lighten(module)
+    done = _lighten(module)
     if done is None:
         raise PlantError(
             "memory does not suffice for one document",
@@ -105,6 +107,25 @@ def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resume
         ) from reason
     run.log(f"{module.stage}: out of memory; {done}, and the stage goes on behind the last step saved")
     return False
+
+
+def _lighten(module: StageModule) -> str | None:
+    """Make a stage need less memory: first halve the blocks of labels (twice), then cut batches into more pieces.
+
+    Returns:
+        What was done; None where nothing is left to try.
+    """
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    if halve_blocks():
+        return "blocks of labels are halved"
+    if module.pieces >= (module.options.batch_tokens or module.schedule.batch_size):  # a piece is one document
+        return None
+    module.pieces *= 2
+    if module.val_batches is not None:
+        module.val_batches.batch_size = max(1, module.val_batches.batch_size // 2)
+    return f"each batch is computed in {module.pieces} pieces whose gradients add up"
 
 
 def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_state: KeepState) -> L.Trainer:

@@ -1,18 +1,11 @@
-"""What is done when memory runs out: smaller blocks of labels, then batches in pieces whose gradients add up."""
+"""What tells that memory ran out, and a batch in pieces whose gradients add up."""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-
-from plant_plugin.networks.kernels.label_attention import halve_blocks
-
-if TYPE_CHECKING:
-    from plant_plugin.training.stage import StageModule
 
 CPU_PHRASE = "can't allocate memory"  # torch raises a plain RuntimeError on a CPU
 
@@ -20,25 +13,6 @@ CPU_PHRASE = "can't allocate memory"  # torch raises a plain RuntimeError on a C
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out."""
     return isinstance(error, torch.cuda.OutOfMemoryError | MemoryError) or CPU_PHRASE in str(error)
-
-
-def lighten(module: StageModule) -> str | None:
-    """Make a stage need less memory: first halve the blocks of labels (twice), then cut batches into more pieces.
-
-    Returns:
-        What was done; None where nothing is left to try.
-    """
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    if halve_blocks():
-        return "blocks of labels are halved"
-    if module.pieces >= (module.options.batch_tokens or module.schedule.batch_size):  # a piece is one document
-        return None
-    module.pieces *= 2
-    if module.val_batches is not None:
-        module.val_batches.batch_size = max(1, module.val_batches.batch_size // 2)
-    return f"each batch is computed in {module.pieces} pieces whose gradients add up"
 
 
 def in_pieces(batch: Mapping[str, Tensor], pieces: int) -> list[dict[str, Tensor]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from plant_plugin.config import Config, registry
 from plant_plugin.errors import PlantError
+from plant_plugin.report.record import found_again
 from plant_plugin.report.run import Run
 
 
@@ -18,6 +19,7 @@ def run(config: Config, *, tests: bool = True) -> dict[str, Any]:
     Returns:
         The content of ``result.json``, or an empty dictionary when there was nothing to test.
     """
+    config = found_again(config)
     if config.devices * config.num_nodes == 1 and os.environ.get("WORLD_SIZE", "1") == "1":
         return _run(config, tests=tests)
     from plant_plugin.training.devices import together
@@ -30,7 +32,7 @@ def _run(config: Config, writes: bool = True, *, tests: bool) -> dict[str, Any]:
     record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=writes)
     try:
         if config.linear or not registry.get("networks", config.model_name).ours:
-            from plant_plugin.host import run_baseline
+            from plant_plugin.host.baseline import run_baseline
 
             return run_baseline(config, record)
         strategy = registry.get("strategies", config.strategy).load()

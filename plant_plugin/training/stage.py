@@ -289,11 +289,6 @@ def precision_of(config: Config, device: torch.device) -> Any:
     return {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[chosen]
 
 
-def move(batch: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-    """A batch on another device."""
-    return {name: value.to(device) for name, value in batch.items()}
-
-
 def positives_of(batch: Mapping[str, Tensor], num_labels: int) -> Tensor:
     """The labels of a batch, (B, L) bool; they are sparse up to here."""
     positives = torch.zeros(len(batch["text"]), num_labels, dtype=torch.bool, device=batch["text"].device)

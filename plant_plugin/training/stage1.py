@@ -10,13 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from plant_plugin.config.options import Stage1Options
+from plant_plugin.data.batches import move
 from plant_plugin.model.folder import has_stage, load_stage, save_stage
 from plant_plugin.networks.losses.lambda_rank import attention_ndcg, distribution_mse_loss, lambda_rank_loss
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.closed_form import plant_queries
 from plant_plugin.training.devices import at_first, from_first, is_first, same_weights
 from plant_plugin.training.loop import train_stage
-from plant_plugin.training.stage import StageModule, device_of, move, place_of, positives_of
+from plant_plugin.training.stage import StageModule, device_of, place_of, positives_of
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -156,7 +157,7 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     """
     if config.resume and from_first(lambda: has_stage(run.folder, "stage1")):
         if is_first():
-            load_stage(run.folder, "stage1", network, prepared)
+            load_stage(run.folder, "stage1", network, prepared.hashes)
         same_weights(network)
         return
     if config.stage1.method == "closed_form":
@@ -171,7 +172,7 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
         module.guard.hashes = functools.partial(prepared.text_hashes, "train")
         train_stage(module, run, module.monitor, module.monitor)
     if is_first():
-        save_stage(run.folder, "stage1", network, prepared)
+        save_stage(run.folder, "stage1", network, prepared.hashes)
 
 
 def _tell_validation(network: PlantableNetwork, prepared: Prepared, config: Config) -> None:

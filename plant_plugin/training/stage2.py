@@ -13,13 +13,14 @@ from torch import Tensor
 
 from plant_plugin.config import registry
 from plant_plugin.config.options import Stage2Options
+from plant_plugin.data.batches import move
 from plant_plugin.errors import DataError
 from plant_plugin.model.folder import has_stage, load_stage, save_stage
 from plant_plugin.networks.losses.focal import hard_negatives, reduce_selected
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.devices import at_first, from_first, is_first, same_weights
 from plant_plugin.training.loop import train_stage
-from plant_plugin.training.stage import StageModule, device_of, move, positives_of
+from plant_plugin.training.stage import StageModule, device_of, positives_of
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -128,7 +129,7 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     """
     if config.resume and from_first(lambda: has_stage(run.folder, "stage2")):
         if is_first():
-            load_stage(run.folder, "stage2", network, prepared)
+            load_stage(run.folder, "stage2", network, prepared.hashes)
         same_weights(network)
         return
     train, val = prepared.batches(config.stage2, config)
@@ -139,7 +140,7 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     module.guard.hashes = functools.partial(prepared.text_hashes, "train")
     train_stage(module, run, config.val_metric, config.early_stopping_metric)
     if is_first():
-        save_stage(run.folder, "stage2", network, prepared)
+        save_stage(run.folder, "stage2", network, prepared.hashes)
 
 
 def frequent_labels(prepared: Prepared, share: float) -> Tensor:

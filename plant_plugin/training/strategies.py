@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ import torch
 from tqdm import tqdm
 
 from plant_plugin.config.options import PLANTED_SCORES
+from plant_plugin.data.batches import move
+from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.ranking import top_labels
@@ -34,7 +36,7 @@ from plant_plugin.training.interruption import full_disk_resumes, sigterm_stops
 from plant_plugin.training.prepare import Prepared, add_relevance, mark_evidence, mark_phrases, prepare
 from plant_plugin.training.refit import trained_once
 from plant_plugin.training.resume import finish, has_ended, read_result, same_data
-from plant_plugin.training.stage import device_of, move, warn_of_slow_bf16
+from plant_plugin.training.stage import device_of, warn_of_slow_bf16
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
 from plant_plugin.training.weights import (
@@ -117,7 +119,7 @@ def _results(config: Config, run: Run, stages: Stages) -> dict[str, Any]:
                 plant_weight(prepared, config, run, lambda: score_batches(network, prepared, config, "val"))
         if thresholds is None:
             thresholds = tuned_thresholds(run, _scored(network, prepared, config, run))
-        save_model(run.folder, network, prepared, config, thresholds)
+        save(run.folder, network, prepared, config, thresholds)
     write_log_config(config.log_path, asked.as_dict())
     shorten_log(config.log_path, {"test": 0})  # of a run that was killed behind its test
     run.metrics.go_on("test", 0)
@@ -125,6 +127,25 @@ def _results(config: Config, run: Run, stages: Stages) -> dict[str, Any]:
     if not config.eval:
         finish(config, run)
     return result
+
+
+def save(
+    folder: Path, network: PlantableNetwork, prepared: Prepared, config: Config, thresholds: Mapping[str, float]
+) -> None:
+    """Write the model folder; what labels stand for comes with it where that lies beside the training file."""
+    phrased = any("phrase" in marks for marks in prepared.marks.values())
+    save_model(
+        folder,
+        network,
+        prepared.tokens,
+        prepared.corpus.label_names,
+        thresholds,
+        hashes={**prepared.hashes, "config": config.hash()},
+        max_seq_length=config.max_seq_length,
+        planted_scores=prepared.planted_scores,
+        phrase_prior=config.evidence.prior if phrased else 0,
+        label_names=names_beside(config.training_file),
+    )
 
 
 def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork, Prepared]:
@@ -146,7 +167,7 @@ def _ready(config: Config, run: Run, *, planted: bool) -> tuple[PlantableNetwork
     if planted:
         mark_evidence(prepared, config)
     if config.checkpoint_path:
-        load_weights(_model_folder(config), network, prepared)
+        load_weights(_model_folder(config), network, prepared.hashes)
     add_frozen_states(network, prepared, config, run)
     return network, prepared
 
@@ -167,13 +188,28 @@ def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool
     name, options = _network_of(config)
     vectors = None
     if isinstance(prepared.tokens, WordTokens):
-        vectors = embedding_matrix(prepared.tokens, config, dim=options.get("embed_dim"))
+        vectors = embedding_matrix(
+            prepared.tokens,
+            _vectors_file(config),
+            normalize=config.normalize_embed,
+            seed=config.seed or 0,
+            dim=options.get("embed_dim"),
+        )
     network = construct(name, prepared.num_labels, vectors, options)
     if planted or network.has_prior:
         add_relevance(prepared, config.relevance, run)
         assert prepared.relevance is not None
         network.plant_relevance(prepared.relevance.matrix)
     return network
+
+
+def _vectors_file(config: Config) -> Path | None:
+    """Where the word vectors lie, downloaded if need be; None: they are drawn at random."""
+    if not config.embed_file or Path(config.embed_file).is_file():
+        return Path(config.embed_file) if config.embed_file else None
+    from plant_plugin.host.glove import vectors_file  # imports LibMultiLabel, seconds
+
+    return vectors_file(config.embed_file, config.embed_cache_dir)
 
 
 def _network_of(config: Config) -> tuple[str, dict[str, Any]]:

@@ -127,7 +127,7 @@ def test_a_signature_without_source_is_an_error(target: str) -> None:
 
 def test_signatures_of_functions_classes_and_packages() -> None:
     assert list(entry("plant_plugin:register").signature()) == []
-    assert str(entry("plant_plugin.config:load_config").signature()) == "(path_or_name, overrides=None)"
+    assert str(entry("plant_plugin.config.load:load_config").signature()) == "(path_or_name, overrides=None)"
     assert str(entry("plant_plugin.errors:PlantError").signature()) == "(what, where=None, fix=None)"
     assert str(registry.get("networks", "BERT").signature()).endswith("lm_window=512, **)")
     assert entry("plant_plugin.errors:DataError").signature() == {}
@@ -136,7 +136,7 @@ def test_signatures_of_functions_classes_and_packages() -> None:
 def test_the_list_is_found_beside_the_module_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     package = tmp_path / "plant_plugin"
     package.mkdir()
-    monkeypatch.setattr(registry, "__file__", str(package / "registry.py"))
+    monkeypatch.setattr(registry, "__file__", str(package / "config" / "registry.py"))
     read = registry._read.__wrapped__
     with pytest.raises(PlantError, match="install the package again"):
         read()
@@ -153,7 +153,7 @@ def test_the_list_is_found_beside_the_module_first(monkeypatch: pytest.MonkeyPat
 
 def test_listing_and_signatures_import_nothing_heavy() -> None:
     code = (
-        "import sys; from plant_plugin import registry\n"
+        "import sys; from plant_plugin.config import registry\n"
         "[entry.signature() for kind in registry.KINDS for entry in registry.entries(kind).values()]\n"
         "print(*sorted({'torch', 'libmultilabel', 'pandas', 'numpy', 'sklearn'} & set(sys.modules)))"
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import lzma
 import re
 from collections import Counter
 from pathlib import Path
@@ -7,19 +8,15 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.data import demo
-from plant_plugin.data.demo import DemoOptions, demo_file
+from plant_plugin.data.demo import demo_file
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.libmultilabel_txt import Documents, read_libmultilabel_text
-from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
-
-SMALL = DemoOptions(train=30, valid=5, test=10, labels=40)
+from plant_plugin.errors import ConfigError, PlantError
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cache = tmp_path_factory.mktemp("demo")
-    demo_file("train", cache)
-    demo_file("train", cache, SMALL)
     return cache
 
 
@@ -66,20 +63,21 @@ def test_notes_are_notes(notes: dict[str, Documents]) -> None:
     assert len(set(notes["train"].texts + notes["test"].texts)) == 2500
 
 
-def test_deterministic_and_made_once(folder: Path, tmp_path: Path) -> None:
-    again = {split: demo_file(split, tmp_path, SMALL) for split in demo.SPLITS}
+def test_unpacked_once(folder: Path, tmp_path: Path) -> None:
+    again = {split: demo_file(split, tmp_path) for split in demo.SPLITS}
     for split, path in again.items():
-        assert path.read_bytes() == demo_file(split, folder, SMALL).read_bytes()
+        assert path.read_bytes() == demo_file(split, folder).read_bytes()
     stamp = again["train"].stat().st_mtime_ns
-    assert demo_file("train", tmp_path, SMALL).stat().st_mtime_ns == stamp
+    assert demo_file("train", tmp_path).stat().st_mtime_ns == stamp
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == sorted(path.name for path in again.values())
 
 
-def test_name_follows_options_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert DemoOptions(seed=1).hash() != DemoOptions().hash()
-    before = DemoOptions().hash()
-    monkeypatch.setattr(demo, "GENERATOR_VERSION", demo.GENERATOR_VERSION + 1)
-    assert DemoOptions().hash() != before
+def test_name_follows_the_packed_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = demo_file("valid", tmp_path)
+    (tmp_path / "valid.txt.xz").write_bytes(lzma.compress(b"I10\tother notes\n"))
+    monkeypatch.setattr(demo, "PACKED", tmp_path)
+    assert demo_file("valid", tmp_path).read_text() == "I10\tother notes\n"
+    assert demo_file("valid", tmp_path) != before
 
 
 def test_named_as_a_source(folder: Path) -> None:
@@ -92,16 +90,7 @@ def test_named_as_a_source(folder: Path) -> None:
 def test_cache_folder_not_writable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PlantError, match="cannot be written"):
-        demo_file("train", tmp_path / "file", SMALL)
-
-
-def test_without_icd_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def missing(name: str) -> str:
-        raise demo.PackageNotFoundError(name)
-
-    monkeypatch.setattr(demo, "version", missing)
-    with pytest.raises(MissingExtraError, match="simple-icd-10-cm"):
-        demo_file("train", tmp_path)
+        demo_file("train", tmp_path / "file")
 
 
 def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -112,21 +101,3 @@ def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path.home() / ".cache" / "plant_plugin"
     assert cache_folder("~/x") == Path.home() / "x"
-
-
-def test_draws_follow_the_weights() -> None:
-    """The draw in logarithmic time against the plain one: all that are left, by weight."""
-    import random
-
-    from plant_plugin.prepare import demo_notes
-
-    weights = (5, 1, 3, 0.5, 2)
-    conditions = [demo_notes._Condition(str(place), "", ("x",), weight) for place, weight in enumerate(weights)]
-    pool = demo_notes._Pool(conditions)
-    for chosen in ([], [0], [4, 0], [1, 2, 3], [3, 1]):
-        fast, plain = random.Random(1), random.Random(1)
-        left = [place for place in range(5) if place not in chosen]
-        for _ in range(200):
-            assert pool.draw(chosen, fast) == plain.choices(left, [weights[place] for place in left])[0]
-            found = pool.others(chosen, fast)
-            assert found == [conditions[place] for place in plain.sample(left, min(plain.randint(2, 4), len(left)))]

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plant_plugin.commands import predict as command
-from plant_plugin.data import documents as module
+from plant_plugin.data import new_documents as module
 from plant_plugin.data.new_documents import Document, Documents, Fields
 from plant_plugin.errors import DataError
 from plant_plugin.model import formats

@@ -275,29 +275,26 @@ def test_cache_folder_that_cannot_be_written(tmp_path: Path, caplog: pytest.LogC
     assert "not kept" in caplog.text
 
 
-def vectors_config(path: Path | None, **keys):
-    embed_file = None if path is None else str(path)
-    return SimpleNamespace(
-        **{"embed_file": embed_file, "embed_cache_dir": None, "normalize_embed": False, "seed": 1, **keys}
-    )
+def vectors(tokens: WordTokens, path: Path | None, *, normalize: bool = False, dim: int | None = None) -> torch.Tensor:
+    return embedding_matrix(tokens, path, normalize=normalize, seed=1, dim=dim)
 
 
 @pytest.mark.parametrize("header", ["", "2 2\n"])
 def test_embedding_file(tmp_path: Path, header: str) -> None:
     (tmp_path / "v").write_text(f"{header}cat 3 4\nother 1 1\n", encoding="utf-8")
     tokens = WordTokens(["<pad>", "<unk>", "dog", "cat"])
-    weights = embedding_matrix(tokens, vectors_config(tmp_path / "v"))
+    weights = vectors(tokens, tmp_path / "v")
     assert weights.dtype == torch.float32
     np.testing.assert_array_equal(weights[[0, 2, 3]], [[0, 0], [0, 0], [3, 4]])
     assert weights[1].abs().sum() > 0
-    torch.testing.assert_close(weights, embedding_matrix(tokens, vectors_config(tmp_path / "v")))
-    normal = embedding_matrix(tokens, vectors_config(tmp_path / "v", normalize_embed=True))
+    torch.testing.assert_close(weights, vectors(tokens, tmp_path / "v"))
+    normal = vectors(tokens, tmp_path / "v", normalize=True)
     np.testing.assert_allclose(normal[3], [0.6, 0.8], atol=1e-6)
     np.testing.assert_array_equal(normal[0], [0, 0])
 
 
 def test_embedding_at_random() -> None:
-    weights = embedding_matrix(WordTokens(["<pad>", "<unk>", "dog"]), vectors_config(None), dim=7)
+    weights = vectors(WordTokens(["<pad>", "<unk>", "dog"]), None, dim=7)
     assert weights.shape == (3, 7)
     assert weights[0].abs().sum() == 0
     assert weights[2].abs().sum() > 0
@@ -310,7 +307,7 @@ def test_embedding_at_random() -> None:
 def test_embedding_file_malformed(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "v").write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=message):
-        embedding_matrix(WordTokens(["<pad>", "<unk>", "dog", "cat"]), vectors_config(tmp_path / "v"))
+        vectors(WordTokens(["<pad>", "<unk>", "dog", "cat"]), tmp_path / "v")
 
 
 @pytest.mark.integration
@@ -321,15 +318,9 @@ def test_embedding_rows_as_libmultilabel(tmp_path: Path) -> None:
     dataset = [{"text": tokenize(text)} for text in TEXTS]
     for normalize in (False, True):
         _, theirs = load_or_build_text_dict(dataset, embed_file=str(tmp_path / "v"), normalize_embed=normalize)
-        ours = embedding_matrix(WordTokens.build(TEXTS), vectors_config(tmp_path / "v", normalize_embed=normalize))
+        ours = vectors(WordTokens.build(TEXTS), tmp_path / "v", normalize=normalize)
         known = [row for row in range(len(theirs)) if row != 1]  # <unk> is random in both
         torch.testing.assert_close(ours[known], theirs[known])
-
-
-@pytest.mark.integration
-def test_embed_file_that_is_neither_file_nor_glove(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="plant embeddings"):
-        embedding_matrix(WordTokens(["<pad>", "<unk>"]), vectors_config(tmp_path / "none"))
 
 
 def test_no_network_is_needed_to_load(local_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

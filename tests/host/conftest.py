@@ -67,7 +67,7 @@ def baseline(settings_for: Callable[..., dict[str, Any]], tmp_path: Path) -> Cal
 
     def run(**changes: Any) -> Outcome:
         from plant_plugin.config import load_config
-        from plant_plugin.host import run_baseline
+        from plant_plugin.host.baseline import run_baseline
         from plant_plugin.report.run import Run
 
         config = load_config(None, settings_for(**changes))

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from made_up_task import made_config, write_language_model, write_splits
 
-from plant_plugin.model.folder import save_model
 from plant_plugin.report.run import Run
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
-from plant_plugin.training.strategies import build_network
+from plant_plugin.training.strategies import build_network, save
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +43,7 @@ def untrained(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
         record = Run(Path(config.checkpoint_dir), silent=True)
         prepared = prepare(config, record)
         network = build_network(prepared, config, record, planted=True)
-        save_model(record.folder, network, prepared, config, {"0.5": 0.0})
+        save(record.folder, network, prepared, config, {"0.5": 0.0})
         return record.folder
 
     return made

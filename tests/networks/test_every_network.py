@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks import plm_ca
-from plant_plugin.networks.attention_head import LabelwiseHead
+from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
 from plant_plugin.networks.multi_res_cnn import MultiResCNN, RealBatchNorm
-from plant_plugin.networks.plantable import HeadNetwork, Hidden, PlantableNetwork
+from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.networks.planted_baselines import MultiHeadLabelwiseHead
 from plant_plugin.networks.plm_ca import CrossAttentionHead
 

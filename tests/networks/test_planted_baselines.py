@@ -10,7 +10,7 @@ from libmultilabel.nn import networks
 from torch import Tensor
 
 from plant_plugin.config import registry
-from plant_plugin.networks.plantable import HeadNetwork
+from plant_plugin.networks.attention_head import HeadNetwork
 
 LABELS, WORDS, DIM = 5, 30, 6
 # LibMultiLabel's names of parameters by their beginnings, and ours; the queries' bias it holds and never reads

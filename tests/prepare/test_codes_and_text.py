@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic.mimic import codes
+from plant_plugin.prepare.mimic import codes
 from plant_plugin.prepare.mimic.text import STYLES, CamlStyle, EdinStyle, RawStyle, Style, moved, style_named
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import builtins
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -51,8 +50,7 @@ def test_passes_can_be_chosen(train: Path, tmp_path: Path) -> None:
 
 def test_read_back_by_our_own_reader(train: Path, tmp_path: Path) -> None:
     out, vocabulary = train_embeddings(train, tmp_path / "v.txt", dim=6)
-    config = SimpleNamespace(embed_file=str(out), embed_cache_dir=None, normalize_embed=False, seed=1)
-    weights = embedding_matrix(WordTokens.from_file(vocabulary), config)
+    weights = embedding_matrix(WordTokens.from_file(vocabulary), out, normalize=False, seed=1)
     assert weights.shape[1] == 6
     assert (weights[2:].abs().sum(dim=1) > 0).all()
 

@@ -1,22 +1,27 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from plant_plugin.cli import plant
-from plant_plugin.data.demo import SPLITS, DemoOptions, demo_file
+from plant_plugin.data.demo import SPLITS, demo_file
 from plant_plugin.errors import ConfigError
+from plant_plugin.prepare import demo_notes
 from plant_plugin.prepare.demo import prepare_demo, sized
+from plant_plugin.prepare.demo_notes import DemoOptions, write_notes
 
 
-def test_the_built_in_size_is_the_built_in_data() -> None:
+def test_the_built_in_data_are_what_the_generator_writes(tmp_path: Path) -> None:
     assert sized(2800, 300, 20240607) == DemoOptions()
+    for split, lines in write_notes(DemoOptions()).items():
+        assert "".join(lines) == demo_file(split, tmp_path).read_text(encoding="utf-8")
 
 
-def test_the_same_notes_as_the_built_in_ones(tmp_path: Path) -> None:
+def test_a_dry_run_tells_the_same_and_writes_nothing(tmp_path: Path) -> None:
     told = prepare_demo(tmp_path / "out", 56, 40, 7, dry_run=True)
     assert not (tmp_path / "out").exists()
     made = prepare_demo(tmp_path / "out", 56, 40, 7)
@@ -24,8 +29,8 @@ def test_the_same_notes_as_the_built_in_ones(tmp_path: Path) -> None:
     assert made["counts"] == {"train": 40, "valid": 6, "test": 10, "labels": made["counts"]["labels"]}
     assert 20 < made["counts"]["labels"] <= 40
     for split in SPLITS:
-        built_in = demo_file(split, tmp_path / "cache", sized(56, 40, 7))
-        assert (tmp_path / "out" / f"{split}.txt").read_bytes() == built_in.read_bytes()
+        lines = (tmp_path / "out" / f"{split}.txt").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == made["counts"][split]
     assert json.loads((tmp_path / "out" / "provenance.json").read_text())["options"]["seed"] == 7
 
 
@@ -43,3 +48,17 @@ def test_more_labels_than_codes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="5,000 labels, but there are 4,1"):
         prepare_demo(tmp_path / "out", 28, 5000, 1)
     assert not (tmp_path / "out").exists()
+
+
+def test_draws_follow_the_weights() -> None:
+    """The draw in logarithmic time against the plain one: all that are left, by weight."""
+    weights = (5, 1, 3, 0.5, 2)
+    conditions = [demo_notes._Condition(str(place), "", ("x",), weight) for place, weight in enumerate(weights)]
+    pool = demo_notes._Pool(conditions)
+    for chosen in ([], [0], [4, 0], [1, 2, 3], [3, 1]):
+        fast, plain = random.Random(1), random.Random(1)
+        left = [place for place in range(5) if place not in chosen]
+        for _ in range(200):
+            assert pool.draw(chosen, fast) == plain.choices(left, [weights[place] for place in left])[0]
+            found = pool.others(chosen, fast)
+            assert found == [conditions[place] for place in plain.sample(left, min(plain.randint(2, 4), len(left)))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic.mimic import tables
+from plant_plugin.prepare.mimic import tables
 from plant_plugin.prepare.mimic.tables import find_table, read_id, read_table
 
 

@@ -8,7 +8,7 @@ import pytest
 from made_up_mimic import write_lists
 
 from plant_plugin.errors import DataError, MissingExtraError
-from plant_plugin.prepare.mimic.mimic import splits, subsets
+from plant_plugin.prepare.mimic import splits, subsets
 from plant_plugin.prepare.mimic.notes import Admission
 
 

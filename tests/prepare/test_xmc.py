@@ -13,7 +13,8 @@ from made_up_xmc import TEST, TRAIN, WRITERS, joined, read_back, text_lines
 
 from plant_plugin.cli import plant
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.xmc.xmc import prepare_xmc, propensities_of, xmc
+from plant_plugin.prepare.xmc import xmc
+from plant_plugin.prepare.xmc.xmc import prepare_xmc, propensities_of
 
 SHAPES = pytest.mark.parametrize("shape", WRITERS)
 

@@ -14,8 +14,8 @@ import torch
 
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError, Interrupted
+from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.losses.lambda_rank import attention_ndcg
-from plant_plugin.networks.plantable import HeadNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training import strategies
 from plant_plugin.training.closed_form import RIDGE, plant_queries

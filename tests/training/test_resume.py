@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, Stopped
+from plant_plugin.report.record import found_again
 from plant_plugin.report.run import Run
 from plant_plugin.training import strategies
 from plant_plugin.training.interruption import resume_command
@@ -86,7 +87,7 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     places = ((Stage1, "training_step", 8), (Stage2, "validation_step", 2), (strategies, "report", 1))
     folders = set()
     for owner, name, call in places:
-        config = made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut"))
+        config = found_again(made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut")))
         folders.add(config.checkpoint_dir)
         process = in_process(killed_at, config, owner, name, call)
         process.join()
@@ -104,7 +105,7 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     assert [path.name for path in moved.iterdir() if path.name.startswith(("stage", "."))] == []
 
     shutil.rmtree(tmp_path / "cut")
-    again = made(**OFTEN, resume="auto", result_dir=str(tmp_path / "whole"))
+    again = found_again(made(**OFTEN, resume="auto", result_dir=str(tmp_path / "whole")))
     assert again.resume is None  # that one has ended
     assert run(made(**OFTEN, resume=str(moved))) == json.loads((moved / "result.json").read_text())
 
@@ -117,7 +118,7 @@ def test_twenty_kills_at_random_moments(made: Made, tmp_path: Path) -> None:
     seconds, kills, ended = time.monotonic() - started, 0, 0
     moments = random.Random(7)
     while kills < 20 or not ended:
-        config = made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut"))
+        config = found_again(made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut")))
         process = in_process(run, config)
         process.join(moments.uniform(0, seconds) if kills < 20 else None)
         if process.is_alive():

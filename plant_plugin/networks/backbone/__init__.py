@@ -1,4 +1,4 @@
-"""Encoders of token ids to states (B, T, H): LibMultiLabel's word-level encoders and Hugging Face models.
+"""Encoders of token ids to states (B, T, H): word-level encoders and Hugging Face models.
 
 Shape key: **B** documents · **T** token positions · **H** hidden width.
 """

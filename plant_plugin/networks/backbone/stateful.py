@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.host.encoders import carry_on, one_direction, state_at_zero, turned
 from plant_plugin.networks.backbone.words import WordBackbone
+from plant_plugin.networks.encoders import carry_on, one_direction, state_at_zero, turned
 
 
 class StatefulWords(WordBackbone):

@@ -1,4 +1,4 @@
-"""Word embeddings under LibMultiLabel's encoders.
+"""Word embeddings under an encoder.
 
 Shape key: **B** documents · **T** token positions · **H** hidden width.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.host import word_encoder
+from plant_plugin.networks.encoders import word_encoder
 
 
 class EmbeddedWords(nn.Module):
@@ -36,13 +36,13 @@ class EmbeddedWords(nn.Module):
 
 
 class WordBackbone(EmbeddedWords):
-    """Word embeddings and one of LibMultiLabel's encoders.
+    """Word embeddings and one of our encoders.
 
     Args:
         kind: ``cnn``, ``bigru`` or ``bilstm``.
         vectors: (V, dim) start values of the word embeddings; row 0 is padding.
         embed_dropout: Dropout of the embedded words, in [0, 1).
-        options: What :func:`plant_plugin.host.word_encoder` takes.
+        options: What :func:`plant_plugin.networks.encoders.word_encoder` takes.
     """
 
     def __init__(self, kind: str, vectors: Tensor, *, embed_dropout: float = 0.2, **options: Any) -> None:

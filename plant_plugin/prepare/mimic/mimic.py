@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from plant_plugin.data.evidence import evidence_beside, write_evidence
 from plant_plugin.errors import DataError
+from plant_plugin.prepare.mimic import subsets
 from plant_plugin.prepare.mimic.codes import RULES, as_caml_reads, clean_code
 from plant_plugin.prepare.mimic.mdace import Mdace
-from plant_plugin.prepare.mimic import subsets
 from plant_plugin.prepare.mimic.notes import Admission, Note, Scratch
 from plant_plugin.prepare.mimic.splits import CAML_NAMES, assign, find_split_lists, split_hash
 from plant_plugin.prepare.mimic.tables import read_id, read_table

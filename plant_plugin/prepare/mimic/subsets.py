@@ -57,7 +57,7 @@ def rare50_codes(splits: Splits) -> frozenset[str]:
 
     Source: Yang et al. 2022, "Knowledge Injected Prompt Based Fine-tuning for Multi-label Few-shot ICD Coding".
     """
-    text = resources.files("plant_plugin.prepare").joinpath("rare50_codes.txt").read_text(encoding="utf-8")
+    text = resources.files("plant_plugin.prepare.mimic").joinpath("rare50_codes.txt").read_text(encoding="utf-8")
     listed = {line for line in text.splitlines() if line and not line.startswith("#")}
     read_as = {code: as_caml_reads(code) for code in code_counts(everywhere(splits))}
     present = {code for code, read in read_as.items() if read in listed}

@@ -1,25 +1,75 @@
-"""LibMultiLabel's word-level encoders with one calling convention, and its loader of GloVe vectors."""
+"""Encoders of embedded words with one calling convention.
+
+They compute what LibMultiLabel's encoders do, and their parameters have the same names, so that the state of a network
+can be read either way (``tests/host/test_same_encoders.py``).
+
+Shape key: **B** documents · **T** token positions · **H** hidden width.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import torch
-from libmultilabel.nn import data_utils
-from libmultilabel.nn.networks.modules import CNNEncoder, GRUEncoder, LSTMEncoder, RNNEncoder
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from plant_plugin.errors import ConfigError, PlantError
+from plant_plugin.errors import ConfigError
 
-RECURRENT = {"bigru": GRUEncoder, "bilstm": LSTMEncoder}
+RECURRENT: dict[str, type[nn.GRU | nn.LSTM]] = {"bigru": nn.GRU, "bilstm": nn.LSTM}
+
+
+class Convolution(nn.Module):
+    """One width of filters over words, an activation and dropout; shorter by ``filter_size - 1`` than its input.
+
+    Args:
+        input_size: Size of one embedded token.
+        filter_size: Width in tokens.
+        num_filters: Output channels.
+        activation: Name of a function of ``torch`` or ``torch.nn.functional``.
+        dropout: Probability of dropping an output element, in [0, 1).
+    """
+
+    def __init__(self, input_size: int, filter_size: int, num_filters: int, activation: str, dropout: float) -> None:
+        super().__init__()
+        self.convs = nn.ModuleList([nn.Conv1d(input_size, num_filters, filter_size)])
+        self.activation: Callable[[Tensor], Tensor] = getattr(torch, activation, None) or getattr(
+            functional, activation
+        )
+        self.post_encoder_dropout = nn.Dropout(dropout)
+
+    def forward(self, embedded: Tensor) -> Tensor:
+        """Encode ``embedded`` (B, T, input_size) to (B, T - filter_size + 1, num_filters)."""
+        encoded = self.activation(self.convs[0](embedded.transpose(1, 2)).transpose(1, 2))
+        dropped: Tensor = self.post_encoder_dropout(encoded)
+        return dropped
+
+
+class Recurrent(nn.Module):
+    """Layers of a recurrent network in both directions over packed documents, and dropout.
+
+    Args:
+        rnn: ``batch_first`` and ``bidirectional``.
+        dropout: Probability of dropping an output element, in [0, 1).
+    """
+
+    def __init__(self, rnn: nn.GRU | nn.LSTM, dropout: float) -> None:
+        super().__init__()
+        self.rnn = rnn
+        self.post_encoder_dropout = nn.Dropout(dropout)
+
+    def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
+        """Encode ``embedded`` (B, T, input_size), ``length`` (B,) of it real, to (B, longest document, H)."""
+        self.rnn.flatten_parameters()
+        filled = length.cpu().clamp(min=1)  # an empty document has one position
+        packed = pack_padded_sequence(embedded, filled, batch_first=True, enforce_sorted=False)
+        encoded: Tensor = self.post_encoder_dropout(pad_packed_sequence(self.rnn(packed)[0], batch_first=True)[0])
+        return encoded
 
 
 class SameLengthCNN(nn.Module):
-    """LibMultiLabel's convolution with one output per token: what was shorter by ``filter - 1`` is padded before.
+    """Convolutions with one output per token: what was shorter by ``filter - 1`` is padded before.
 
     The input is padded with ``floor((filter - 1) / 2)`` zeros on the left and ``ceil`` of it on the right, and what
     stands behind a document's length is set to zero first, so that the output on real tokens does not depend on how
@@ -37,9 +87,8 @@ class SameLengthCNN(nn.Module):
         self, input_size: int, filter_sizes: Sequence[int], num_filters: int, activation: str, dropout: float
     ) -> None:
         super().__init__()
-        # One encoder for each width: LibMultiLabel's own joins widths only when their output lengths agree.
         self.encoders = nn.ModuleList(
-            CNNEncoder(input_size, [size], num_filters, activation, dropout, channel_last=True) for size in filter_sizes
+            Convolution(input_size, size, num_filters, activation, dropout) for size in filter_sizes
         )
         self.filter_sizes = list(filter_sizes)
 
@@ -51,12 +100,12 @@ class SameLengthCNN(nn.Module):
         outputs = []
         for size, encoder in zip(self.filter_sizes, self.encoders, strict=True):
             left = (size - 1) // 2
-            outputs.append(encoder(nn.functional.pad(embedded, (0, 0, left, size - 1 - left))))  # (B, T, filters)
+            outputs.append(encoder(functional.pad(embedded, (0, 0, left, size - 1 - left))))  # (B, T, filters)
         return torch.cat(outputs, dim=2)  # (B, T, H)
 
 
 class SameLengthRNN(nn.Module):
-    """LibMultiLabel's recurrent encoder with one output per position, and zeros behind a document's length.
+    """A recurrent encoder with one output per position, and zeros behind a document's length.
 
     Where a CPU computes a gradient each direction of a layer runs over the padded batch instead of a packed one, the
     second one over documents that are turned round within their length: the same numbers. The backward pass of a packed
@@ -65,18 +114,16 @@ class SameLengthRNN(nn.Module):
     way takes 0.15 and 0.04 s.
     """
 
-    encoder: GRUEncoder | LSTMEncoder
-
-    def __init__(self, encoder: GRUEncoder | LSTMEncoder) -> None:
+    def __init__(self, encoder: Recurrent) -> None:
         super().__init__()
         self.encoder = encoder
 
     def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
         """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
         if is_quicker_unpacked(embedded):
-            return unpacked(self.encoder, embedded, length)
+            return unpacked(self.encoder.rnn, self.encoder.post_encoder_dropout, embedded, length)
         encoded = self.encoder(embedded, length)  # (B, longest document, H)
-        return nn.functional.pad(encoded, (0, 0, 0, embedded.shape[1] - encoded.shape[1]))  # (B, T, H)
+        return functional.pad(encoded, (0, 0, 0, embedded.shape[1] - encoded.shape[1]))  # (B, T, H)
 
 
 def is_quicker_unpacked(embedded: Tensor) -> bool:
@@ -84,12 +131,12 @@ def is_quicker_unpacked(embedded: Tensor) -> bool:
     return embedded.device.type == "cpu" and torch.is_grad_enabled()
 
 
-def unpacked(encoder: RNNEncoder, states: Tensor, length: Tensor) -> Tensor:
-    """What LibMultiLabel's encoder makes of ``states`` (B, T, input_size), (B, T, H), without packing them.
+def unpacked(rnn: nn.GRU | nn.LSTM, dropout: nn.Module, states: Tensor, length: Tensor) -> Tensor:
+    """What both directions of all layers make of ``states`` (B, T, input_size), (B, T, H), without packing them.
 
-    Zero behind the ``length`` (B,) of each document, of which an empty one has 1, as there.
+    Zero behind the ``length`` (B,) of each document, of which an empty one has 1, as where they are packed.
     """
-    rnn, length = encoder.rnn, length.clamp(min=1)
+    length = length.clamp(min=1)
     real = torch.arange(states.shape[1]) < length[:, None]  # (B, T)
     with torch.autocast("cpu", enabled=False):  # an LSTM would be narrow here, not when packed
         for layer in range(rnn.num_layers):
@@ -97,27 +144,9 @@ def unpacked(encoder: RNNEncoder, states: Tensor, length: Tensor) -> Tensor:
             backward = one_direction(rnn, f"l{layer}_reverse", turned(states, length))
             states = torch.cat([forward, turned(backward, length)], dim=2)
             if layer < rnn.num_layers - 1:
-                states = nn.functional.dropout(states, rnn.dropout, rnn.training)
-        encoded: Tensor = encoder.post_encoder_dropout(states * real[..., None])
+                states = functional.dropout(states, rnn.dropout, rnn.training)
+        encoded: Tensor = dropout(states * real[..., None])
     return encoded
-
-
-@contextmanager
-def without_packing() -> Iterator[None]:
-    """LibMultiLabel's own recurrent networks train :func:`unpacked` on a CPU as long as this lasts."""
-    packed = RNNEncoder.forward
-
-    def forward(self: RNNEncoder, input: Tensor, length: Tensor, **kwargs: Any) -> Tensor:
-        if is_quicker_unpacked(input):
-            return unpacked(self, input[:, : int(length.max().clamp(min=1))], length)
-        encoded: Tensor = packed(self, input, length, **kwargs)
-        return encoded
-
-    RNNEncoder.forward = forward
-    try:
-        yield
-    finally:
-        RNNEncoder.forward = packed
 
 
 def one_direction(
@@ -150,7 +179,7 @@ def carry_on(
     rows = length.nonzero().flatten()
     if not len(rows):
         return outputs, after
-    packed = nn.utils.rnn.pack_padded_sequence(states[rows], length[rows].cpu(), True, enforce_sorted=False)
+    packed = pack_padded_sequence(states[rows], length[rows].cpu(), True, enforce_sorted=False)
     assert packed.sorted_indices is not None
     ordered = rows[packed.sorted_indices]
     begin, weights = [part[:, ordered] for part in start], _weights(rnn, suffix)
@@ -161,8 +190,8 @@ def carry_on(
         found, *ends = torch.gru(packed.data, packed.batch_sizes, begin[0], weights, *options)
     for part, end in zip(after, ends, strict=True):
         part[:, ordered] = end
-    whole = nn.utils.rnn.PackedSequence(found, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
-    outputs[rows] = nn.utils.rnn.pad_packed_sequence(whole, True, total_length=states.shape[1])[0]
+    whole = PackedSequence(found, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
+    outputs[rows] = pad_packed_sequence(whole, True, total_length=states.shape[1])[0]
     return outputs, after
 
 
@@ -188,7 +217,7 @@ def word_encoder(
     encoder_dropout: float = 0.0,
     post_encoder_dropout: float = 0.0,
 ) -> tuple[nn.Module, int]:
-    """Build one of LibMultiLabel's encoders of embedded words; every kind is called and answers alike.
+    """Build an encoder of embedded words; every kind is called and answers alike.
 
     The module is called with ``embedded`` (B, T, input_size) and ``length`` (B,) and returns (B, T, hidden_size).
 
@@ -211,8 +240,10 @@ def word_encoder(
     if kind in RECURRENT:
         if hidden_size % 2:
             raise _unfit(f"hidden_size {hidden_size} is odd, but it is shared by two directions", "hidden_size")
-        encoder = RECURRENT[kind](input_size, hidden_size // 2, num_layers, encoder_dropout, post_encoder_dropout)
-        return SameLengthRNN(encoder), hidden_size
+        rnn = RECURRENT[kind](
+            input_size, hidden_size // 2, num_layers, batch_first=True, dropout=encoder_dropout, bidirectional=True
+        )
+        return SameLengthRNN(Recurrent(rnn, post_encoder_dropout)), hidden_size
     if kind != "cnn":
         raise ConfigError(
             f"no encoder is called {kind!r}", where="network_config: encoder", fix="use cnn, bigru or bilstm"
@@ -225,58 +256,3 @@ def word_encoder(
 
 def _unfit(what: str, key: str) -> ConfigError:
     return ConfigError(what, where=f"network_config: {key}", fix="choose a hidden_size that divides evenly")
-
-
-def glove_vectors(name: str, word_dict: dict[str, int], cache_dir: str | Path | None = None) -> Tensor:
-    """Vectors of a named GloVe release for a vocabulary, downloaded and cached by LibMultiLabel's loader.
-
-    The row of ``<unk>`` is random normal (torch's global generator), words without a vector get zeros.
-
-    Args:
-        name: One of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
-        word_dict: Word to row; holds ``<unk>``.
-        cache_dir: Folder of downloaded vectors; None is LibMultiLabel's ``.vector_cache``.
-
-    Returns:
-        float32 (V, dim).
-
-    Raises:
-        ConfigError: The name is not one of them.
-        PlantError: The download failed or was cut short.
-    """
-    if name not in data_utils.GLOVE_WORD_EMBEDDING:
-        known = ", ".join(sorted(data_utils.GLOVE_WORD_EMBEDDING))
-        raise ConfigError(f"{name!r} is no GloVe release", where="embed_file", fix=f"use one of {known}, or a file")
-    folder = Path(cache_dir or ".vector_cache")
-    ensure_glove(name, folder)
-    vectors: Tensor = data_utils.get_embedding_weights_from_file(word_dict, name, silent=True, cache_dir=str(folder))
-    return vectors
-
-
-def ensure_glove(name: str, folder: Path) -> None:
-    """Have LibMultiLabel download a GloVe release unless it is cached.
-
-    Raises:
-        PlantError: The download failed or was cut short; no broken archive is left behind.
-    """
-    if (folder / f"{name}.txt").is_file():
-        return
-    try:
-        data_utils._download_glove_embedding(name, cache_dir=str(folder))
-    except Exception as error:
-        # LibMultiLabel's clean-up names a variable that is not yet set when the download itself fails.
-        cause: BaseException = (
-            error.__context__ if isinstance(error, UnboundLocalError) and error.__context__ else error
-        )
-        for archive in folder.glob("*.zip"):
-            os.remove(archive)
-        raise PlantError(
-            f"the vectors {name} could not be downloaded ({type(cause).__name__}: {cause})",
-            where="embed_file",
-            fix=f"put {name}.txt into {folder}, or train vectors on your own text: plant embeddings TRAIN --out FILE",
-        ) from cause
-
-
-def is_glove_name(embed_file: Any) -> bool:
-    """Whether ``embed_file`` names a GloVe release rather than a file."""
-    return embed_file in data_utils.GLOVE_WORD_EMBEDDING

@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-from contextlib import nullcontext
-from pathlib import Path
-
 import pytest
 import torch
-from libmultilabel.nn.networks.modules import GRUEncoder, LSTMEncoder, RNNEncoder
 from torch import nn
 
-from plant_plugin.errors import ConfigError, PlantError
-from plant_plugin.host import glove_vectors, word_encoder
-from plant_plugin.host.encoders import data_utils, without_packing
+from plant_plugin.errors import ConfigError
+from plant_plugin.networks.encoders import word_encoder
 
 KINDS = [
     ("cnn", {"filter_sizes": (1,)}),
@@ -72,42 +67,12 @@ def test_gradients_reach_the_encoder() -> None:
         assert all(parameter.grad is not None for parameter in encoder.parameters())
 
 
-def test_glove_reads_cached_vectors(tmp_path: Path) -> None:
-    (tmp_path / "glove.6B.50d.txt").write_text("heart 1 2\nlung 3 4\n")
-    vectors = glove_vectors("glove.6B.50d", {"<pad>": 0, "<unk>": 1, "lung": 2, "spleen": 3}, tmp_path)
-    assert vectors[[0, 2, 3]].tolist() == [[0, 0], [3, 4], [0, 0]]
-    assert vectors[1].abs().sum() > 0
-
-
-def test_glove_that_is_unknown() -> None:
-    with pytest.raises(ConfigError, match=r"glove\.6B\.100d"):
-        glove_vectors("glove.7B.50d", {})
-
-
-@pytest.mark.parametrize("leaves_half_a_file", [False, True])
-def test_glove_that_cannot_be_downloaded(
-    leaves_half_a_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(url: str, filename: str) -> tuple[str, None]:
-        if leaves_half_a_file:
-            Path(filename).write_bytes(b"half a zip")
-            return filename, None
-        raise OSError("no route to host")
-
-    monkeypatch.setattr(data_utils, "urlretrieve", fails)
-    reason = "BadZipFile" if leaves_half_a_file else "no route to host"
-    with pytest.raises(PlantError, match=rf"glove\.6B\.50d could not be downloaded .*{reason}") as caught:
-        glove_vectors("glove.6B.50d", {"<unk>": 0}, tmp_path)
-    assert "plant embeddings" in (caught.value.fix or "")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("kind", ["bigru", "bilstm"])
 def test_a_gradient_on_a_cpu_does_without_packing_and_changes_no_number(kind: str) -> None:
     torch.manual_seed(0)
     encoder, _ = word_encoder(kind, 5, hidden_size=6, num_layers=2)
     encoder = encoder.double()
-    length = torch.tensor([3, 7, 0, 1])  # LibMultiLabel reads one position of an empty document
+    length = torch.tensor([3, 7, 0, 1])  # one position of an empty document is read
     states, outputs, gradients = torch.randn(4, 8, 5, dtype=torch.float64), [], []
     arriving = torch.randn(4, 8, 6, dtype=torch.float64)
     for packed in (True, False):
@@ -124,26 +89,6 @@ def test_a_gradient_on_a_cpu_does_without_packing_and_changes_no_number(kind: st
     torch.testing.assert_close(gradients[0], gradients[1])
     with torch.no_grad():
         torch.testing.assert_close(encoder(states, length), outputs[0])
-
-
-@pytest.mark.parametrize("kind", [GRUEncoder, LSTMEncoder])
-def test_libmultilabels_own_encoders_do_without_packing_for_a_while(kind: type[RNNEncoder]) -> None:
-    torch.manual_seed(0)
-    encoder = kind(5, 3, 1, 0, 0.5).double()
-    states, length, found = torch.randn(4, 8, 5, dtype=torch.float64), torch.tensor([3, 7, 0, 1]), []
-    packed = RNNEncoder.forward
-    for context in (nullcontext, without_packing):
-        with context():
-            assert (RNNEncoder.forward is packed) == (context is nullcontext)
-            torch.manual_seed(1)  # dropout draws as many numbers
-            encoded = encoder(states, length)
-            with torch.no_grad():
-                assert encoder(states, length).shape == encoded.shape == (4, 7, 6)
-        encoder.zero_grad()
-        encoded.square().sum().backward()
-        found.append([encoded.detach(), *(weight.grad.clone() for weight in encoder.parameters())])
-    assert RNNEncoder.forward is packed
-    torch.testing.assert_close(found[0], found[1])
 
 
 @pytest.mark.parametrize("kind", ["bigru", "bilstm"])

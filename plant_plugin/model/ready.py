@@ -1,0 +1,195 @@
+"""A trained model with the device that it runs on: scores of texts, thresholds, names of labels.
+
+Shape key: **N** documents · **B** documents of a batch · **L** labels · **V** token types.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+from typing_extensions import Self
+
+from plant_plugin.data.batches import move
+from plant_plugin.errors import ConfigError
+from plant_plugin.model.passages import EvidenceRule, read_rule
+from plant_plugin.model.trained import TrainedModel, document_scores, load_trained
+from plant_plugin.relevance import Relevance
+from plant_plugin.report.record import FIRST_PASS
+
+Floats = npt.NDArray[np.float32]
+Names = Callable[[str], str | None]
+
+CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
+RELEVANCE = "relevance.npz"
+TUNED, HALF = "micro", "0.5"  # thresholds taken where none is asked for, the first that the model has
+
+
+@dataclass(frozen=True)
+class ScoredLabel:
+    """A label that was predicted.
+
+    Attributes:
+        label: As in the training files.
+        probability: In [0, 1].
+        logit: The score behind it.
+        name: What the label stands for, where that is known.
+    """
+
+    label: str
+    probability: float
+    logit: float
+    name: str | None = None
+
+
+class ReadyModel:
+    """What every use of a model folder needs. Its methods are not to be called from two threads at once.
+
+    Args:
+        model: The trained model.
+        folder: Where it was read from.
+        device: Where the network runs.
+        names: What labels stand for; see :func:`plant_plugin.data.label_names.label_names`.
+        batch_size: B.
+
+    Attributes:
+        name: What explanations call the model: the folder's name, until another is set.
+        labels: The label set, in column order.
+        thresholds: Name -> threshold, in logits.
+        max_tokens: How many tokens of a document are read.
+    """
+
+    def __init__(
+        self,
+        model: TrainedModel,
+        folder: Path,
+        device: torch.device,
+        names: Names | None = None,
+        batch_size: int = 32,
+    ) -> None:
+        self.model, self.folder, self.device = model, folder, device
+        self.names: Names = names or no_name
+        self.name, self.batch_size = folder.resolve().name, batch_size
+        self.labels, self.thresholds = model.labels, model.thresholds
+        self.max_tokens = model.max_tokens
+        self.network = model.network.to(device).eval()
+        self.network.fold()
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        device: str | None = None,
+        names: Names | None = None,
+        batch_size: int = 32,
+    ) -> Self:
+        """Read the folder of a finished run of our strategies: any network, word-level or over a language model.
+
+        Args:
+            folder: The run's folder.
+            device: E.g. ``cpu`` or ``cuda:1``; None: the first GPU where there is one.
+            names: What labels stand for.
+            batch_size: Documents scored at once.
+
+        Raises:
+            CheckpointError: The folder is no model, or torn, or of another version.
+            ConfigError: There is no such device.
+        """
+        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            torch.empty(0, device=chosen)
+        except (RuntimeError, AssertionError) as error:
+            what = f"{chosen!r} cannot be used here ({type(error).__name__})"
+            raise ConfigError(what, where="device", fix="`plant doctor` tells which devices there are") from error
+        return cls(load_trained(Path(folder)), Path(folder), torch.device(chosen), names, batch_size)
+
+    @cached_property
+    def column_of(self) -> dict[str, int]:
+        """Label -> column."""
+        return {label: column for column, label in enumerate(self.labels)}
+
+    @cached_property
+    def relevance(self) -> sparse.csr_array | None:
+        """Relevance (L, V) of token types for labels, where the run computed one.
+
+        Raises:
+            CheckpointError: The file is torn, or made for other labels or another vocabulary.
+        """
+        path = self.folder / RELEVANCE
+        if not path.is_file():
+            return None
+        hashes = {"labels": self.model.content["hashes"]["labels"], "vocabulary": self.model.tokens.hash()}
+        return Relevance.load(path, hashes).matrix
+
+    @cached_property
+    def evidence_rule(self) -> EvidenceRule:
+        """Which words are predicted evidence: as `plant plausibility --write-threshold` chose it, where it did."""
+        return read_rule(self.folder)
+
+    def logits(self, texts: Iterable[str]) -> Floats:
+        """Logits (N, L) of all labels, planted scores included."""
+        found = [np.empty((0, len(self.labels)), dtype=np.float32)]
+        texts = iter(texts)
+        while chunk := list(itertools.islice(texts, CHUNK_BATCHES * self.batch_size)):
+            part = np.empty((len(chunk), len(self.labels)), dtype=np.float32)
+            for logits, documents, _ in self.scored(chunk):
+                part[documents] = logits
+            found.append(part)
+        return np.concatenate(found)
+
+    def limit(self, threshold: float | str | None = None, top: int | None = None) -> float:
+        """The threshold, in logits, above which labels are chosen.
+
+        Raises:
+            ConfigError: A threshold that the model does not have, or that is no probability.
+        """
+        if threshold is None:
+            return -math.inf if top is not None else self.thresholds.get(TUNED, self.thresholds[HALF])
+        if isinstance(threshold, str):
+            if threshold in self.thresholds:
+                return self.thresholds[threshold]
+            have = ", ".join(self.thresholds)
+            fix = f"take one of {have}, or a probability; training with validation documents tunes `micro` and `macro`"
+            raise ConfigError(f"the model has no threshold {threshold!r}", where="threshold", fix=fix)
+        if not 0 < threshold < 1:
+            raise ConfigError(f"{threshold} is not between 0 and 1", where="threshold", fix="give a probability")
+        return math.log(threshold) - math.log1p(-threshold)
+
+    def scored(self, texts: list[str]) -> Iterator[tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """Logits (B, L), places in ``texts`` (B,) and tokens read (B,), batch by batch, longest documents first."""
+        batches = self.model.batches(texts, self.batch_size)
+        for batch in batches:
+            documents = batch["document"].numpy()
+            own = [texts[document] for document in documents]
+            with torch.inference_mode():
+                logits = document_scores(self.network, move(batch, self.device), self.model.planted_scores, own)
+            yield logits, documents, batches.arrays.lengths[documents]
+
+    def scored_label(self, column: int, logit: float) -> ScoredLabel:
+        """A label with its logit, probability and name."""
+        label = self.labels[column]
+        return ScoredLabel(label, probability(logit), logit, self.names(label))
+
+
+def unrefitted(folder: Path) -> Path:
+    """A run's model that validation documents did not train: with ``refit`` that of its first pass."""
+    first = folder / FIRST_PASS
+    return first if first.is_dir() else folder
+
+
+def no_name(label: str) -> None:
+    """What labels stand for where nobody knows it."""
+
+
+def probability(logit: float) -> float:
+    """Of a logit, without overflow."""
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

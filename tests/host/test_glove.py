@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from libmultilabel.nn import data_utils
+
+from plant_plugin.data.tokens import WordTokens, embedding_matrix
+from plant_plugin.errors import DataError, PlantError
+from plant_plugin.host.glove import vectors_file
+
+
+def test_cached_vectors_are_not_downloaded_again(tmp_path: Path) -> None:
+    (tmp_path / "glove.6B.50d.txt").write_text("heart 1 2\nlung 3 4\n")
+    tokens = WordTokens(["<pad>", "<unk>", "lung", "spleen"])
+    file = vectors_file("glove.6B.50d", tmp_path)
+    vectors = embedding_matrix(tokens, file, normalize=False, seed=1)
+    assert vectors[[0, 2, 3]].tolist() == [[0, 0], [3, 4], [0, 0]]
+    assert vectors[1].abs().sum() > 0
+    words = {word: row for row, word in enumerate(["<pad>", "<unk>", "lung", "spleen"])}
+    theirs = data_utils.get_embedding_weights_from_file(words, "glove.6B.50d", silent=True, cache_dir=str(tmp_path))
+    assert torch.equal(theirs[[0, 2, 3]], vectors[[0, 2, 3]])
+
+
+def test_neither_a_file_nor_a_release() -> None:
+    with pytest.raises(DataError, match="not a name of GloVe vectors"):
+        vectors_file("glove.7B.50d")
+
+
+@pytest.mark.parametrize("leaves_half_a_file", [False, True])
+def test_glove_that_cannot_be_downloaded(
+    leaves_half_a_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(url: str, filename: str) -> tuple[str, None]:
+        if leaves_half_a_file:
+            Path(filename).write_bytes(b"half a zip")
+            return filename, None
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(data_utils, "urlretrieve", fails)
+    reason = "BadZipFile" if leaves_half_a_file else "no route to host"
+    with pytest.raises(PlantError, match=rf"glove\.6B\.50d could not be downloaded .*{reason}") as caught:
+        vectors_file("glove.6B.50d", tmp_path)
+    assert "plant embeddings" in (caught.value.fix or "")
+    assert list(tmp_path.iterdir()) == []
