@@ -95,6 +95,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, texts: list[str], labels: sparse.csr_array, folder: Path) -> None:
         from plant_plugin.model.predictor import Predictor
+        from plant_plugin.report.record import found_again
         from plant_plugin.training.run import run
 
         names = _column_names(labels.shape[1])
@@ -103,7 +104,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
                 own = " ".join(names[column] for column in labels.indices[start:end])
                 stream.write(f"{own}\t{text}\n")
         (folder / "labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        config = load_config(self.config, self._overrides(folder, len(names)))
+        config = found_again(load_config(self.config, self._overrides(folder, len(names))))
         run(config)
         trained = Path(config.checkpoint_dir)
         self.predictor_: Predictor = Predictor.load(trained, device=self.device)

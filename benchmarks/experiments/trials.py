@@ -17,7 +17,8 @@ from torch import Tensor
 
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import focal
-from plant_plugin.training import closed_form, stage1, stage2, strategies
+from plant_plugin.training import closed_form, stage1, stage2
+from plant_plugin.training import run as training_run
 from plant_plugin.training.stage import positives_of
 from plant_plugin.training.stage2 import Stage2
 
@@ -138,7 +139,7 @@ def planted_value() -> AbstractContextManager[Any]:
         network.selected_logits = lambda hidden, labels: selected(hidden, labels) + value(hidden, labels)
         run(network, prepared, config, of_run)
 
-    return mock.patch.object(strategies, "run_stage2", with_value)
+    return mock.patch.object(training_run, "run_stage2", with_value)
 
 
 def smoothed_positives() -> AbstractContextManager[Any]:
@@ -178,7 +179,7 @@ def frequency_bias() -> AbstractContextManager[Any]:
         network.selected_logits = lambda hidden, labels: selected(hidden, labels) + bias[labels]
         run(network, prepared, config, of_run)
 
-    return mock.patch.object(strategies, "run_stage2", with_bias)
+    return mock.patch.object(training_run, "run_stage2", with_bias)
 
 
 def positions() -> AbstractContextManager[Any]:
@@ -200,4 +201,4 @@ def positions() -> AbstractContextManager[Any]:
         network.encode = encode_with_positions
         run(network, prepared, config, of_run)
 
-    return mock.patch.object(strategies, "run_stage2", with_positions)
+    return mock.patch.object(training_run, "run_stage2", with_positions)

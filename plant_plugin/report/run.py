@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plant_plugin.errors import PlantError
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE
@@ -36,6 +36,7 @@ class Run:
 
     Attributes:
         metrics: Where the strategies keep the numbers of training.
+        asked: The configuration as it was given, for ``logs.json``.
         stop_asked: SIGTERM has come.
         stops_itself: What is running looks at ``stop_asked`` and ends by itself, its state saved.
         resumed_from: The folder that a user names to go on: its own, or that of the run that this is a pass of.
@@ -47,6 +48,7 @@ class Run:
     """
 
     metrics: MetricLog
+    asked: dict[str, Any]
 
     def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True, writes: bool = True) -> None:
         self.folder = self.resumed_from = folder

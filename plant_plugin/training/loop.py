@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import warnings
-from typing import TYPE_CHECKING
+from typing import Any
 
 import lightning as L
 import torch
@@ -15,17 +15,15 @@ from plant_plugin.errors import PlantError
 from plant_plugin.networks.kernels.label_attention import halve_blocks
 from plant_plugin.report.logs import shorten_log
 from plant_plugin.report.record import note_best_epoch, note_skipped_steps
+from plant_plugin.report.run import Run
 from plant_plugin.training.devices import count, from_first, is_first, same_weights, trainer_settings
-from plant_plugin.training.interruption import interrupted, stopped
-from plant_plugin.training.keep_loss import KeepLoss
-from plant_plugin.training.memory import out_of_memory
+from plant_plugin.training.guards import out_of_memory
+from plant_plugin.training.resume import interrupted, stopped
 from plant_plugin.training.stage import StageModule, device_of, precision_of
 from plant_plugin.training.state import KeepState, WholeFiles, newest_state
 
-if TYPE_CHECKING:
-    from plant_plugin.report.run import Run
-
 BEST = "best.ckpt"
+LOSS_EVERY = 10  # optimiser steps
 
 
 def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> None:
@@ -164,3 +162,16 @@ def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_sta
         enable_progress_bar=not config.silent,
         default_root_dir=run.folder,
     )
+
+
+class KeepLoss(Callback):
+    """Writes loss and rates into ``metrics.csv`` every few steps, by their number: resumed runs write the same."""
+
+    def on_train_batch_end(self, trainer: L.Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        """Write where a step has just been done."""
+        module: StageModule = pl_module
+        if (batch_idx + 1) % trainer.accumulate_grad_batches and not trainer.is_last_batch:
+            return
+        if trainer.global_step % LOSS_EVERY == 0:
+            rates = {f"learning_rate_{group['name']}": group["lr"] for group in trainer.optimizers[0].param_groups}
+            module.keep("train", {"loss": float(trainer.callback_metrics["loss"]), **rates})

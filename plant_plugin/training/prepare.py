@@ -206,10 +206,12 @@ def mark_phrases(prepared: Prepared, config: Config, phrases: Phrases | None, st
             prepared.marks.setdefault(split.name, {})["phrase"] = marks
 
 
-def mark_evidence(prepared: Prepared, config: Config) -> None:
-    """Mark tokens of training documents by their own evidence, for stage 1."""
+def mark_tokens(prepared: Prepared, config: Config, phrases: Phrases | None, *, prior: bool, stage1: bool) -> None:
+    """Mark tokens by phrases for the planted ``prior``, and those of training documents by evidence for ``stage1``."""
+    if prior:
+        mark_phrases(prepared, config, phrases, config.evidence.prior)
     split, names = prepared.training, prepared.corpus.label_names
-    if split.evidence is not None and config.evidence.stage1:
+    if stage1 and split.evidence is not None and config.evidence.stage1:
         marks = evidence_marks(split.evidence, names, split.texts, prepared.arrays["train"], _places(prepared, config))
         prepared.marks.setdefault("train", {})["evidence"] = marks
 

@@ -21,8 +21,7 @@ from plant_plugin.networks.trained_state import load_trained_state, trained_stat
 from plant_plugin.report.machine import bf16_is_slow
 from plant_plugin.report.metric_log import Place
 from plant_plugin.training.devices import count, rank
-from plant_plugin.training.guards import StepGuard
-from plant_plugin.training.memory import in_pieces
+from plant_plugin.training.guards import StepGuard, in_pieces
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -95,7 +94,7 @@ class StageModule(L.LightningModule):
         self.train_batches, self.val_batches = train, val
         self.epoch_metrics: dict[str, float] = {}
         self.guard = StepGuard(self.stage, config.max_skipped_steps, lambda documents: [])
-        self.pieces = 1  # parts of a batch that are computed one after the other, see training/memory.py
+        self.pieces = 1  # parts of a batch that are computed one after the other, see training/guards.py
         self._rest: list[tuple[float, dict[str, Tensor]]] = []
         self.folder = ""  # where the stage's checkpoints are
         self.state_of_run: dict[str, Any] = {}  # written into every state, see training/state.py

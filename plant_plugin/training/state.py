@@ -22,7 +22,7 @@ from plant_plugin.files import atomic_write
 from plant_plugin.report.logs import log_lengths
 from plant_plugin.report.record import note_cost
 from plant_plugin.training.devices import is_first
-from plant_plugin.training.interruption import listen, stopped
+from plant_plugin.training.resume import listen, stopped
 from plant_plugin.training.stage import STATE_KEY, StageModule
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class State:
         batch: The batch of that epoch to go on with.
         has_ended: The early stopping had already ended the stage.
         skipped: Steps left out so far, see training/guards.py.
-        pieces: Parts that a batch was computed in, see training/memory.py.
+        pieces: Parts that a batch was computed in, see training/guards.py.
         log_lengths: Evaluations that ``logs.json`` held, by split.
     """
 

@@ -12,12 +12,13 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.config import Config
 from plant_plugin.config.options import NAME_SOURCES, PLANTED_SCORES
 from plant_plugin.data.cache import cache_folder
 from plant_plugin.data.label_names import label_names, names_beside
@@ -29,11 +30,9 @@ from plant_plugin.files import atomic_folder
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
 from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
+from plant_plugin.report.run import Run
+from plant_plugin.training.devices import is_first
 from plant_plugin.training.prepare import Prepared
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
-    from plant_plugin.report.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -58,44 +57,46 @@ Floats = npt.NDArray[np.float32]
 ScoreBatches = Callable[[], Iterable[tuple[Floats, Any, npt.NDArray[np.int64]]]]
 
 
-def fit_planted_scores(prepared: Prepared, config: Config, run: Run, phrases: Phrases | None) -> None:
-    """Fit the linear model on the training split; it has no weight yet.
+def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
+    """Fit phrases and, in the first process, the linear model on the training split; they have no weight yet.
 
     Args:
-        prepared: Gets the scores.
+        prepared: Gets the scores, where there are any.
         config: Says how they are made.
         run: Says how many labels have a name.
-        phrases: What :func:`fit_phrases` made: those in the cache folder do not know what training documents hold.
+
+    Returns:
+        The phrases of the training documents, marked ones where they have evidence, else mined ones if asked for. They
+        are not kept in the cache folder: they know what each training document holds, which nobody else needs.
 
     Raises:
         ConfigError: The weight is to be chosen on validation documents and there are none, or there are no names that
             ``name_weight`` could weigh.
         DataError: The configured names are of none of the labels.
     """
-    if _weight(config) is None and "val" not in prepared.arrays:
-        raise ConfigError(
-            "there are no validation documents to choose it on",
-            where="planted_scores.weight",
-            fix="give val_file or val_size, or a weight",
-        )
-    names, counts = _known_names(prepared, config, run), prepared.train_counts
-    prepared.planted_scores = _fitted_cached(prepared, config)
-    prepared.planted_scores.phrases = phrases
-    if names is not None and counts is not None:
-        prepared.planted_scores.plant_names(names, counts)
-
-
-def fit_phrases(prepared: Prepared, config: Config) -> Phrases | None:
-    """The phrases of the training documents: marked ones where they have evidence, else mined ones if asked for.
-
-    Not kept in the cache folder: they know what each training document holds, which nobody else needs.
-    """
-    train = prepared.corpus.train
-    if config.planted_scores.model == "none":  # nothing would keep them with the model
+    if config.planted_scores.model == "none":  # nothing would keep phrases with the model
         return None
-    if train.evidence is None:
-        return MinedPhrases.fit(train.texts, prepared.document_labels) if config.evidence.mine else None
-    return PlantedPhrases.fit(train.texts, prepared.document_labels, train.evidence, prepared.corpus.label_names)
+    with run.phase("planted_scores"):
+        train = prepared.corpus.train
+        phrases: Phrases | None = None
+        if train.evidence is not None:
+            labels, names = prepared.document_labels, prepared.corpus.label_names
+            phrases = PlantedPhrases.fit(train.texts, labels, train.evidence, names)
+        elif config.evidence.mine:
+            phrases = MinedPhrases.fit(train.texts, prepared.document_labels)
+        if is_first():
+            if _weight(config) is None and "val" not in prepared.arrays:
+                raise ConfigError(
+                    "there are no validation documents to choose it on",
+                    where="planted_scores.weight",
+                    fix="give val_file or val_size, or a weight",
+                )
+            names_of_labels, counts = _known_names(prepared, config, run), prepared.train_counts
+            prepared.planted_scores = _fitted_cached(prepared, config)
+            prepared.planted_scores.phrases = phrases
+            if names_of_labels is not None and counts is not None:
+                prepared.planted_scores.plant_names(names_of_labels, counts)
+    return phrases
 
 
 def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
@@ -180,14 +181,26 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     :func:`_weigh_evidence`.
 
     Args:
-        prepared: Its planted scores have no weight yet.
+        prepared: Its planted scores, where it has any, have no weight yet.
         config: ``planted_scores`` and ``val_metric`` are read.
         run: Says what was chosen.
         validation: Starts a pass over the network's own logits (B, L), truth and document numbers.
     """
-    planted, options, counts = prepared.planted_scores, config.planted_scores, prepared.train_counts
-    if planted is None or counts is None:
-        raise ValueError("no planted scores were fitted")
+    planted, counts = prepared.planted_scores, prepared.train_counts
+    if planted is not None and counts is not None:
+        with run.phase("planted_scores"):
+            run.log(f"planted scores: {_weigh(planted, counts, prepared, config, validation)}")
+
+
+def _weigh(
+    planted: PlantedScores,
+    counts: npt.NDArray[np.int64],
+    prepared: Prepared,
+    config: Config,
+    validation: ScoreBatches,
+) -> str:
+    """As :func:`plant_weight` says; returns what was chosen, in words."""
+    options = config.planted_scores
     watched = parse_metric(config.val_metric)
     ranks = watched.threshold is None and watched.family != "Loss"
     cutoff = min(5, prepared.num_labels)
@@ -226,7 +239,7 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
     if planted.phrases is not None:
         chosen += f", linear {planted.linear_weight:.3g}, sentences {planted.sentence_weight:.3g}"
-    run.log(f"planted scores: {chosen}{told}")
+    return chosen + told
 
 
 def centred(planted: PlantedScores, tuned: Tuned, config: Config) -> Tuned:

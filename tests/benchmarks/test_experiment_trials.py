@@ -16,7 +16,8 @@ from torch import Tensor
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import focal
-from plant_plugin.training import closed_form, stage1, stage2, strategies
+from plant_plugin.training import closed_form, stage1, stage2
+from plant_plugin.training import run as training_run
 from plant_plugin.training.run import run
 
 TRIALS = sorted(
@@ -54,7 +55,7 @@ def untried(places: Path) -> dict[str, dict[str, Any]]:
 def of_package() -> list[Any]:
     return [
         stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.hard_negatives,
-        stage1.attention_loss, focal.focal_loss, strategies.run_stage1, strategies.run_stage2,
+        stage1.attention_loss, focal.focal_loss, training_run.run_stage1, training_run.run_stage2,
         LabelAttentionHead.reset_parameters, closed_form.RIDGE,
     ]  # fmt: skip
 
@@ -82,7 +83,7 @@ def before_stage2(places: Path, trial: str, monkeypatch: pytest.MonkeyPatch) -> 
         found.extend([network, next(iter(prepared.split("train", 32)))])
         raise Ready
 
-    for module in (stage2, strategies):
+    for module in (stage2, training_run):
         monkeypatch.setattr(module, "run_stage2", stop)
     wide = {"network_config__num_heads": 1, "network_config__hidden_size": 64}
     config = made_config(places, **wide, stage1__epochs=1, result_dir=str(places / "ready"))

@@ -10,9 +10,9 @@ import pytest
 from made_up_task import made_config, write_language_model, write_splits
 
 from plant_plugin.report.run import Run
+from plant_plugin.training.build import build_network, save
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
-from plant_plugin.training.strategies import build_network, save
 
 
 @pytest.fixture(scope="session")

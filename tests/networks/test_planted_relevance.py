@@ -12,7 +12,7 @@ from plant_plugin.data.tokens import TokenArrays
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.planted_relevance import PlantedRelevance
-from plant_plugin.training.memory import in_pieces
+from plant_plugin.training.guards import in_pieces
 
 LABELS, TOKENS = 5, 20
 RELEVANCE = sp.random(LABELS, TOKENS, density=0.4, format="csr", random_state=0, dtype=np.float32)

@@ -17,7 +17,7 @@ from plant_plugin.errors import ConfigError, Interrupted
 from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.losses.lambda_rank import attention_ndcg
 from plant_plugin.report.run import Run
-from plant_plugin.training import strategies
+from plant_plugin.training import run as training_run
 from plant_plugin.training.closed_form import RIDGE, plant_queries
 from plant_plugin.training.prepare import Prepared, prepare
 from plant_plugin.training.run import run
@@ -29,7 +29,7 @@ def prepared_network(config: Config) -> tuple[Any, Prepared]:
     lightning.seed_everything(config.seed, verbose=False)
     of_run = Run(config.checkpoint_dir, silent=True)
     prepared = prepare(config, of_run)
-    return strategies.build_network(prepared, config, of_run, planted=True), prepared
+    return training_run.build_network(prepared, config, of_run, planted=True), prepared
 
 
 def test_equals_least_squares_over_all_tokens(made: Made) -> None:
@@ -97,17 +97,17 @@ def test_an_interrupted_run_does_not_plant_again(made: Made, monkeypatch: pytest
 
     config = made(stage1__method="closed_form", stage2__epochs=1)
     with monkeypatch.context() as patched:
-        patched.setattr(strategies, "run_stage2", stop)
+        patched.setattr(training_run, "run_stage2", stop)
         with pytest.raises(Interrupted):
             run(config)
     (folder,) = Path(config.result_dir).glob("*")
-    original = strategies.run_stage2
+    original = training_run.run_stage2
 
     def watch(network: HeadNetwork, *others: Any) -> None:
         queries.append(network.head.queries().detach().clone())
         original(network, *others)
 
-    monkeypatch.setattr(strategies, "run_stage2", watch)
+    monkeypatch.setattr(training_run, "run_stage2", watch)
     monkeypatch.setattr("plant_plugin.training.stage1.plant_queries", lambda *arguments: pytest.fail("planted again"))
     assert run(made(stage1__method="closed_form", stage2__epochs=1, resume=str(folder)))["metrics"]
     planted, loaded = queries

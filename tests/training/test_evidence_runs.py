@@ -25,12 +25,12 @@ from plant_plugin.relevance.planted_scores import MARKED
 from plant_plugin.report.machine import usable_cores
 from plant_plugin.report.record import FIRST_PASS
 from plant_plugin.report.run import Run
+from plant_plugin.training.build import build_network
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import frequent_labels
-from plant_plugin.training.strategies import _ready
-from plant_plugin.training.weights import fit_phrases
+from plant_plugin.training.weights import fit_scores
 
 Made = Callable[..., Config]
 
@@ -167,7 +167,9 @@ def test_relevance_is_counted_over_sentences_too(made_marked: Made, tmp_path: Pa
     found = []
     for sentences in (True, False):
         config = made_marked(evidence__sentences=sentences, result_dir=str(tmp_path / str(sentences)))
-        _, prepared = _ready(config, Run(config.checkpoint_dir, silent=True), planted=True)
+        of_run = Run(config.checkpoint_dir, silent=True)
+        prepared = prepare(config, of_run)
+        build_network(prepared, config, of_run, planted=True)
         assert prepared.relevance is not None
         found.append(prepared.relevance.matrix.toarray())
     column = load_corpus(made_marked()).label_names.index("L3")
@@ -343,8 +345,8 @@ def test_a_prior_of_phrases_needs_the_model_that_keeps_them(made_marked: Made, t
     found = problems_of(**{**alone, "planted_scores": weights}, network_config=network)
     assert set(found) == {"planted_scores.linear_weight", "planted_scores.sentence_weight"}
     config = made_marked(planted_scores__model="none", evidence__prior=0.0)
-    prepared = prepare(config, Run(config.checkpoint_dir, silent=True))
-    assert fit_phrases(prepared, config) is None
+    of_run = Run(config.checkpoint_dir, silent=True)
+    assert fit_scores(prepare(config, of_run), config, of_run) is None
 
 
 def test_baselines_of_libmultilabel_refuse_evidence(made_marked: Made, tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from plant_plugin.model.folder import load_model
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.report.run import Run
 from plant_plugin.training import frozen_states
+from plant_plugin.training.build import build_network
 from plant_plugin.training.frozen_states import add_frozen_states
 from plant_plugin.training.prepare import Prepared, prepare
 from plant_plugin.training.run import run
-from plant_plugin.training.strategies import build_network
 
 Made = Callable[..., Config]
 

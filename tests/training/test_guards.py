@@ -18,8 +18,7 @@ from plant_plugin.errors import PlantError
 from plant_plugin.networks.kernels import label_attention
 from plant_plugin.relevance import Relevance
 from plant_plugin.report.run import Run
-from plant_plugin.training.guards import StepGuard
-from plant_plugin.training.memory import in_pieces, out_of_memory
+from plant_plugin.training.guards import StepGuard, in_pieces, out_of_memory
 from plant_plugin.training.prepare import add_relevance, prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.stage2 import Stage2

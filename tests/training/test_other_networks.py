@@ -17,10 +17,10 @@ from plant_plugin.networks.plantable import Hidden
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
+from plant_plugin.training.build import build_network
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import run_stage1
-from plant_plugin.training.strategies import build_network
 
 Made = Callable[..., Config]
 OWN = "own_network:OwnNetwork"

@@ -14,6 +14,7 @@ from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.training import run as training_run
 from plant_plugin.training.run import run
 from plant_plugin.training.weights import ALONE
 
@@ -109,11 +110,10 @@ def test_the_tokens_of_a_language_model_do_no_harm(made: Made, tiny_language_mod
 
 
 def test_an_interrupted_run_goes_on_and_an_ended_one_is_read(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    from plant_plugin.training import strategies
 
     config = made(**SCORES)
     with monkeypatch.context() as patch:
-        patch.setattr(strategies, "report", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(training_run, "report", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run(config)
     resumed = made(**SCORES, resume=str(config.checkpoint_dir))

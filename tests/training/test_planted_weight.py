@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -150,7 +151,7 @@ def weigh(
     )
     config, run = (
         SimpleNamespace(planted_scores=options, val_metric=metric, strategy="plant"),
-        SimpleNamespace(log=said.append),
+        SimpleNamespace(log=said.append, phase=lambda name: nullcontext()),
     )
     planted_weight.plant_weight(prepared, config, run, lambda: [(logits, truth, np.arange(documents))])
 

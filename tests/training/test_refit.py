@@ -19,7 +19,7 @@ from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.report.record import FIRST_PASS
-from plant_plugin.training import strategies
+from plant_plugin.training import run as training_run
 from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
@@ -121,10 +121,10 @@ def test_stopped_in_either_training_it_goes_on_to_the_same_bytes(
     for owner, name, replacement in (
         (Stage1, "training_step", stop_in(Stage1, 120)),
         (Stage2, "training_step", stop_in(Stage2, 120)),
-        (strategies, "tuned_thresholds", stop_at_once),
+        (training_run, "tuned_thresholds", stop_at_once),
         (Stage1, "training_step", stop_in(Stage1, 150)),
         (Stage2, "training_step", stop_in(Stage2, 150)),
-        (strategies, "report", stop_at_once),
+        (training_run, "report", stop_at_once),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, replacement)

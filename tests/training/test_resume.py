@@ -22,8 +22,8 @@ from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, Stopped
 from plant_plugin.report.record import found_again
 from plant_plugin.report.run import Run
-from plant_plugin.training import strategies
-from plant_plugin.training.interruption import resume_command
+from plant_plugin.training import run as training_run
+from plant_plugin.training.resume import resume_command
 from plant_plugin.training.run import run
 from plant_plugin.training.stage import STATE_KEY
 from plant_plugin.training.stage1 import Stage1
@@ -84,7 +84,7 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
 ) -> None:
     whole = made(**OFTEN, result_dir=str(tmp_path / "whole"))
     run(whole)
-    places = ((Stage1, "training_step", 8), (Stage2, "validation_step", 2), (strategies, "report", 1))
+    places = ((Stage1, "training_step", 8), (Stage2, "validation_step", 2), (training_run, "report", 1))
     folders = set()
     for owner, name, call in places:
         config = found_again(made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut")))
@@ -182,7 +182,7 @@ def test_sigterm_saves_and_the_run_goes_on_to_the_same_bytes(
     for owner, name, replacement in (
         (Stage2, "training_step", stop),
         (Stage2, "validation_step", stop_later),
-        (strategies, "tuned_thresholds", stop_at_once),
+        (training_run, "tuned_thresholds", stop_at_once),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, replacement)
@@ -215,7 +215,7 @@ def test_a_stage_that_stopped_early_is_not_trained_further(
 def test_resuming_with_other_data_is_refused(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = made()
     with monkeypatch.context() as patch:
-        patch.setattr(strategies, "build_network", lambda *_, **__: (_ for _ in ()).throw(KeyError))
+        patch.setattr(training_run, "build_network", lambda *_, **__: (_ for _ in ()).throw(KeyError))
         with pytest.raises(KeyError):
             run(config)
     with open(tmp_path / "test.txt", "a") as stream:

@@ -21,9 +21,9 @@ from plant_plugin.model.folder import load_model
 from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
+from plant_plugin.training.build import build_network
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
-from plant_plugin.training.strategies import build_network
 
 Made = Callable[..., Config]
 
