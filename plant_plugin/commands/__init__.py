@@ -1,1 +1,5 @@
-"""The commands behind ``libmultilabel`` and ``plant``: one module each, heavy imports inside their functions."""
+"""The commands behind ``libmultilabel`` and ``plant``: each reads flags, calls one room and prints.
+
+May import: every room but ``classifier``; heavy libraries inside functions only, so that ``--help`` starts at once.
+Begin with :mod:`plant_plugin.commands.train`.
+"""

@@ -1,1 +1,5 @@
-"""Reading documents and turning them into token arrays and batches."""
+"""Documents, labels, evidence, tokens and batches.
+
+May import: ``config``, ``evaluation``; no network.
+Begin with :mod:`plant_plugin.data.documents`.
+"""

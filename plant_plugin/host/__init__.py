@@ -1,5 +1,5 @@
-"""LibMultiLabel's own models, run and scored; our networks in its registry. The only importer of ``libmultilabel``.
+"""LibMultiLabel's own models, run and scored; our networks in its registry; the only importer of ``libmultilabel``.
 
-May import: ``report``, ``data``, ``networks``, ``config``, ``evaluation``. Importing a module of it takes seconds.
+May import: ``report``, ``networks``, ``data`` and the rooms below them; importing a module of it takes seconds.
 Begin with :mod:`plant_plugin.host.baseline`.
 """

@@ -1,1 +1,5 @@
-"""Trained models on new documents: reading them, predicting, writing what was predicted."""
+"""A trained model: its folder, scores of new texts, predictions, explanations; neither Lightning nor LibMultiLabel.
+
+May import: ``report``, ``relevance``, ``networks``, ``data`` and the rooms below them.
+Begin with :mod:`plant_plugin.model.predictor`.
+"""

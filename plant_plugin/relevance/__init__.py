@@ -1,4 +1,8 @@
-"""What words tell of labels without a network: mutual information, and phrases that coders marked."""
+"""What words tell of labels without a network: mutual information, phrases that coders marked, planted scores.
+
+May import: ``data``, ``networks`` and the rooms below them.
+Begin with :mod:`plant_plugin.relevance.mutual_information`.
+"""
 
 from plant_plugin.relevance.mutual_information import Relevance, compute_relevance
 

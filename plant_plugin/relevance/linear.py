@@ -33,7 +33,7 @@ class Terms(NamedTuple):
     letters: bool = False
 
 
-# Letters, not words: chosen on CodiEsp's validation documents (benchmarks/FINDINGS.md).
+# Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
 LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
 
 

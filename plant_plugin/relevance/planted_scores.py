@@ -2,7 +2,7 @@
 
 A linear model knows words and pairs of words at once, a network learns them slowly and forgets the rare labels. So the
 logits of a document become ``network + γ · (λ · linear + phrases + σ · sentences)``, one γ, λ and σ for all labels,
-chosen on validation documents (``benchmarks/FINDINGS.md``). Phrases and sentences are there where coders marked
+chosen on validation documents (``benchmarks/TRIALS.md``). Phrases and sentences are there where coders marked
 evidence; without it the sum is ``γ · linear``. Where labels have names, their words join the linear model: a label with
 few documents, or none, is known by its name. Where texts begin with what they are about, as laws do, words of the
 beginning count more.

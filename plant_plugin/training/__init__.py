@@ -1,1 +1,5 @@
-"""The two stages and the strategies made of them."""
+"""How a model comes to be: one run, its two stages, several devices, and ``search/`` for hyper-parameters.
+
+May import: ``model``, ``host`` and the rooms below them.
+Begin with :mod:`plant_plugin.training.run`.
+"""

@@ -1,7 +1,7 @@
 """When planted scores are made and how their weight is chosen: fitted before stage 1, weighed after stage 2.
 
 Trained together with the network (on leave-one-out scores) they made it worse than either alone: see
-``benchmarks/FINDINGS.md``. So the network trains as if they were not there.
+``benchmarks/TRIALS.md``. So the network trains as if they were not there.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LINEAR_WEIGHTS, SENTENCE_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0), (0.0, 0.5, 1.0, 2
 # threshold of micro-F1 is the probability 0.5. It changes probabilities, not which labels are found.
 ALONE = 20.0
 ROWS = 256  # validation documents scored at once by the linear model alone
-# This far below the best `val_metric` is as good: what it does for rare labels decides (benchmarks/FINDINGS.md).
+# This far below the best `val_metric` is as good: what it does for rare labels decides (benchmarks/TRIALS.md).
 NEAR_TIE = 0.002
 
 Floats = npt.NDArray[np.float32]
