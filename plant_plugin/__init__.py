@@ -8,6 +8,13 @@ Importing the package imports neither torch nor LibMultiLabel, so that the comma
 
 from __future__ import annotations
 
+import sys
+import warnings
+from functools import partial
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,8 +35,6 @@ _LATE = {
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(_LATE[name]), name)
 
 
@@ -47,3 +52,36 @@ def register() -> tuple[str, ...]:
     from plant_plugin.host.register import register_networks
 
     return register_networks()
+
+
+# Where modules stood before the package had rooms; their old names work, with a warning.
+_MOVED = {
+    "plant_plugin.kernels": "plant_plugin.networks.kernels",
+    "plant_plugin.losses": "plant_plugin.networks.losses",
+    "plant_plugin.options": "plant_plugin.config.options",
+    "plant_plugin.prediction": "plant_plugin.model",
+    "plant_plugin.registry": "plant_plugin.config.registry",
+    "plant_plugin.run": "plant_plugin.training.run",
+    "plant_plugin.search": "plant_plugin.training.search",
+}
+
+
+class _Moved(MetaPathFinder, Loader):
+    """Finds a moved module under its old name: a module that takes each of its names from the new place."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self, is_package=True) if _new_name(name) else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        new = _new_name(module.__name__)
+        warnings.warn(f"{module.__name__} is {new} now", DeprecationWarning, stacklevel=2)
+        vars(module)["__getattr__"] = partial(getattr, import_module(new))
+
+
+def _new_name(name: str) -> str:
+    """Empty where a module has not moved."""
+    old = next((old for old in _MOVED if name == old or name.startswith(f"{old}.")), None)
+    return _MOVED[old] + name.removeprefix(old) if old else ""
+
+
+sys.meta_path.append(_Moved())
