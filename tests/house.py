@@ -1,4 +1,4 @@
-"""The house as a picture and a table for CONTRIBUTING.md, made from the contracts and from what rooms say of themselves.
+"""The house as a picture and a table for CONTRIBUTING.md, made from contracts and from what rooms say of themselves.
 
 ``python tests/house.py`` writes both.
 """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
@@ -15,8 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from plant_plugin.config import registry
+from plant_plugin.data.batches import move
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import focal
+from plant_plugin.report.logs import append_log
 from plant_plugin.training import closed_form, stage1, stage2
 from plant_plugin.training import run as training_run
 from plant_plugin.training.stage import positives_of
@@ -24,6 +28,8 @@ from plant_plugin.training.stage2 import Stage2
 
 # The ranking loss of a document is some ten thousand times its focal loss.
 RANKING_SHARE = 1e-5
+WATCHED, WATCHED_SEED = 500, 20_240_301  # the same training documents are watched in every run
+COMMON = 0.01  # share of the training documents
 
 
 def frozen_attention() -> AbstractContextManager[Any]:
@@ -202,3 +208,38 @@ def positions() -> AbstractContextManager[Any]:
         run(network, prepared, config, of_run)
 
     return mock.patch.object(training_run, "run_stage2", with_positions)
+
+
+def watched_training() -> AbstractContextManager[Any]:
+    """After each epoch of stage 2 the same training documents are scored as validation's are, without dropout."""
+    ended = Stage2.on_validation_epoch_end
+
+    def also_training(self: Stage2) -> None:
+        ended(self)
+        size = self.config.eval_batch_size
+        evaluator = self.prepared.evaluator(self.config, self.config.monitor_metrics, "train")
+        drawn = self.prepared.split("train", size, shuffle=True, seed=WATCHED_SEED)
+        for batch in itertools.islice(drawn, -(-WATCHED // size)):
+            self._add(self._scored(move(batch, self.device)), "train", evaluator)
+        append_log(self.config.log_path, "train", evaluator.compute())
+
+    return mock.patch.object(Stage2, "on_validation_epoch_end", also_training)
+
+
+def common_labels_alone() -> AbstractContextManager[Any]:
+    """In stage 2 only labels that one training document in a hundred has, have a loss."""
+
+    def of_common(self: Stage2, hidden: Any, positives: Tensor) -> Tensor:
+        labels, options = self.prepared.document_labels, self.options
+        counts = np.bincount(labels.indices, minlength=labels.shape[1])
+        common = torch.from_numpy(np.flatnonzero(counts >= COMMON * labels.shape[0])).to(positives.device)
+        logits, target = self.network.logits(hidden)[:, common], positives[:, common]
+        chosen = torch.ones_like(target)
+        if options.hard_negatives is not None:
+            hard, chosen = stage2.hard_negatives(logits.detach(), target, options.hard_negatives)
+            logits, target = logits.gather(1, hard), target.gather(1, hard)
+        criterion = registry.get("losses", options.loss).load()
+        losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)
+        return stage2.reduce_selected(losses, chosen, len(common), options.reduction)
+
+    return mock.patch.object(Stage2, "_loss", of_common)

@@ -58,6 +58,10 @@ WITHOUT_INFLUENCE = frozenset(
 )
 
 
+# Keys that are gone, with the values that runs of today have: without them no interrupted run would be the same.
+REMOVED_OF_STAGE2 = {"label_share": 0.0, "watch_training": 0}
+
+
 @dataclass(frozen=True)
 class Config:
     """A checked configuration; every key is an attribute.
@@ -135,6 +139,7 @@ class Config:
         for name, before in (("devices", 1), ("num_nodes", 1), ("refit", "none")):  # as runs were before these keys
             if content[name] == before:
                 del content[name]
+        content["stage2"] |= REMOVED_OF_STAGE2
         if self.evidence == EvidenceOptions():
             del content["evidence"]
         for name in ("linear_weight", "sentence_weight"):

@@ -89,8 +89,6 @@ class Stage2Options(StageOptions):
     label_smoothing: float = 0.1
     hard_negatives: int | None = 1000  # per document; null: all labels
     reduction: str = choice("selected", "labels")
-    label_share: float = 0.0  # labels of a smaller share of the training documents have no loss; 0: all labels have
-    watch_training: int = 0  # training documents scored after each epoch, into logs.json beside the validation metrics
 
 
 @dataclass(frozen=True)

@@ -99,9 +99,7 @@ def _check_stage1(stage: Stage1Options, problems: Problems) -> None:
 def _check_stage2(stage: Stage2Options, problems: Problems) -> None:
     _least("stage2.gamma", stage.gamma, 0, problems)
     _least("stage2.hard_negatives", stage.hard_negatives, 0, problems)
-    _least("stage2.watch_training", stage.watch_training, 0, problems)
     _share("stage2.label_smoothing", stage.label_smoothing, problems)
-    _share("stage2.label_share", stage.label_share, problems)
 
 
 def _check_planted_scores(planted: PlantedScoresOptions, problems: Problems) -> None:

@@ -30,7 +30,7 @@ class Place(NamedTuple):
         stage: ``stage1``, ``stage2`` or ``test``.
         epoch: Counted from 1; 0 for the test.
         step: Optimiser steps of the stage so far.
-        split: ``train``, ``val`` or ``test``; ``watched``: training documents of ``stage2.watch_training``.
+        split: ``train``, ``val`` or ``test``; others are of an experiment.
     """
 
     stage: str

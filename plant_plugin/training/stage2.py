@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +12,12 @@ from torch import Tensor
 
 from plant_plugin.config import registry
 from plant_plugin.config.options import Stage2Options
-from plant_plugin.data.batches import move
-from plant_plugin.errors import DataError
 from plant_plugin.model.folder import has_stage, load_stage, save_stage
 from plant_plugin.networks.losses.focal import hard_negatives, reduce_selected
 from plant_plugin.report.logs import append_log
 from plant_plugin.training.devices import at_first, from_first, is_first, same_weights
 from plant_plugin.training.loop import train_stage
-from plant_plugin.training.stage import StageModule, device_of, positives_of
+from plant_plugin.training.stage import StageModule, positives_of
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -35,17 +32,15 @@ if TYPE_CHECKING:
 # (L = 2,632), 1.2 at 0.38, 3.0 at 0.03 (L = 30,938).
 WORTH_SELECTING = 0.5
 ScoredBatch = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], float | None]  # logits, documents, loss
-WATCHED_SEED = 20_240_301  # the same training documents are watched in every run
 
 
 class Stage2(StageModule):
     """Trains the whole network; watches LibMultiLabel's ``monitor_metrics`` on validation documents."""
 
     stage = "stage2"
-    logs = ("val", "train")
+    logs = ("val",)
     options: Stage2Options
     prepared: Prepared
-    trained_labels: Tensor | None = None  # ids of the labels that have a loss; None: all
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """Loss over each document's positives and hard negatives, or over all labels."""
@@ -54,28 +49,20 @@ class Stage2(StageModule):
     def _loss(self, hidden: Hidden, positives: Tensor) -> Tensor:
         options, num_labels = self.options, positives.shape[1]
         criterion = registry.get("losses", options.loss).load()
-        count, trained = options.hard_negatives, self.trained_labels
-        if trained is not None:
-            positives, num_labels = positives[:, trained], len(trained)
+        count = options.hard_negatives
         most = num_labels if count is None else int(positives.sum(dim=1).max()) + count
         if count is None or most > WORTH_SELECTING * num_labels:
-            logits, chosen = self._of_trained(self.network.logits(hidden)), torch.ones_like(positives)
-            target = positives
+            logits, target, chosen = self.network.logits(hidden), positives, torch.ones_like(positives)
             if count is not None:
-                labels, chosen_here = hard_negatives(logits.detach(), positives, count)
-                logits, target, chosen = logits.gather(1, labels), positives.gather(1, labels), chosen_here
+                labels, chosen = hard_negatives(logits.detach(), positives, count)
+                logits, target = logits.gather(1, labels), positives.gather(1, labels)
         else:  # fact 4: all labels are scored without a gradient, the selected ones again with one
             with torch.no_grad():
-                scores = self._of_trained(self.network.logits(hidden))
+                scores = self.network.logits(hidden)
             labels, chosen = hard_negatives(scores, positives, count)
-            target = positives.gather(1, labels)
-            logits = self.network.selected_logits(hidden, labels if trained is None else trained[labels])
+            target, logits = positives.gather(1, labels), self.network.selected_logits(hidden, labels)
         losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)
         return reduce_selected(losses, chosen, num_labels, options.reduction)
-
-    def _of_trained(self, logits: Tensor) -> Tensor:
-        """The logits (B, L) of the labels that have a loss."""
-        return logits if self.trained_labels is None else logits[:, self.trained_labels]
 
     def on_validation_epoch_start(self) -> None:
         """A new evaluator for the epoch."""
@@ -105,21 +92,7 @@ class Stage2(StageModule):
         if is_first():
             append_log(self.config.log_path, "val", self.epoch_metrics)
         self.keep("val", self.epoch_metrics)
-        if self.options.watch_training:
-            watched = from_first(self._watched)
-            if is_first():
-                append_log(self.config.log_path, "train", watched)
-            self.keep("watched", watched)
         self.report_epoch()
-
-    def _watched(self) -> dict[str, float]:
-        """The same metrics on the same training documents after each epoch, without dropout."""
-        size = self.config.eval_batch_size
-        evaluator = self.prepared.evaluator(self.config, self.config.monitor_metrics, "train")
-        drawn = self.prepared.split("train", size, shuffle=True, seed=WATCHED_SEED)
-        for batch in itertools.islice(drawn, -(-self.options.watch_training // size)):
-            self._add(self._scored(move(batch, self.device)), "train", evaluator)
-        return evaluator.compute()
 
 
 def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
@@ -135,23 +108,7 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     train, val = prepared.batches(config.stage2, config)
     module = Stage2(network, config.stage2, config, train, val)
     module.prepared = prepared
-    if config.stage2.label_share:
-        module.trained_labels = frequent_labels(prepared, config.stage2.label_share).to(device_of(config))
     module.guard.hashes = functools.partial(prepared.text_hashes, "train")
     train_stage(module, run, config.val_metric, config.early_stopping_metric)
     if is_first():
         save_stage(run.folder, "stage2", network, prepared.hashes)
-
-
-def frequent_labels(prepared: Prepared, share: float) -> Tensor:
-    """Ids of the labels that at least this share of the training documents has.
-
-    Raises:
-        DataError: No label is that frequent.
-    """
-    labels = prepared.document_labels
-    found = np.flatnonzero(np.bincount(labels.indices, minlength=labels.shape[1]) >= share * labels.shape[0])
-    if not len(found):
-        raise DataError(f"no label has {share:.1%} of the training documents", where="stage2.label_share",
-                        fix="choose a smaller share")  # fmt: skip
-    return torch.from_numpy(found)

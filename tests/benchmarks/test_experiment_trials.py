@@ -16,20 +16,24 @@ from torch import Tensor
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import focal
+from plant_plugin.report.run import Run
 from plant_plugin.training import closed_form, stage1, stage2
 from plant_plugin.training import run as training_run
+from plant_plugin.training.build import build_network
+from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
 
 TRIALS = sorted(
     {
         flags["trial"]
         for definition in load_definitions().values()
-        for flags in definition["variants"].values()
+        for flags in (definition.get("flags", {}), *definition["variants"].values())
         if "trial" in flags
     }
 )
 IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge")
 IN_CLOSED_FORM = ("more_ridge",)
+HAVE_TESTS = ("watched_training", "common_labels_alone")  # of their own: here they change nothing
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +58,14 @@ def untried(places: Path) -> dict[str, dict[str, Any]]:
 
 def of_package() -> list[Any]:
     return [
-        stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.hard_negatives,
+        stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.Stage2._loss,
+        stage2.hard_negatives,
         stage1.attention_loss, focal.focal_loss, training_run.run_stage1, training_run.run_stage2,
         LabelAttentionHead.reset_parameters, closed_form.RIDGE,
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("trial", TRIALS)
+@pytest.mark.parametrize("trial", [trial for trial in TRIALS if trial not in HAVE_TESTS])
 def test_a_trial_trains_otherwise_while_it_lasts(trial: str, places: Path, untried: dict[str, dict[str, Any]]) -> None:
     before, method = of_package(), "closed_form" if trial in IN_CLOSED_FORM else "gradient"
     with getattr(trials, trial)():
@@ -69,6 +74,34 @@ def test_a_trial_trains_otherwise_while_it_lasts(trial: str, places: Path, untri
     assert of_package() == before
     assert logs["val"] != untried[method]["val"]
     assert (logs.get("stage1") != untried[method]["stage1"]) == (trial in IN_STAGE1)
+
+
+def test_training_documents_are_watched_without_changing_the_run(
+    places: Path, untried: dict[str, dict[str, Any]]
+) -> None:
+    assert "train" not in untried["gradient"]
+    with trials.watched_training():
+        logs = trained(places, "watched_training", "gradient")
+    assert logs["val"] == untried["gradient"]["val"]
+    assert [set(epoch) for epoch in logs["train"]] == 2 * [{"P@1", "nDCG@5", "Macro-F1", "Loss"}]
+    assert logs["train"][1]["Loss"] < logs["train"][0]["Loss"]
+
+
+def test_rare_labels_can_be_left_out_of_stage_2(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "COMMON", 0.16)
+    config = made_config(places, stage2__hard_negatives=2)
+    record = Run(places / "rare", silent=True)
+    prepared = prepare(config, record)
+    common = prepared.labels["train"].toarray().mean(axis=0) >= 0.16
+    assert 2 < common.sum() < prepared.num_labels
+    network = build_network(prepared, config, record, planted=False)
+    module = stage2.Stage2(network, config.stage2, config, prepared.split("train", 8), None)
+    module.prepared = prepared
+    with trials.common_labels_alone():
+        for batch in prepared.split("train", 8):
+            module.training_loss(batch).backward()
+    touched = network.head.label_embeddings.grad.abs().sum(dim=1) > 0
+    assert touched.tolist() == common.tolist()
 
 
 class Ready(Exception):

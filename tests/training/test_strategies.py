@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.data.label_names import label_names
-from plant_plugin.errors import CheckpointError, ConfigError, DataError, Interrupted
+from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.model.folder import load_model
 from plant_plugin.report.metric_log import read_metrics
@@ -92,7 +92,7 @@ def test_true_labels_outside_the_set_count_wherever_map_gold_is_asked_for(made: 
     (tmp_path / "labels.txt").write_text("\n".join(f"L{label}" for label in range(9)))
     config = made(
         label_file=str(tmp_path / "labels.txt"), strategy="end_to_end", planted_scores__model="ridge", stage2__epochs=1,
-        stage2__watch_training=20, val_metric="MAP-gold", monitor_metrics=["MAP", "MAP-gold"],
+        val_metric="MAP-gold", monitor_metrics=["MAP", "MAP-gold"],
     )  # fmt: skip
     result, logs = run(config), read(config.log_path)
     documents = load_per_document(Path(config.checkpoint_dir) / "per_document.npz")
@@ -102,8 +102,7 @@ def test_true_labels_outside_the_set_count_wherever_map_gold_is_asked_for(made: 
     expected = float((np.nan_to_num(documents.average_precision) * known / gold).mean())
     assert result["metrics"]["MAP-gold"] == pytest.approx(expected, abs=1e-6)
     assert logs["test"][0]["MAP-gold"] == result["metrics"]["MAP-gold"]
-    for split in ("val", "train"):
-        assert 0 < logs[split][0]["MAP-gold"] < logs[split][0]["MAP"], split
+    assert 0 < logs["val"][0]["MAP-gold"] < logs["val"][0]["MAP"]
 
 
 def test_names_of_labels_come_with_the_model(made: Made, tmp_path: Path) -> None:
@@ -210,45 +209,6 @@ def test_stage2_loss_over_selected_labels_equals_the_dense_way(
     torch.testing.assert_close(loss, total)
     for one, other in zip(gradients, torch.autograd.grad(total, list(network.parameters())), strict=True):
         torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-4)
-
-
-@pytest.mark.parametrize("worth_selecting", [0.0, 1.0])
-def test_rare_labels_can_be_left_out_of_stage_2(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth_selecting: float
-) -> None:
-    monkeypatch.setattr(stage2, "WORTH_SELECTING", worth_selecting)
-    config = made(stage2__label_share=0.16, stage2__hard_negatives=2)
-    record = Run(tmp_path / "run", silent=True)
-    prepared = prepare(config, record)
-    frequent = prepared.labels["train"].toarray().mean(axis=0) >= 0.16
-    assert 2 < frequent.sum() < prepared.num_labels
-    network = build_network(prepared, config, record, planted=False)
-    module = stage2.Stage2(network, config.stage2, config, prepared.split("train", 8), None)
-    module.trained_labels = stage2.frequent_labels(prepared, 0.16)
-    assert module.trained_labels.tolist() == np.flatnonzero(frequent).tolist()
-    for batch in prepared.split("train", 8):
-        module._loss(network.encode(batch), stage2.positives_of(batch, prepared.num_labels)).backward()
-    touched = network.head.label_embeddings.grad.abs().sum(dim=1) > 0
-    assert touched.tolist() == frequent.tolist()
-
-
-def test_no_label_is_frequent_enough(made: Made) -> None:
-    with pytest.raises(DataError, match=r"no label has 99\.0% of the training documents"):
-        run(made(strategy="end_to_end", stage2__label_share=0.99))
-
-
-def test_training_documents_are_watched_without_changing_the_run(made: Made, tmp_path: Path) -> None:
-    short = {"strategy": "end_to_end", "stage2__epochs": 2}
-    plain, watched = (
-        made(**short, result_dir=str(tmp_path / "a")),
-        made(**short, stage2__watch_training=50, result_dir=str(tmp_path / "b")),
-    )
-    numbers = [run(config)["metrics"]["nDCG@5"] for config in (plain, watched)]
-    assert numbers[0] == pytest.approx(numbers[1])
-    assert "train" not in read(plain.log_path)
-    epochs = read(watched.log_path)["train"]
-    assert [set(epoch) for epoch in epochs] == 2 * [{"P@1", "nDCG@5", "Macro-F1", "Loss"}]
-    assert epochs[1]["Loss"] < epochs[0]["Loss"]
 
 
 def test_interrupted_after_an_epoch_resumes_to_the_same_numbers(
