@@ -12,17 +12,16 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from plant_plugin.config import Config
 from plant_plugin.data.batches import move
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork
+from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import device_of
 
 if TYPE_CHECKING:
     from scipy import sparse
-
-    from plant_plugin.config import Config
-    from plant_plugin.networks.plantable import PlantableNetwork
-    from plant_plugin.training.prepare import Prepared
 
 RIDGE = 0.01  # of the mean variance of a key
 

@@ -16,18 +16,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import multiprocessing, nn
 
+from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError, Interrupted, PlantError
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.machine import usable_cores
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
 
 T = TypeVar("T")
 Work = Callable[["Config", bool], dict[str, Any]]

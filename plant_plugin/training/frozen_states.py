@@ -9,25 +9,22 @@ import hashlib
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from tqdm import tqdm
 
+from plant_plugin.config import Config
 from plant_plugin.data.batches import Batches, FrozenStates, move
 from plant_plugin.data.cache import cache_folder
 from plant_plugin.errors import PlantError
 from plant_plugin.files import atomic_write, reserve
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
+from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.report.run import Run
+from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import device_of, precision_of
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
-    from plant_plugin.networks.plantable import PlantableNetwork
-    from plant_plugin.report.run import Run
-    from plant_plugin.training.prepare import Prepared
 
 logger = logging.getLogger(__name__)
 

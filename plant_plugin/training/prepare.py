@@ -7,12 +7,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from plant_plugin.config import Config
 from plant_plugin.config.options import RelevanceOptions, StageOptions
 from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
 from plant_plugin.data.documents import Corpus, Split, load_corpus, with_sentences
@@ -25,12 +25,9 @@ from plant_plugin.relevance import Relevance, compute_relevance
 from plant_plugin.relevance.marks import Places, evidence_marks, phrase_marks
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.report.run import Run
 from plant_plugin.report.scored import labels_outside
 from plant_plugin.training.devices import count, is_first, rank
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
-    from plant_plugin.report.run import Run
 
 
 @dataclass

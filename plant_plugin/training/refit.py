@@ -10,17 +10,15 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from plant_plugin.config import Config
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.model.folder import THRESHOLDS
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.record import FIRST_PASS, note_cost, read_run_record
+from plant_plugin.report.run import Run
 from plant_plugin.training.devices import from_first, is_first
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
-    from plant_plugin.report.run import Run
 
 
 def trained_once(

@@ -7,25 +7,23 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import lightning as L
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from plant_plugin.config import Config
 from plant_plugin.config.options import StageOptions
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
+from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.report.machine import bf16_is_slow
 from plant_plugin.report.metric_log import Place
 from plant_plugin.training.devices import count, rank
 from plant_plugin.training.guards import StepGuard, in_pieces
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
-    from plant_plugin.networks.plantable import PlantableNetwork
 
 logger = logging.getLogger(__name__)
 

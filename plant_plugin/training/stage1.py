@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
+from plant_plugin.config import Config
 from plant_plugin.config.options import Stage1Options
 from plant_plugin.data.batches import move
 from plant_plugin.model.folder import has_stage, load_stage, save_stage
 from plant_plugin.networks.losses.lambda_rank import attention_ndcg, distribution_mse_loss, lambda_rank_loss
+from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
+from plant_plugin.report.run import Run
 from plant_plugin.training.closed_form import plant_queries
 from plant_plugin.training.devices import at_first, from_first, is_first, same_weights
 from plant_plugin.training.loop import train_stage
+from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import StageModule, device_of, place_of, positives_of
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
-    from plant_plugin.networks.plantable import Hidden, PlantableNetwork
-    from plant_plugin.report.run import Run
-    from plant_plugin.training.prepare import Prepared
 
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
 

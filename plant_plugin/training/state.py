@@ -17,19 +17,18 @@ import torch
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 
+from plant_plugin.config import Config
 from plant_plugin.config.options import parse_interval
 from plant_plugin.files import atomic_write
 from plant_plugin.report.logs import log_lengths
 from plant_plugin.report.record import note_cost
+from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
 from plant_plugin.training.resume import listen, stopped
 from plant_plugin.training.stage import STATE_KEY, StageModule
 
 if TYPE_CHECKING:
     import lightning as L
-
-    from plant_plugin.config import Config
-    from plant_plugin.report.run import Run
 
 logger = logging.getLogger(__name__)
 
