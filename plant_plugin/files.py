@@ -1,16 +1,17 @@
-"""Files and folders that are either whole or not there."""
+"""Files and folders that are either whole or not there, and where those lie that can be made again."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import hashlib
+import logging
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from plant_plugin.errors import FullDiskError, PlantError
 
@@ -24,6 +25,10 @@ FULL_DISK_PHRASES = (
 NUMPY_PHRASE = "requested and"  # an OSError without a number: "1000 requested and 12 written"
 
 CHUNK = 1 << 20  # bytes
+
+Kept = TypeVar("Kept")
+
+logger = logging.getLogger(__name__)
 
 
 def sha256(path: str | os.PathLike[str]) -> str:
@@ -78,6 +83,50 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.mkdir()
         yield temporary
         remove(Path(path))
+
+
+def cache_folder(cache_dir: str | Path | None = None) -> Path:
+    """The folder for files that can be made again; it need not exist yet.
+
+    Args:
+        cache_dir: The configuration's ``cache_dir``; None stands for ``plant_plugin`` in the user's cache folder
+            (``$XDG_CACHE_HOME``, otherwise ``~/.cache``).
+    """
+    if cache_dir is not None:
+        return Path(cache_dir).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "plant_plugin"
+
+
+def cached(
+    path: Path,
+    read: Callable[[Path], Kept],
+    make: Callable[[], Kept],
+    write: Callable[[Path, Kept], None],
+    what: str,
+) -> Kept:
+    """Read what an earlier run kept, else make it and keep it.
+
+    What is damaged is made again; a folder that cannot be written only costs a warning.
+
+    Args:
+        path: Of a file or folder, named by the hash of everything that its content depends on.
+        read: Reads it; a ``PlantError`` or what parsing raises (``ValueError``, ``KeyError``, …) says it is damaged.
+        make: Makes it.
+        write: Writes it whole or not at all.
+        what: For the warnings, with its verb: "The token cache is".
+    """
+    if path.exists():
+        try:
+            return read(path)
+        except (PlantError, OSError, ValueError, KeyError, EOFError):
+            logger.warning("%s damaged and made again: %s", what, path.name)
+    made = make()
+    try:
+        write(path, made)
+    except PlantError as error:
+        logger.warning("%s not kept: %s", what, error)
+    return made
 
 
 def remove(path: Path) -> None:

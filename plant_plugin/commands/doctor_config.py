@@ -124,7 +124,7 @@ def _words(settings: Config, vocabulary: int | None) -> Words:
     from plant_plugin.networks.footprint_words import Words
 
     if vocabulary is None:
-        from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+        from plant_plugin.data.text import read_libmultilabel_text
         from plant_plugin.data.word_tokens import WordTokens
 
         if settings.vocab_file:
@@ -149,7 +149,7 @@ def _width_of_vectors(embed_file: str) -> int:
 
 def _counted(training_file: str) -> tuple[int, int]:
     """Documents and labels of a training file."""
-    from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+    from plant_plugin.data.text import read_libmultilabel_text
 
     _check_counted(training_file, "--labels and --documents")
     found = read_libmultilabel_text(training_file, keep_texts=False).labels

@@ -44,7 +44,7 @@ def evaluate(
     import hashlib
 
     from plant_plugin.data.documents import Split, read_label_file
-    from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+    from plant_plugin.data.text import read_libmultilabel_text
     from plant_plugin.errors import DataError
     from plant_plugin.report.predictions import evaluate_predictions, label_set, score_matrix, truth_matrix
     from plant_plugin.report.result import save_result

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plant_plugin.data.libmultilabel_txt import DocumentEvidence
+    from plant_plugin.data.text import DocumentEvidence
 
 SPLITS = {"test": "EVIDENCE and --text", "val": "--validation and --validation-text"}  # what a user can give
 
@@ -26,8 +26,8 @@ def marked_documents(
         ConfigError: There is no such file.
         DataError: One cannot be read.
     """
-    from plant_plugin.data.evidence import evidence_beside, packed, read_evidence, text_beside
-    from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+    from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
+    from plant_plugin.data.text import packed, read_libmultilabel_text
     from plant_plugin.errors import ConfigError
     from plant_plugin.report.logs import logged_config
 

@@ -78,7 +78,7 @@ def plausibility(
 
 def _train_counts(predictor: Predictor, training_file: Path | None) -> npt.NDArray[np.int64] | None:
     """Training documents of each label, from a file or from the run's folder; None where neither tells."""
-    from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+    from plant_plugin.data.text import read_libmultilabel_text
     from plant_plugin.report.label_statistics import read_train_counts
     from plant_plugin.report.scored import label_counts
 

@@ -10,9 +10,8 @@ import hashlib
 import lzma
 from pathlib import Path
 
-from plant_plugin.data.cache import cache_folder
 from plant_plugin.errors import ConfigError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_write, cache_folder
 
 SPLITS = ("train", "valid", "test")
 PACKED = Path(__file__).with_name("made_up_notes")

@@ -18,8 +18,7 @@ import scipy.sparse as sp
 
 from plant_plugin.data.demo import demo_file
 from plant_plugin.data.evidence import marked_sentences, read_evidence
-from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Documents, ReadCounts, read_libmultilabel_text
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, read_libmultilabel_text, text_lines
 from plant_plugin.data.xmc_sparse import read_xmc_documents
 from plant_plugin.errors import DataError
 
@@ -273,7 +272,7 @@ def read_label_file(path: Path) -> list[str]:
     Raises:
         DataError: The file cannot be read.
     """
-    with TextLines(path, newline=None) as lines:
+    with text_lines(path, newline=None) as lines:
         return list(dict.fromkeys(name for line in lines if (name := line.strip())))
 
 

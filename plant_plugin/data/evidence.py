@@ -14,13 +14,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Documents, Spans
-from plant_plugin.data.text_lines import OPENERS, TextLines
+from plant_plugin.data.text import DocumentEvidence, Documents, Spans, packed, plain_name, text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
 __all__ = [
-    "DocumentEvidence", "Spans", "evidence_beside", "marked_sentences", "packed", "read_evidence", "sentences",
+    "DocumentEvidence", "Spans", "evidence_beside", "marked_sentences", "read_evidence", "sentences",
     "text_beside", "write_evidence",
 ]  # fmt: skip
 
@@ -34,24 +33,15 @@ FORMAT = "each line has to be: document TAB label TAB start-end;start-end"
 
 def evidence_beside(path: Path) -> Path:
     """The evidence file that belongs to a text file: ``train.txt`` or ``train.txt.xz`` → ``train_evidence.tsv``."""
-    stem = _plain(path)
+    stem = plain_name(path)
     return stem.with_name(f"{stem.stem}_evidence.tsv")
 
 
 def text_beside(path: Path) -> Path | None:
     """The text file that an evidence file belongs to, plain or compressed; None where there is none."""
-    stem = _plain(path)
+    stem = plain_name(path)
     text = stem.with_name(f"{stem.stem.removesuffix('_evidence')}.txt")
     return packed(text) if text != stem else None
-
-
-def packed(path: Path) -> Path | None:
-    """The file itself, or the compressed one in its place; None where there is neither."""
-    return next((found for found in (path, *(Path(f"{path}{end}") for end in OPENERS)) if found.is_file()), None)
-
-
-def _plain(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix in OPENERS else path
 
 
 def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEvidence]:
@@ -75,7 +65,7 @@ def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEviden
         fix = "give each document an id of its own, or leave the column of ids out"
         raise DataError("several documents have the same id, so that it names none of them", where=str(path), fix=fix)
     found: list[DocumentEvidence] = [{} for _ in documents.texts]
-    with TextLines(path, newline=None) as lines:
+    with text_lines(path, newline=None) as lines:
         for number, line in enumerate(lines, 1):
             where, fields = f"{path}, line {number}", line.rstrip("\n").split("\t")
             if fields == [""]:

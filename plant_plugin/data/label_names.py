@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plant_plugin.config.options import NAME_SOURCES
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError, MissingExtraError
 
 Names = Callable[[str], str | None]
@@ -50,7 +50,7 @@ def names_of_file(path: Path) -> Names:
         DataError: The file cannot be read, a line has no TAB, or a label has two names.
     """
     found: dict[str, str] = {}
-    with TextLines(path) as lines:
+    with text_lines(path) as lines:
         for number, line in enumerate(lines, 1):
             label, tab, name = line.partition("\t")
             label, name, where = label.strip(), name.strip(), f"{path}, line {number}"

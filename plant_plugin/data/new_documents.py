@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, NamedTuple
 
-from plant_plugin.data.text_lines import DAMAGED, OPENERS
+from plant_plugin.data.text import as_text, is_valid, open_text, plain_name, reading_errors
 from plant_plugin.errors import DataError
 
 LONGEST = 64 * 2**20  # characters of one line: more is a file without line ends, and would fill the memory
@@ -89,25 +88,21 @@ class Documents:
         self, source: str, form: str | None = None, *, fields: Fields | None = None, skip_bad: bool = False
     ) -> None:
         self.source, self.skip_bad, self.fields = source, skip_bad, fields or Fields()
-        self.form = form or ENDINGS.get(_ending(source))
+        self.form = form or ENDINGS.get(plain_name(Path(source)).suffix.lower())
         self.skipped = Skipped()
 
     def __iter__(self) -> Iterator[Document]:
-        try:
-            with _open(self.source, "" if self.form == "csv" else None) as stream:
-                for number, (line, item) in enumerate(self._items(stream), 1):
-                    if isinstance(item, Found):
-                        yield Document(str(number) if item.id is None else item.id, item.text)
-                    elif self.skip_bad:
-                        self.skipped.add(line)
-                    else:
-                        raise DataError(item.what, where=f"{self._name}, line {line}", fix=f"{item.fix}; or --skip-bad")
-        except DAMAGED as error:
-            what = f"the compressed file is cut off or not a {Path(self.source).suffix} file"
-            raise DataError(what, where=self._name, fix="compress it again") from error
-        except OSError as error:
-            what = f"the file cannot be read ({error.strerror or type(error).__name__})"
-            raise DataError(what, where=self._name, fix="check the path; `-` reads standard input") from error
+        with (
+            reading_errors(self._name, "check the path; `-` reads standard input"),
+            _opened(self.source, "" if self.form == "csv" else None) as stream,
+        ):
+            for number, (line, item) in enumerate(self._items(stream), 1):
+                if isinstance(item, Found):
+                    yield Document(str(number) if item.id is None else item.id, item.text)
+                elif self.skip_bad:
+                    self.skipped.add(line)
+                else:
+                    raise DataError(item.what, where=f"{self._name}, line {line}", fix=f"{item.fix}; or --skip-bad")
 
     @property
     def _name(self) -> str:
@@ -199,17 +194,9 @@ def _problem(text: str) -> Bad | None:
     """What keeps characters from being a text."""
     if "\0" in text:
         return Bad("a NUL byte: this is no text", "give a text file")
-    if not (text.isascii() or _encodes(text)):
+    if not is_valid(text):
         return Bad("not valid UTF-8", "save the file as UTF-8 (iconv -f latin1 -t utf-8)")
     return None
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _bounded(text: str, name: str) -> str:
@@ -219,15 +206,7 @@ def _bounded(text: str, name: str) -> str:
     raise DataError(what, where=name, fix="give one document a line; is it a binary file?")
 
 
-def _ending(source: str) -> str:
-    path = Path(source)
-    return (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
-
-
-def _open(source: str, newline: str | None) -> Any:
-    """A text stream as a context manager; bytes that are no UTF-8 become lone surrogates, to be told by line."""
-    options: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": newline}
+def _opened(source: str, newline: str | None) -> AbstractContextManager[IO[str]]:
     if source == STDIN:  # not closed: it is not ours
-        return nullcontext(io.TextIOWrapper(sys.stdin.buffer, **options))
-    opener = OPENERS.get(Path(source).suffix, open)
-    return io.TextIOWrapper(cast("IO[bytes]", opener(source, "rb")), **options)
+        return nullcontext(as_text(sys.stdin.buffer, newline))
+    return open_text(Path(source), newline)

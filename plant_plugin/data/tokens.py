@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
+import zlib
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plant_plugin.data.cache import cache_folder
+import numpy as np
+
 from plant_plugin.data.documents import Split
 from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER, SubwordTokens
-from plant_plugin.data.token_arrays import CACHE_VERSION, TokenArrays, encode_cached
-from plant_plugin.data.word_tokens import VOCABULARY_FILE, WordTokens, words_of
-from plant_plugin.data.word_vectors import embedding_matrix
-from plant_plugin.errors import CheckpointError, ConfigError, PlantError
+from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
+from plant_plugin.data.word_tokens import VOCABULARY_FILE, WordTokens, embedding_matrix, words_of
+from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.files import atomic_folder, cache_folder, cached
 
 if TYPE_CHECKING:
     from plant_plugin.config import Config
@@ -36,7 +37,8 @@ __all__ = [
     "words_of",
 ]
 
-logger = logging.getLogger(__name__)
+CACHE_VERSION = 3  # counts up when encoding or the files' layout changes
+RULE_PACKAGES = ("nltk", "tokenizers")  # another version may cut text otherwise
 
 Tokens = WordTokens | SubwordTokens
 
@@ -56,26 +58,62 @@ def build_tokens(config: Config, train: Split) -> Tokens:
     return _words_cached(train, config.min_vocab_freq, config.cache_dir)
 
 
-def _words_cached(train: Split, min_vocab_freq: int, cache_dir: str | Path | None) -> WordTokens:
-    """Build the words, or read those that an earlier run built from the same texts.
+def _words_cached(train: Split, min_vocab_freq: int, cache_dir: str | Path | None) -> Tokens:
+    """Build the words, or read those that an earlier run built from the same texts."""
+    return cached(
+        _kept(cache_dir, "words", version("nltk"), train.hash(), min_vocab_freq),
+        load_tokens,
+        lambda: WordTokens.build(train.texts, min_vocab_freq),
+        lambda folder, tokens: tokens.save(folder),
+        "The vocabulary is",
+    )
 
-    A torn file is made again; a cache folder that cannot be written only costs a warning.
+
+def encode_cached(
+    tokens: Tokens, split: Split, max_length: int | None, cache_dir: str | Path | None = None
+) -> TokenArrays:
+    """Encode a split, or map the arrays that an earlier run made from the same texts, vocabulary and length.
+
+    Args:
+        tokens: The vocabulary.
+        split: The documents.
+        max_length: Tokens kept of each document; None: all.
+        cache_dir: The configuration's ``cache_dir``; None for the user's cache folder.
     """
-    key = "\n".join([str(CACHE_VERSION), version("nltk"), train.hash(), str(min_vocab_freq)])
-    folder = cache_folder(cache_dir) / "words" / hashlib.sha256(key.encode()).hexdigest()
-    try:
-        kept = load_tokens(folder) if folder.is_dir() else None
-    except CheckpointError:
-        logger.warning("The kept vocabulary %s is damaged and made again.", folder.name)
-        kept = None
-    if isinstance(kept, WordTokens):
-        return kept
-    tokens = WordTokens.build(train.texts, min_vocab_freq)
-    try:
-        tokens.save(folder)
-    except PlantError as error:
-        logger.warning("The vocabulary is not kept: %s", error)
-    return tokens
+    rules = map(version, RULE_PACKAGES)
+    return cached(
+        _kept(cache_dir, "tokens", *rules, tokens.hash(), split.hash(), max_length),
+        _read_arrays,
+        lambda: tokens.encode(split.texts, max_length or WHOLE_DOCUMENT),
+        _write_arrays,
+        "The token cache is",
+    )
+
+
+def _kept(cache_dir: str | Path | None, kind: str, *depends_on: object) -> Path:
+    key = "\n".join(map(str, (CACHE_VERSION, *depends_on)))
+    return cache_folder(cache_dir) / kind / hashlib.sha256(key.encode()).hexdigest()
+
+
+def _read_arrays(folder: Path) -> TokenArrays:
+    """The arrays where they lie on the disk, after a look at their checksums.
+
+    Raises:
+        ValueError: They are not what was written.
+    """
+    ids, offsets = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("ids", "offsets"))
+    unknown_only, truncated, *checksums = np.load(folder / "counts.npy").tolist()
+    if checksums != [zlib.crc32(ids.data), zlib.crc32(offsets.data)]:
+        raise ValueError("changed")
+    return TokenArrays(ids, offsets, unknown_only, truncated)
+
+
+def _write_arrays(folder: Path, arrays: TokenArrays) -> None:
+    counts = [arrays.unknown_only, arrays.truncated, zlib.crc32(arrays.ids.data), zlib.crc32(arrays.offsets.data)]
+    with atomic_folder(folder) as temporary:
+        np.save(temporary / "ids.npy", arrays.ids)
+        np.save(temporary / "offsets.npy", arrays.offsets)
+        np.save(temporary / "counts.npy", np.array(counts))
 
 
 def load_tokens(folder: str | Path) -> Tokens:

@@ -1,4 +1,4 @@
-"""The vocabulary of words, by LibMultiLabel's rules."""
+"""The vocabulary of words, by LibMultiLabel's rules, and its first vectors."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from plant_plugin.data.text import text_lines
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.data.word_splitting import documents_with, split_words
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
+if TYPE_CHECKING:
+    import torch
+
 PAD, UNKNOWN = "<pad>", "<unk>"  # LibMultiLabel's names, at ids 0 and 1
 VOCABULARY_FILE = "vocabulary.json"
+RANDOM_SIZE = 100  # CAML's dimension, for vectors that start at random
+NORM_EPSILON = 1e-6  # LibMultiLabel's, from CAML: keeps the zero vector
 
 
 def words_of(text: str) -> list[str]:
@@ -60,12 +67,8 @@ class WordTokens:
         Raises:
             DataError: The file cannot be read or holds no word.
         """
-        try:
-            lines = Path(vocab_file).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            what = f"the vocabulary file cannot be read ({type(error).__name__})"
-            raise DataError(what, where=str(vocab_file)) from error
-        frequency = Counter(line.strip() for line in lines)
+        with text_lines(Path(vocab_file), newline=None) as lines:
+            frequency = Counter(word.strip() for word in "".join(lines).splitlines())
         for name in ("", PAD, UNKNOWN):
             frequency.pop(name, None)
         if not frequency:
@@ -125,3 +128,66 @@ def write_vocabulary(folder: Path, content: dict[str, Any]) -> None:
     """Write ``vocabulary.json`` whole or not at all; makes the folder."""
     with atomic_write(folder / VOCABULARY_FILE) as temporary:
         temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+
+def embedding_matrix(
+    tokens: WordTokens, file: Path | None, *, normalize: bool, seed: int, dim: int | None = None
+) -> torch.Tensor:
+    """The first embedding layer: a row for each word of the vocabulary.
+
+    From a file by LibMultiLabel's rule: a word without a vector starts at zero, ``<unk>`` at standard normal values
+    (here drawn from the seed). Without a file every row but ``<pad>`` is drawn from N(0, 0.1²).
+
+    Args:
+        tokens: The vocabulary, V words.
+        file: One word and its values a line, or None.
+        normalize: Divide each row by its norm.
+        seed: Of what is drawn.
+        dim: Size of random vectors (default 100); not used with a file.
+
+    Returns:
+        float32 (V, dim), on the CPU.
+
+    Raises:
+        DataError: The file cannot be read or a line has another number of values.
+    """
+    import torch  # slow to import
+
+    generator = torch.Generator().manual_seed(seed)
+    if file is None:
+        weights = torch.randn(tokens.size, dim or RANDOM_SIZE, generator=generator) * 0.1
+        weights[tokens.pad_id] = 0.0
+    else:
+        weights = torch.from_numpy(_read_vectors(file, tokens))
+        weights[tokens.unknown_id] = torch.randn(weights.shape[1], generator=generator)
+    if normalize:
+        exact = weights.double()
+        weights = (exact / (torch.linalg.norm(exact, dim=1, keepdim=True) + NORM_EPSILON)).float()
+    return weights
+
+
+def _read_vectors(path: Path, tokens: WordTokens) -> npt.NDArray[np.float32]:
+    weights: npt.NDArray[np.float32] | None = None
+    with text_lines(path, newline=None) as lines:
+        for number, line in enumerate(lines, 1):
+            word, *values = line.rstrip().split(" ")
+            if number == 1 and len(values) == 1:
+                continue  # word2vec's header: number of words and dimension
+            if weights is None:
+                weights = np.zeros((tokens.size, len(values)), dtype=np.float32)
+            row = tokens.id_of.get(word)
+            if row is not None:
+                weights[row] = _vector(values, weights.shape[1], path, number)
+    if weights is None or not weights.shape[1]:
+        raise DataError("the embedding file holds no vectors", where=str(path), fix="one 'word v1 v2 …' a line")
+    return weights
+
+
+def _vector(values: list[str], dim: int, path: Path, number: int) -> npt.NDArray[np.float32]:
+    try:
+        vector = np.array(values, dtype=np.float32)
+    except ValueError as error:
+        raise DataError("a value is not a number", where=f"{path}, line {number}") from error
+    if len(vector) != dim:
+        raise DataError(f"{len(vector)} values where the first line has {dim}", where=f"{path}, line {number}")
+    return vector

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from plant_plugin.data.libmultilabel_txt import Documents
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import Documents, text_lines
 from plant_plugin.errors import DataError
 
 HEADER = re.compile(r"(\d+) (\d+) (\d+)\s*")
@@ -35,7 +34,7 @@ class XmcRow:
 
 def has_header(path: Path) -> bool:
     """Whether the first line is that of a sparse file with labels and features."""
-    with TextLines(path) as stream:
+    with text_lines(path) as stream:
         return HEADER.fullmatch(next(stream, "")) is not None
 
 
@@ -45,7 +44,7 @@ def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER) -> tuple[int, ...]
     Raises:
         DataError: The file cannot be read or starts with something else.
     """
-    with TextLines(path) as stream:
+    with text_lines(path) as stream:
         found = pattern.fullmatch(next(stream, ""))
     if found is None:
         wanted = "documents, features and labels" if pattern is HEADER else "documents and columns"
@@ -93,7 +92,7 @@ def read_pairs(path: Path) -> Iterator[list[int]]:
 
 def _numbered(path: Path, documents: int) -> Iterator[tuple[int, str]]:
     number = 1
-    with TextLines(path) as stream:
+    with text_lines(path) as stream:
         next(stream)
         for number, text in enumerate(stream, 2):
             if number - 1 > documents:
@@ -141,7 +140,7 @@ def read_words(path: Path, features: int) -> list[str]:
     Raises:
         DataError: The file cannot be read, or has another number of lines than there are features.
     """
-    with TextLines(path) as stream:
+    with text_lines(path) as stream:
         words = [line.strip() for line in stream]
     if len(words) != features:
         fix = "give the vocabulary of this data set, one word a line, in the order of the features"
@@ -157,6 +156,4 @@ def read_xmc_documents(path: str | Path, vocab_file: str | Path) -> Documents:
     for row in read_xmc(path):
         documents.texts.append(words_of_row(row, words))
         documents.labels.append([str(label) for label in row.labels])
-    documents.counts.read = len(documents.texts)
-    documents.counts.without_labels = sum(not labels for labels in documents.labels)
-    return documents
+    return documents.counted()

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from libmultilabel.common_utils import AttributeDict
 
-from plant_plugin.data.cache import cache_folder
 from plant_plugin.data.xmc_sparse import read_xmc, xmc_header
 from plant_plugin.errors import DataError
-from plant_plugin.files import atomic_write, sha256
+from plant_plugin.files import atomic_write, cache_folder, sha256
 
 NUMBERS, FEATURE = r"[+\-]?\d+(?:,[+\-]?\d+)*", r"\d+:[^:\s]+"
 LINE = re.compile(rf"(?:{NUMBERS}|{FEATURE})?(?:\s+{FEATURE})*\s*")

@@ -21,7 +21,7 @@ from plant_plugin.model.predictor import Predictor
 from plant_plugin.model.word_strength import RANDOM, word_strengths
 
 if TYPE_CHECKING:
-    from plant_plugin.data.libmultilabel_txt import DocumentEvidence, Spans
+    from plant_plugin.data.text import DocumentEvidence, Spans
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(1, 20))  # that are tried on validation
 

@@ -24,7 +24,7 @@ from plant_plugin.model.ready import ReadyModel
 from plant_plugin.model.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, word_strengths
 
 if TYPE_CHECKING:
-    from plant_plugin.data.libmultilabel_txt import DocumentEvidence
+    from plant_plugin.data.text import DocumentEvidence
 
 Interval = tuple[float, float, float]  # mean, lower and upper end of its 95 % interval
 EXPLAINED = (CONTRIBUTION, ATTENTION, MIG, PHRASES)  # orders that an explanation's passages can go by

@@ -13,13 +13,10 @@ import numpy as np
 
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.evidence import evidence_beside, read_evidence
-from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
-from plant_plugin.data.text_lines import OPENERS, TextLines
-from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.data.text import document_columns, packed, read_libmultilabel_text
+from plant_plugin.errors import MissingExtraError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
-
-COLUMNS = (2, 3)
 
 
 @dataclass
@@ -67,29 +64,15 @@ def read_stats(source: str) -> FileStats:
         DataError: The file or the evidence beside it cannot be read, is empty, or has a line of another form; the
             message names the line.
     """
-    path, stats, columns = source_path(source), FileStats(source), 0
-    with TextLines(path, newline=None) as stream:
-        for number, line in enumerate(stream, 1):
-            line = line.rstrip("\n")
-            if not line.strip(" "):
-                continue
-            fields = line.split("\t")
-            columns = columns or len(fields)
-            if len(fields) != columns or columns not in COLUMNS:
-                raise DataError(
-                    f"{len(fields)} columns, not labels TAB text or id TAB labels TAB text",
-                    where=f"{path}, line {number}",
-                    fix="separate labels and text by one TAB, and put no TAB into a text",
-                )
-            labels = set(fields[-2].split())
-            stats.labels_each.append(len(labels))
-            stats.words_each.append(len(fields[-1].split()))
-            stats.label_counts.update(labels)
-            stats.texts[hashlib.blake2b(fields[-1].encode(), digest_size=16).digest()] += 1
-    if not stats.labels_each:
-        raise DataError("the file holds no document", where=str(path), fix="check that it was written completely")
-    beside = [Path(f"{evidence_beside(path)}{ending}") for ending in ("", *OPENERS)]
-    for evidence in filter(Path.is_file, beside):
+    path, stats = source_path(source), FileStats(source)
+    for *_, labels_column, text in document_columns(path):
+        labels = set(labels_column.split())
+        stats.labels_each.append(len(labels))
+        stats.words_each.append(len(text.split()))
+        stats.label_counts.update(labels)
+        stats.texts[hashlib.blake2b(text.encode(), digest_size=16).digest()] += 1
+    evidence = packed(evidence_beside(path))
+    if evidence is not None:
         stats.evidence = _evidence_stats(path, evidence)
     return stats
 

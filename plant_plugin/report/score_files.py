@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS
 
@@ -61,7 +61,7 @@ def read_score_lines(path: str | Path) -> NamedScores:
     """
     places: dict[str, int] = {}
     columns, values, counts = array("q"), array("f"), array("q")
-    with TextLines(Path(path), newline=None) as stream:
+    with text_lines(Path(path), newline=None) as stream:
         for number, line in enumerate(stream, 1):
             pairs = [pair.rpartition(":") for pair in line.split()]
             try:

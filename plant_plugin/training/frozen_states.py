@@ -17,9 +17,8 @@ from tqdm import tqdm
 
 from plant_plugin.config import Config
 from plant_plugin.data.batches import Batches, FrozenStates, move
-from plant_plugin.data.cache import cache_folder
 from plant_plugin.errors import PlantError
-from plant_plugin.files import atomic_write, reserve
+from plant_plugin.files import atomic_write, cache_folder, reserve
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run

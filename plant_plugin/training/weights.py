@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,12 @@ import scipy.sparse as sp
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import NAME_SOURCES, PLANTED_SCORES
-from plant_plugin.data.cache import cache_folder
 from plant_plugin.data.label_names import label_names, names_beside
-from plant_plugin.errors import CheckpointError, ConfigError, DataError, PlantError
+from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
-from plant_plugin.files import atomic_folder
+from plant_plugin.files import atomic_folder, cache_folder, cached
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
 from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
@@ -100,29 +100,26 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
 
 
 def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
-    """Fit the linear model, or read what another run, or this one before it was resumed, fitted to the same documents.
-
-    Damaged files are made again; a cache folder that cannot be written only costs a warning.
-    """
+    """Fit the linear model, or read what a run, possibly this one before it was resumed, fitted to these documents."""
     options = {name: value for name, value in asdict(config.planted_scores).items() if name not in UNREAD}
     labels = prepared.hashes["labels"]
     evidence, of_data = prepared.corpus.train.evidence, [prepared.hashes["train"], labels]
     marked = prepared.hashes.get("evidence")
     key = json.dumps([CACHE_VERSION, version("scikit-learn"), *of_data, options, marked])
     folder = cache_folder(config.cache_dir) / "planted_scores" / hashlib.sha256(key.encode()).hexdigest()
-    if folder.is_dir():
-        try:
-            return PlantedScores.load(folder, labels)
-        except CheckpointError:
-            logger.warning("The kept planted scores %s are damaged and made again.", folder.name)
     texts, names = prepared.corpus.train.texts, prepared.corpus.label_names
-    fitted = PlantedScores.fit(texts, prepared.document_labels, config.planted_scores, evidence, names)
-    try:
+
+    def write(folder: Path, fitted: PlantedScores) -> None:
         with atomic_folder(folder) as temporary:
             fitted.save(temporary, labels)
-    except PlantError as error:
-        logger.warning("Planted scores are not kept: %s", error)
-    return fitted
+
+    return cached(
+        folder,
+        lambda folder: PlantedScores.load(folder, labels),
+        lambda: PlantedScores.fit(texts, prepared.document_labels, config.planted_scores, evidence, names),
+        write,
+        "Planted scores are",
+    )
 
 
 def _known_names(prepared: Prepared, config: Config, run: Run) -> list[str] | None:

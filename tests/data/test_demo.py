@@ -10,7 +10,7 @@ import pytest
 from plant_plugin.data import demo
 from plant_plugin.data.demo import demo_file
 from plant_plugin.data.documents import source_path
-from plant_plugin.data.libmultilabel_txt import Documents, read_libmultilabel_text
+from plant_plugin.data.text import Documents, read_libmultilabel_text
 from plant_plugin.errors import ConfigError, PlantError
 
 
@@ -94,7 +94,7 @@ def test_cache_folder_not_writable(tmp_path: Path) -> None:
 
 
 def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from plant_plugin.data.cache import cache_folder
+    from plant_plugin.files import cache_folder
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "plant_plugin"

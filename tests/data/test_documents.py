@@ -8,7 +8,7 @@ import pytest
 
 from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.data.documents import Corpus, Split, load_corpus
-from plant_plugin.data.libmultilabel_txt import ReadCounts
+from plant_plugin.data.text import ReadCounts
 from plant_plugin.errors import DataError
 
 

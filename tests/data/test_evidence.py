@@ -10,7 +10,7 @@ import pytest
 from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.evidence import evidence_beside, read_evidence, write_evidence
-from plant_plugin.data.libmultilabel_txt import Documents, ReadCounts
+from plant_plugin.data.text import Documents, ReadCounts
 from plant_plugin.errors import ConfigError, DataError
 
 TEXTS = ["fever and a dry cough", "broken left arm", "well"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from plant_plugin.data.documents import Corpus, Split, with_sentences
 from plant_plugin.data.evidence import DocumentEvidence, sentences
-from plant_plugin.data.libmultilabel_txt import ReadCounts
+from plant_plugin.data.text import ReadCounts
 
 
 @pytest.mark.parametrize(

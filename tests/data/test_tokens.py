@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plant_plugin.data.documents import Split
-from plant_plugin.data.libmultilabel_txt import ReadCounts
+from plant_plugin.data.text import ReadCounts
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.data.tokens import (
     SubwordTokens,
@@ -94,11 +94,18 @@ def test_vocabulary_file(tmp_path: Path) -> None:
     assert WordTokens.from_file(tmp_path / "words").words == ["<pad>", "<unk>", "zebra", "apple", "dog"]
 
 
-@pytest.mark.parametrize("content", [None, b"\n", b"caf\xe9"])
-def test_vocabulary_file_unusable(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "words: no such file"),
+        (b"\n", "the vocabulary file holds no word"),
+        (b"caf\xe9", "line 1: not valid UTF-8"),
+    ],
+)
+def test_vocabulary_file_unusable(tmp_path: Path, content: bytes | None, message: str) -> None:
     if content is not None:
         (tmp_path / "words").write_bytes(content)
-    with pytest.raises(DataError, match="vocabulary file"):
+    with pytest.raises(DataError, match=message):
         WordTokens.from_file(tmp_path / "words")
 
 
@@ -247,8 +254,7 @@ def test_cache_is_read_back_and_keyed_by_content(tmp_path: Path, monkeypatch: py
     np.testing.assert_array_equal(again.offsets, first.offsets)
     assert (again.unknown_only, again.truncated) == (first.unknown_only, first.truncated)
     assert first.truncated > 0
-    with np.load(path, allow_pickle=False) as content:
-        assert content["ids"].dtype == np.int32
+    assert np.load(path / "ids.npy", allow_pickle=False).dtype == np.int32
     assert isinstance(again.ids, np.memmap)  # read from the file as batches ask for it, shared between processes
     assert not again.ids.flags.writeable
 
@@ -257,10 +263,10 @@ def test_cache_is_read_back_and_keyed_by_content(tmp_path: Path, monkeypatch: py
 def test_torn_cache_is_made_again(tmp_path: Path, damage: str) -> None:
     tokens, split = WordTokens.build(TEXTS), split_of(TEXTS * 50)
     first = encode_cached(tokens, split, 4, tmp_path)
-    (path,) = (tmp_path / "tokens").iterdir()
+    (path,) = (tmp_path / "tokens").glob("*/ids.npy")
     whole = path.read_bytes()
     if damage == "other":
-        np.savez(path, ids=np.zeros(3, np.int32), offsets=np.array([0, 3]), unknown_only=0)
+        np.save(path, np.zeros(3, np.int32))
     else:
         flipped = whole[:200] + bytes(255 - byte for byte in whole[200:260]) + whole[260:]
         path.write_bytes({"cut": whole[: len(whole) // 2], "flipped": flipped, "empty": b""}[damage])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from plant_plugin.data.documents import Corpus, Split
-from plant_plugin.data.libmultilabel_txt import ReadCounts
+from plant_plugin.data.text import ReadCounts
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, explained, load_tokenizer, warn_changed_labels
 

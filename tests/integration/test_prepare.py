@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.data.evidence import read_evidence
-from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+from plant_plugin.data.text import read_libmultilabel_text
 from plant_plugin.prepare.marked.codiesp import ENGLISH, FOLDERS, KINDS, SETS, prepare_codiesp
 from plant_plugin.prepare.xmc.xmc import prepare_xmc
 

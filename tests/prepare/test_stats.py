@@ -88,7 +88,7 @@ def test_spread_of_one_document() -> None:
 
 @pytest.mark.parametrize(
     ("lines", "message"),
-    [(["a\tx", "secret"], "line 2: 1 columns"), (["a\tb\tc\td"], "line 1: 4 columns"), ([], "holds no document")],
+    [(["a\tx", "secret"], "line 2: 1 columns"), (["a\tb\tc\td"], "line 1: .*found 4"), ([], "holds no document")],
 )
 def test_bad_files(lines: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message) as caught:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from plant_plugin.config.options import EvidenceOptions, RelevanceOptions
 from plant_plugin.data.documents import Corpus, Split, load_corpus
-from plant_plugin.data.libmultilabel_txt import read_libmultilabel_text
+from plant_plugin.data.text import read_libmultilabel_text
 from plant_plugin.data.tokens import TokenArrays, WordTokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.relevance import Relevance, compute_relevance

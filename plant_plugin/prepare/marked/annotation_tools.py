@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import Marked, covers, found_splits, write_sets
 
@@ -71,7 +71,7 @@ def _prepare(raw: Path, out: Path, ending: str, read: Reader, content: dict[str,
 
 
 def _doccano(path: Path, counts: Counter[str]) -> Iterator[Marked]:
-    with TextLines(path) as lines:
+    with text_lines(path) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -94,7 +94,7 @@ def _doccano(path: Path, counts: Counter[str]) -> Iterator[Marked]:
 
 
 def _label_studio(path: Path, text_key: str, controls: tuple[str, ...], counts: Counter[str]) -> Iterator[Marked]:
-    with TextLines(path) as lines:
+    with text_lines(path) as lines:
         tasks = _parsed("".join(lines), str(path))
     if not isinstance(tasks, list):
         raise DataError("not a list of tasks", where=str(path), fix=TASKS_FIX)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from plant_plugin.data.evidence import Spans
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import Marked, found_splits, whole_text, write_sets
 
@@ -97,7 +97,7 @@ def _texts(folder: Path) -> list[Path]:
 
 def _entities(text: Path) -> list[_Entity]:
     path, found, later = text.with_suffix(".ann"), dict[str, _Entity](), list[tuple[str, re.Match[str]]]()
-    with TextLines(path, newline=None) as lines:
+    with text_lines(path, newline=None) as lines:
         for number, line in enumerate(lines, 1):
             where, form = f"{path}, line {number}", FORMS.get(line[:1])
             if form is None:

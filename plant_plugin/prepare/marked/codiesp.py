@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import Marked, whole_text, write_sets
 
@@ -91,7 +91,7 @@ def _case(cases: Cases, name: str, where: str) -> Marked:
 
 
 def _rows(table: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-    with TextLines(table, newline=None) as lines:
+    with text_lines(table, newline=None) as lines:
         for number, line in enumerate(lines, 1):
             where, row = f"{table}, line {number}", line.rstrip("\n").split("\t")
             if len(row) != len(columns) or not all(row):

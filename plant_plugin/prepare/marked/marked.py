@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from plant_plugin.data.evidence import DocumentEvidence, Spans, evidence_beside, write_evidence
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import describe, staged, write_provenance
 
@@ -126,7 +126,7 @@ def whole_text(path: Path) -> str:
     Raises:
         DataError: It cannot be read or is not UTF-8.
     """
-    with TextLines(path, newline="", encoding="utf-8") as stream:
+    with text_lines(path, newline="", encoding="utf-8") as stream:
         return "".join(stream)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.prepare.mimic.notes import Admission
 from plant_plugin.prepare.mimic.tables import read_id
@@ -86,7 +86,7 @@ def find_split_lists(source: Path, *, top50: bool = False) -> SplitList | None:
 def _caml(lists: dict[str, Path]) -> SplitList:
     pairs: list[tuple[int, str]] = []
     for split, path in lists.items():
-        with TextLines(path) as stream:
+        with text_lines(path) as stream:
             for line, text in enumerate(stream, 1):
                 number = read_id(text, "the id", path, line, Counter())
                 if number is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.mimic.codes import as_caml_reads
 from plant_plugin.prepare.mimic.notes import Admission
@@ -70,7 +70,7 @@ def listed_codes(path: Path) -> frozenset[str]:
     Raises:
         DataError: The file cannot be read or is empty.
     """
-    with TextLines(path) as stream:
+    with text_lines(path) as stream:
         codes = frozenset(line.strip() for line in stream) - {""}
     if not codes:
         raise DataError("the file holds no code", where=str(path), fix="one code a line, with its dot")

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 
 MAX_FIELD = 1 << 24  # characters; far above any note, so that a quote that never closes is noticed
@@ -55,7 +55,7 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     csv.field_size_limit(MAX_FIELD)
     start = 1
     try:
-        with TextLines(path, newline="") as stream:
+        with text_lines(path, newline="") as stream:
             reader = csv.reader(stream, strict=True)
             header = next(reader, None)
             if header is None:

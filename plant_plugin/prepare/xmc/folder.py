@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 
 Document = tuple[list[str], str]  # labels, text
@@ -67,7 +67,7 @@ class Folder:
         path = self.first(LABEL_NAMES)
         if path is None:
             return [str(label) for label in range(labels)], []
-        with TextLines(path, encoding=self.encoding) as stream:
+        with text_lines(path, encoding=self.encoding) as stream:
             names = [one_line(line) for line in stream]
         if len(names) != labels:
             fix = "give each label one line, or take the file away"
@@ -79,7 +79,7 @@ class Folder:
         texts = self.texts()
 
         def read(split: str) -> Iterator[Document]:
-            with TextLines(texts[split], encoding=self.encoding) as stream:
+            with text_lines(texts[split], encoding=self.encoding) as stream:
                 lists = lines = 0
                 for labels, line in zip_longest(labels_of(split), stream):
                     lists, lines = lists + (labels is not None), lines + (line is not None)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from plant_plugin.data.text_lines import TextLines
+from plant_plugin.data.text import text_lines
 from plant_plugin.data.xmc_sparse import (
     PAIRS_HEADER,
     has_header,
@@ -98,7 +98,7 @@ def _json(folder: Folder) -> Shape | None:
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    with TextLines(path) as stream:
+    with text_lines(path) as stream:
         for line, text in enumerate(stream, 1):
             try:
                 entry = json.loads(text)
@@ -154,7 +154,7 @@ def _attention_xml(folder: Folder) -> Shape | None:
         return None
 
     def labels_of(split: str) -> Iterator[list[str]]:
-        with TextLines(files[split]) as stream:
+        with text_lines(files[split]) as stream:
             for line in stream:
                 yield sorted(set(line.split()))
 

@@ -1,0 +1,222 @@
+"""Text files: plain, ``.gz`` or ``.xz``, read line by line, with errors that are sentences without content.
+
+Also LibMultiLabel's text format: ``labels TAB text`` or ``id TAB labels TAB text``, one document a line; UTF-8, no
+header, no quoting, labels separated by white space. LibMultiLabel reads it with pandas. On well-formed files the
+documents are the same, with two differences that are meant: every value stays a string (pandas makes the label column
+``038.9`` a number and ``250.00`` then reads ``250.0`` when each document has one label; it also takes labels called
+``NA``, ``None`` or ``null`` for missing), and a line of another width is an error here (pandas drops a longer one with
+a warning and pads a shorter one).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from plant_plugin.errors import DataError
+
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
+COLUMNS = (2, 3)
+
+Spans = list[tuple[int, int]]  # where each begins and ends, in characters of a text
+DocumentEvidence = dict[str, Spans]  # label -> spans, see :mod:`plant_plugin.data.evidence`
+
+
+@dataclass
+class ReadCounts:
+    """How many documents were ``read``, lines ``dropped`` for their width, and documents kept ``without_labels``."""
+
+    read: int = 0
+    dropped: int = 0
+    without_labels: int = 0
+
+
+@dataclass
+class Documents:
+    """What a reader returns: parallel lists; ``ids`` and ``evidence`` are None where there are none."""
+
+    texts: list[str] = field(default_factory=list)
+    labels: list[list[str]] = field(default_factory=list)
+    ids: list[str] | None = None
+    counts: ReadCounts = field(default_factory=ReadCounts)
+    evidence: list[DocumentEvidence] | None = None
+
+    def counted(self) -> Documents:
+        """The same, once it is known how many they are."""
+        self.counts.read = len(self.texts)
+        self.counts.without_labels = sum(not labels for labels in self.labels)
+        return self
+
+
+def plain_name(path: Path) -> Path:
+    """The path without the ending that says how the file is compressed."""
+    return path.with_suffix("") if path.suffix in OPENERS else path
+
+
+def packed(path: Path) -> Path | None:
+    """The file itself, or the compressed one in its place; None where there is neither."""
+    return next((found for found in (path, *(Path(f"{path}{end}") for end in OPENERS)) if found.is_file()), None)
+
+
+def open_text(path: Path, newline: str | None, encoding: str = "utf-8-sig") -> IO[str]:
+    """A text file, decompressed by its ending; see :func:`as_text`."""
+    return as_text(OPENERS.get(path.suffix, open)(path, "rb"), newline, encoding)
+
+
+def as_text(binary: IO[bytes], newline: str | None, encoding: str = "utf-8-sig") -> IO[str]:
+    """Bytes as text; those of another encoding become lone surrogates, which :func:`is_valid` finds.
+
+    A strict decoder reads ahead and could not tell which line is wrong.
+    """
+    return io.TextIOWrapper(binary, encoding=encoding, errors="surrogateescape", newline=newline)
+
+
+def is_valid(text: str) -> bool:
+    """Whether a text that was read holds no bytes of another encoding."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@contextmanager
+def reading_errors(name: str, fix: str = "check the path") -> Iterator[None]:
+    """Say what is wrong with a file that cannot be opened or read, without what it holds.
+
+    Raises:
+        DataError: Instead of what the system or a decompressor said.
+    """
+    try:
+        yield
+    except DAMAGED as error:
+        raise DataError(
+            f"the compressed file is cut off or not a {Path(name).suffix} file",
+            where=name,
+            fix="copy, download or compress it again, or name it without .gz/.xz when it is plain text",
+        ) from error
+    except FileNotFoundError as error:
+        raise DataError("no such file", where=name, fix=fix) from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise DataError(f"the file cannot be read ({reason})", where=name, fix=fix) from error
+
+
+@contextmanager
+def text_lines(path: Path, newline: str | None = "\n", encoding: str = "utf-8-sig") -> Iterator[Iterator[str]]:
+    r"""The lines of a file, with their ends.
+
+    Args:
+        path: The file.
+        newline: ``"\n"`` ends lines there alone; ``""`` at any line end, left as it is (what
+            ``csv`` wants); None at any line end, made one.
+        encoding: Of the text; a byte order mark of UTF-8 is skipped.
+
+    Raises:
+        DataError: The file cannot be opened, or (while reading) is cut off or of another encoding.
+    """
+    with reading_errors(str(path)):
+        stream = open_text(path, newline, encoding)
+    with stream:
+        yield _checked(stream, path, encoding.removesuffix("-sig").upper())
+
+
+def _checked(stream: IO[str], path: Path, encoding: str) -> Iterator[str]:
+    number, fix = 0, "save the file as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
+    try:
+        with reading_errors(str(path)):
+            for number, line in enumerate(stream, 1):
+                if not is_valid(line):
+                    raise DataError(f"not valid {encoding}", where=f"{path}, line {number}", fix=fix)
+                yield line
+    except UnicodeDecodeError:  # of encodings with several bytes a character; `from None`: it carries the text
+        raise DataError(f"not valid {encoding}", where=f"{path}, soon after line {number}", fix=fix) from None
+
+
+def parsed_json(text: str, where: str, fix: str = "export it again; the file may be cut off") -> Any:
+    """What a text in JSON says.
+
+    Raises:
+        DataError: It is none.
+    """
+    try:
+        return json.loads(text)
+    except ValueError:  # its message would show the text
+        raise DataError("broken JSON", where=where, fix=fix) from None
+
+
+def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False, keep_texts: bool = True) -> Documents:
+    """Read one file of LibMultiLabel's text format.
+
+    Args:
+        path: The file; a name ending in ``.gz`` or ``.xz`` is decompressed while reading.
+        allow_bad_lines: Drop and count lines whose number of columns differs from the first line's.
+        keep_texts: False leaves the texts empty, for who wants labels only.
+
+    Raises:
+        DataError: As :func:`document_columns`.
+    """
+    documents = Documents()
+    for columns in document_columns(Path(path), documents.counts if allow_bad_lines else None):
+        documents.texts.append(columns[-1] if keep_texts else "")
+        documents.labels.append(columns[-2].split())
+        if len(columns) == 3:
+            documents.ids = documents.ids or []
+            documents.ids.append(columns[0])
+    return documents.counted()
+
+
+def document_columns(path: Path, counts: ReadCounts | None = None) -> Iterator[list[str]]:
+    """The columns of each document: labels and text, or id, labels and text.
+
+    The first line decides whether there are two or three. Lines that are empty or hold only spaces are skipped, as
+    pandas does.
+
+    Args:
+        path: A file of LibMultiLabel's text format.
+        counts: Where lines of another width are counted; None: they are an error.
+
+    Raises:
+        DataError: The file is missing, empty, corrupt or not UTF-8, its first line has neither two nor three columns,
+            or (without ``counts``) a later line has another number of columns. Messages name file and line, never text
+            or ids.
+    """
+    width = 0
+    with text_lines(path, newline=None) as lines:
+        for number, line in enumerate(lines, 1):
+            line = line.rstrip("\n")
+            if not line.strip(" "):
+                continue
+            columns = line.split("\t")
+            if not width and len(columns) not in COLUMNS:
+                raise DataError(
+                    f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {len(columns)}",
+                    where=f"{path}, line {number}",
+                    fix="replace every TAB inside a text by a space"
+                    if len(columns) > 1
+                    else "separate labels and text by one TAB",
+                )
+            width = width or len(columns)
+            if len(columns) == width:
+                yield columns
+            elif counts is not None:
+                counts.dropped += 1
+            else:
+                raise DataError(
+                    f"{len(columns)} columns where the first line has {width}",
+                    where=f"{path}, line {number}",
+                    fix="a text must hold no TAB; replace it by a space, or drop such lines with --allow_bad_lines",
+                )
+    if not width:
+        raise DataError("the file holds no document", where=str(path), fix="check that it was written completely")
