@@ -85,8 +85,7 @@ def mimic_options(min_count: int) -> Callable[[Callable[..., None]], Callable[..
 @mimic_options(min_count=1)
 def mimic3(raw: Path, **options: Any) -> None:
     """MIMIC-III v1.4: discharge summaries and their ICD-9 codes."""
-    from plant_plugin.prepare.mimic.mimic import MimicOptions, prepare_mimic
-    from plant_plugin.prepare.mimic.mimic3 import mimic3_source
+    from plant_plugin.prepare.mimic.mimic import MimicOptions, mimic3_source, prepare_mimic
 
     tell(prepare_mimic(mimic3_source(raw), MimicOptions(**options)), options["out"], options["dry_run"])
 
@@ -98,8 +97,7 @@ def mimic3(raw: Path, **options: Any) -> None:
 @mimic_options(min_count=10)
 def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
     """MIMIC-IV 2.2 or 3.x: discharge summaries and their ICD-10 or ICD-9 codes."""
-    from plant_plugin.prepare.mimic.mimic import MimicOptions, prepare_mimic
-    from plant_plugin.prepare.mimic.mimic4 import mimic4_source
+    from plant_plugin.prepare.mimic.mimic import MimicOptions, mimic4_source, prepare_mimic
 
     if icd == "10" and "rare50" in options["subsets"]:
         raise click.UsageError("rare50 is a list of ICD-9 codes: use --icd 9, or leave it out")

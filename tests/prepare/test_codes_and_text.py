@@ -6,29 +6,29 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic import codes
-from plant_plugin.prepare.mimic.text import STYLES, CamlStyle, EdinStyle, RawStyle, Style, moved, style_named
+from plant_plugin.prepare.mimic import tables as codes
+from plant_plugin.prepare.mimic.notes import STYLES, CamlStyle, EdinStyle, RawStyle, Style, moved, style_named
 
 
 @pytest.mark.parametrize(
-    ("rule", "code", "dotted"),
+    ("version", "kind", "code", "dotted"),
     [
-        (codes.icd9_diagnosis, "0389", "038.9"),
-        (codes.icd9_diagnosis, "25000", "250.00"),
-        (codes.icd9_diagnosis, "311", "311"),
-        (codes.icd9_diagnosis, "V1582", "V15.82"),
-        (codes.icd9_diagnosis, "E8889", "E888.9"),
-        (codes.icd9_diagnosis, "E888", "E888"),
-        (codes.icd9_procedure, "0331", "03.31"),
-        (codes.icd9_procedure, "331", "33.1"),
-        (codes.icd10_diagnosis, "I5022", "I50.22"),
-        (codes.icd10_diagnosis, "I10", "I10"),
-        (codes.icd10_diagnosis, "E119", "E11.9"),  # E is no external cause here
-        (codes.icd10_procedure, "02100Z9", "02100Z9"),
+        (9, "diagnosis", "0389", "038.9"),
+        (9, "diagnosis", "25000", "250.00"),
+        (9, "diagnosis", "311", "311"),
+        (9, "diagnosis", "V1582", "V15.82"),
+        (9, "diagnosis", "E8889", "E888.9"),
+        (9, "diagnosis", "E888", "E888"),
+        (9, "procedure", "0331", "03.31"),
+        (9, "procedure", "331", "33.1"),
+        (10, "diagnosis", "I5022", "I50.22"),
+        (10, "diagnosis", "I10", "I10"),
+        (10, "diagnosis", "E119", "E11.9"),  # E is no external cause here
+        (10, "procedure", "02100Z9", "02100Z9"),
     ],
 )
-def test_dots(rule, code: str, dotted: str) -> None:
-    assert rule(code) == dotted
+def test_dots(version: int, kind: str, code: str, dotted: str) -> None:
+    assert codes.dotted(code, version, kind) == dotted
 
 
 @pytest.mark.parametrize(

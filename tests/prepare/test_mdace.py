@@ -12,8 +12,7 @@ from marked_words import marked_words
 
 from plant_plugin.cli import plant
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic.mimic import MimicOptions, prepare_mimic
-from plant_plugin.prepare.mimic.mimic3 import mimic3_source
+from plant_plugin.prepare.mimic.mimic import MimicOptions, mimic3_source, prepare_mimic
 from plant_plugin.prepare.output import PROVENANCE
 
 REPORT, ADDENDUM, NURSING, SECOND = 2, 1, 3, 7  # ROW_IDs of made-up notes: the first three of admission 100

@@ -12,8 +12,7 @@ from made_up_mimic import DIAGNOSES, LISTS, NOTES, SUMMARY, TEST, TRAIN, VALID, 
 from plant_plugin.cli import plant
 from plant_plugin.data.text import read_libmultilabel_text
 from plant_plugin.errors import DataError, PlantError
-from plant_plugin.prepare.mimic.mimic import MimicOptions, prepare_mimic
-from plant_plugin.prepare.mimic.mimic3 import mimic3_source
+from plant_plugin.prepare.mimic.mimic import MimicOptions, mimic3_source, prepare_mimic
 from plant_plugin.prepare.output import PROVENANCE
 
 

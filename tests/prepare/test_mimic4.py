@@ -11,8 +11,7 @@ from made_up_mimic import lines, table
 
 from plant_plugin.cli import plant
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic.mimic import MimicOptions, prepare_mimic
-from plant_plugin.prepare.mimic.mimic4 import mimic4_source
+from plant_plugin.prepare.mimic.mimic import MimicOptions, mimic4_source, prepare_mimic
 
 DISCHARGE = ["note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text"]
 DIAGNOSES = ["subject_id", "hadm_id", "seq_num", "icd_code", "icd_version"]

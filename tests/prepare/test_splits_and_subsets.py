@@ -8,7 +8,7 @@ import pytest
 from made_up_mimic import write_lists
 
 from plant_plugin.errors import DataError, MissingExtraError
-from plant_plugin.prepare.mimic import splits, subsets
+from plant_plugin.prepare.mimic import splits
 from plant_plugin.prepare.mimic.notes import Admission
 
 
@@ -126,7 +126,7 @@ def test_feather_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
-def documents() -> subsets.Splits:
+def documents() -> splits.Splits:
     """Code ``c00`` has 60 training documents, ``c01`` 59, …, ``c59`` one; test turns the order round."""
     train = [admission(n, n, *(f"c{code:02}" for code in range(60) if n < 60 - code)) for n in range(60)]
     test = [
@@ -136,27 +136,27 @@ def documents() -> subsets.Splits:
     return {"train": train, "valid": [admission(500, 500, "c57")], "test": test}
 
 
-def test_top50(documents: subsets.Splits) -> None:
-    assert subsets.top_codes(documents, over_all=False) == {f"c{code:02}" for code in range(50)}
-    assert subsets.top_codes(documents, over_all=True) != subsets.top_codes(documents, over_all=False)
+def test_top50(documents: splits.Splits) -> None:
+    assert splits.top_codes(documents, over_all=False) == {f"c{code:02}" for code in range(50)}
+    assert splits.top_codes(documents, over_all=True) != splits.top_codes(documents, over_all=False)
     tied = {"train": [admission(1, 1, *(f"{code:03}" for code in range(60)))], "valid": [], "test": []}
-    assert subsets.top_codes(tied, over_all=False) == {f"{code:03}" for code in range(50)}
+    assert splits.top_codes(tied, over_all=False) == {f"{code:03}" for code in range(50)}
 
 
-def test_few(documents: subsets.Splits) -> None:
-    assert subsets.few_codes(documents, in_test=False) == {"c55", "c56", "c57", "c58", "c59"}
+def test_few(documents: splits.Splits) -> None:
+    assert splits.few_codes(documents, in_test=False) == {"c55", "c56", "c57", "c58", "c59"}
     documents["test"] = [admission(1, 1, "c57", "c01")]
-    assert subsets.few_codes(documents, in_test=True) == {"c57"}
+    assert splits.few_codes(documents, in_test=True) == {"c57"}
 
 
-def test_minimum(documents: subsets.Splits) -> None:
-    assert subsets.frequent_codes(documents, 58, over_all=False) == {"c00", "c01", "c02"}
-    assert "c59" in subsets.frequent_codes(documents, 58, over_all=True)
+def test_minimum(documents: splits.Splits) -> None:
+    assert splits.frequent_codes(documents, 58, over_all=False) == {"c00", "c01", "c02"}
+    assert "c59" in splits.frequent_codes(documents, 58, over_all=True)
 
 
-def test_restrict_counts_what_goes(documents: subsets.Splits) -> None:
+def test_restrict_counts_what_goes(documents: splits.Splits) -> None:
     counts: Counter[str] = Counter()
-    chosen = subsets.restrict(documents, frozenset({"c57"}), counts)
+    chosen = splits.restrict(documents, frozenset({"c57"}), counts)
     assert {split: len(found) for split, found in chosen.items()} == {"train": 3, "valid": 1, "test": 150}
     assert counts == {
         "train_without_a_code_of_the_subset": 57,
@@ -168,13 +168,13 @@ def test_restrict_counts_what_goes(documents: subsets.Splits) -> None:
 
 def test_rare50_is_shipped(shared: Path) -> None:
     listed = (shared / "data" / "mimic" / "rare50_codes.txt").read_text().split()
-    assert subsets.rare50_codes({"train": [], "valid": [], "test": []}) == set(listed)
+    assert splits.rare50_codes({"train": [], "valid": [], "test": []}) == set(listed)
     assert len(listed) == 50
 
 
 def test_rare50_under_the_right_names() -> None:
     """Its 40.7 is 04.07 and its 77.7 is 77.70, as CAML reads them."""
-    found = subsets.rare50_codes(
+    found = splits.rare50_codes(
         {"train": [admission(1, 1, "04.07", "148.1", "33.1")], "test": [admission(2, 2, "77.70")]}
     )
     assert {"04.07", "77.70", "148.1"} < found
@@ -185,9 +185,9 @@ def test_rare50_under_the_right_names() -> None:
 def test_listed_codes(tmp_path: Path) -> None:
     path = tmp_path / "codes.txt"
     path.write_text("038.9\n\n250.00 \n")
-    assert subsets.listed_codes(path) == {"038.9", "250.00"}
+    assert splits.listed_codes(path) == {"038.9", "250.00"}
     path.write_text("\n")
     with pytest.raises(DataError, match="holds no code"):
-        subsets.listed_codes(path)
+        splits.listed_codes(path)
     with pytest.raises(DataError, match="no such file"):
-        subsets.listed_codes(tmp_path / "none.txt")
+        splits.listed_codes(tmp_path / "none.txt")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.text import text_lines
+from plant_plugin.data.text import parsed_json, text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import Marked, covers, found_splits, write_sets
 
@@ -76,7 +75,7 @@ def _doccano(path: Path, counts: Counter[str]) -> Iterator[Marked]:
             if not line.strip():
                 continue
             where = f"{path}, line {number}"
-            row = _parsed(line, where)
+            row = parsed_json(line, where)
             text = row.get("text", row.get("data")) if isinstance(row, dict) else None
             if not isinstance(text, str):
                 raise DataError("no text", where=where, fix='each line needs a "text" (or "data"): export as JSONL')
@@ -95,7 +94,7 @@ def _doccano(path: Path, counts: Counter[str]) -> Iterator[Marked]:
 
 def _label_studio(path: Path, text_key: str, controls: tuple[str, ...], counts: Counter[str]) -> Iterator[Marked]:
     with text_lines(path) as lines:
-        tasks = _parsed("".join(lines), str(path))
+        tasks = parsed_json("".join(lines), str(path))
     if not isinstance(tasks, list):
         raise DataError("not a list of tasks", where=str(path), fix=TASKS_FIX)
     for number, task in enumerate(tasks, 1):
@@ -142,11 +141,3 @@ def _add_result(document: Marked, value: dict[str, Any], where: str) -> None:
 
 def _from_utf16(text: str, place: int) -> int:
     return len(text.encode("utf-16-le")[: 2 * max(place, 0)].decode("utf-16-le", "ignore"))
-
-
-def _parsed(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:  # its message would show the text
-        fix = "export it again; the file may be cut off"
-        raise DataError("broken JSON", where=where, fix=fix) from None

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 from plant_plugin.data.evidence import DocumentEvidence, Spans
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic.codes import RULES, as_caml_reads
-from plant_plugin.prepare.mimic.notes import Admission, Note
-from plant_plugin.prepare.mimic.text import Style, moved
+from plant_plugin.prepare.mimic.notes import Admission, Note, Style, moved
+from plant_plugin.prepare.mimic.tables import dotted
 
-SYSTEMS = {
+SYSTEMS: dict[str, tuple[int | None, str]] = {
     "ICD-9-CM": (9, "diagnosis"),
     "ICD-9-PCS": (9, "procedure"),
     "ICD-10-CM": (10, "diagnosis"),
@@ -62,13 +61,13 @@ class Mdace:
             digest.update(content)
             for note, system, code, annotation in _annotations(content, where):
                 counts["mdace_annotations"] += 1
-                rule = SYSTEMS.get(system)
-                if rule is None or rule[0] != version:
+                its_version, kind = SYSTEMS.get(system, (None, ""))
+                if its_version != version:
                     counts["mdace_annotations_of_other_code_systems"] += 1
                     continue
-                dotted = RULES[rule](code.strip().upper().replace(".", ""))
-                dotted = as_caml_reads(dotted) if caml_compatible else dotted
-                self.annotations.setdefault(note, []).append(annotation._replace(code=dotted))
+                code = code.strip().upper().replace(".", "")
+                code = dotted(code, version, kind, caml_compatible=caml_compatible)
+                self.annotations.setdefault(note, []).append(annotation._replace(code=code))
         if not self.annotations:
             seen = f"{counts['mdace_annotations']:,} annotations in {len(files)} files *.json"
             what = f"{seen}, none with an ICD-{version} code"

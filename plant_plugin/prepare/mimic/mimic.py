@@ -1,4 +1,4 @@
-"""What MIMIC-III and MIMIC-IV have in common: codes and notes become one document per admission, then splits.
+"""MIMIC-III and MIMIC-IV: codes and notes become one document per admission, then splits.
 
 Codes are read first (a few hundred thousand short strings), then the notes pass by once: those of admissions with codes
 are cleaned and put into a scratch file. Memory therefore does not grow with the notes.
@@ -10,21 +10,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from plant_plugin.data.evidence import evidence_beside, write_evidence
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic import subsets
-from plant_plugin.prepare.mimic.codes import RULES, as_caml_reads, clean_code
+from plant_plugin.prepare.mimic import splits as label_sets
 from plant_plugin.prepare.mimic.mdace import Mdace
-from plant_plugin.prepare.mimic.notes import Admission, Note, Scratch
-from plant_plugin.prepare.mimic.splits import CAML_NAMES, assign, find_split_lists, split_hash
-from plant_plugin.prepare.mimic.tables import read_id, read_table
-from plant_plugin.prepare.mimic.text import style_named
+from plant_plugin.prepare.mimic.notes import Admission, Note, Scratch, style_named
+from plant_plugin.prepare.mimic.splits import CAML_NAMES, Splits, assign, find_split_lists, split_hash
+from plant_plugin.prepare.mimic.tables import as_caml_reads, clean_code, dotted, find_table, read_id, read_table
 from plant_plugin.prepare.output import describe, staged, write_provenance
 
 ENOUGH_CODES = 1000  # in so many ICD-9 codes some start with 0, unless they were read as numbers
 LIST_NAMES = {"full": "full", "top50": "50", "rare50": "rare50", "few": "few"}
+MIMIC3_NOTES = ("SUBJECT_ID", "HADM_ID", "CATEGORY", "DESCRIPTION", "CHARTDATE", "ROW_ID", "TEXT")
+MIMIC4_NOTES = ("subject_id", "hadm_id", "note_type", "note_seq", "text")
+MIMIC4_FOLDERS = {10: "MIMIC-IV", 9: "MIMIC-IV-9"}
+
+Notes = Callable[[Path, Counter[str]], Iterator[Note]]
 
 
 @dataclass(frozen=True)
@@ -47,28 +50,12 @@ class MimicOptions:
     def named(self) -> dict[str, Any]:
         """Everything that the result depends on, without paths, for the provenance."""
         return {
-            "splits": None if self.splits is None else self.splits.name,
+            **{name: value for name, value in vars(self).items() if name not in ("out", "dry_run")},
+            "splits": self.splits and self.splits.name,
             "subsets": list(self.subsets),
-            "style": self.style,
-            "seed": self.seed,
-            "codes": None if self.codes is None else self.codes.name,
-            "few_in_test": self.few_in_test,
-            "caml_compatible": self.caml_compatible,
-            "min_count": self.min_count,
-            "min_count_over": self.min_count_over,
+            "codes": self.codes and self.codes.name,
             "mdace": self.mdace is not None,
         }
-
-
-class CodeTable(NamedTuple):
-    """A table of codes; ``version_column`` is None where all codes are of the wanted version."""
-
-    path: Path
-    kind: str  # diagnosis or procedure
-    patient: str
-    admission: str
-    code: str
-    version_column: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +66,8 @@ class MimicSource:
         name: Of the command.
         folder: Name of the folder of the full set; those of subsets get an ending.
         version: Of the codes, 9 or 10.
-        code_tables: Where codes are.
+        code_tables: Where codes are, by kind.
+        code_columns: Of these tables: admission, code, and the code's version where there are several.
         notes_file: Where notes are.
         notes: Reads that file; gets the counts to add to.
         options: What was chosen beside ``MimicOptions``.
@@ -88,10 +76,72 @@ class MimicSource:
     name: str
     folder: str
     version: int
-    code_tables: tuple[CodeTable, ...]
+    code_tables: dict[str, Path]
+    code_columns: tuple[str, ...]
     notes_file: Path
-    notes: Callable[[Path, Counter[str]], Iterator[Note]]
+    notes: Notes
     options: dict[str, Any]
+
+
+def mimic3_source(raw: Path) -> MimicSource:
+    """MIMIC-III v1.4: ``NOTEEVENTS``, ``DIAGNOSES_ICD`` and ``PROCEDURES_ICD`` of a folder.
+
+    Raises:
+        DataError: A table is missing.
+    """
+    tables = {"diagnosis": find_table(raw, "DIAGNOSES_ICD"), "procedure": find_table(raw, "PROCEDURES_ICD")}
+    columns = ("HADM_ID", "ICD9_CODE")
+    return MimicSource("prepare mimic3", "MIMIC", 9, tables, columns, find_table(raw, "NOTEEVENTS"), _mimic3_notes, {})
+
+
+def mimic4_source(hosp: Path, note: Path, icd: int) -> MimicSource:
+    """MIMIC-IV 2.2 and 3.x: ``hosp/diagnoses_icd``, ``hosp/procedures_icd``, ``note/discharge``; codes of one version.
+
+    Raises:
+        DataError: A table is missing.
+    """
+    tables = {"diagnosis": find_table(hosp, "diagnoses_icd"), "procedure": find_table(hosp, "procedures_icd")}
+    columns, notes = ("hadm_id", "icd_code", "icd_version"), find_table(note, "discharge")
+    return MimicSource("prepare mimic4", MIMIC4_FOLDERS[icd], icd, tables, columns, notes, _mimic4_notes, {"icd": icd})
+
+
+def _mimic3_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
+    """Discharge summaries of admissions; reports come before addenda, then by date and row."""
+    rows = 0
+    for line, (patient, admission, category, description, date, row, text) in read_table(path, MIMIC3_NOTES):
+        rows += 1
+        if category.strip().lower() != "discharge summary":
+            continue
+        ids = _ids_of_summary((patient, admission), MIMIC3_NOTES, path, line, counts)
+        if ids is not None:
+            addendum = description.strip().lower() == "addendum"
+            counts["addenda"] += addendum
+            number = read_id(row, "ROW_ID", path, line, counts) or 0
+            yield Note(*ids, (addendum, date, number), text, number)
+    counts["note_rows"] = rows
+
+
+def _mimic4_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
+    """Discharge summaries of admissions, then their addenda, by sequence number."""
+    for line, (patient, admission, kind, sequence, text) in read_table(path, MIMIC4_NOTES):
+        ids = _ids_of_summary((patient, admission), MIMIC4_NOTES, path, line, counts)
+        if ids is not None:
+            addendum = kind.strip().upper() == "AD"
+            counts["addenda"] += addendum
+            yield Note(*ids, (addendum, read_id(sequence, "note_seq", path, line, counts) or 0), text)
+
+
+def _ids_of_summary(
+    values: tuple[str, str], columns: tuple[str, ...], path: Path, line: int, counts: Counter[str]
+) -> tuple[int, int] | None:
+    """Patient and admission of a discharge summary; None where one of them is missing, which is counted."""
+    counts["discharge_summaries"] += 1
+    admission = read_id(values[1], columns[1], path, line, counts)
+    patient = read_id(values[0], columns[0], path, line, counts)
+    if admission is None or patient is None:
+        counts["summaries_without_admission"] += 1
+        return None
+    return patient, admission
 
 
 def prepare_mimic(source: MimicSource, options: MimicOptions) -> dict[str, Any]:
@@ -117,7 +167,7 @@ class _Preparation:
         # Lists are read first: a mistake there should not show after minutes.
         self.lists = find_split_lists(options.splits) if options.splits else None
         self.own_lists = find_split_lists(options.splits, top50=True) if options.splits else None
-        self.listed = subsets.listed_codes(options.codes) if options.codes else None
+        self.listed = label_sets.listed_codes(options.codes) if options.codes else None
         self.mdace = None
         if options.mdace is not None:
             self.mdace = Mdace(options.mdace, source.version, self.counts, caml_compatible=options.caml_compatible)
@@ -139,25 +189,38 @@ class _Preparation:
         return {"counts": dict(self.counts), "sets": {self._folder(name): made[1] for name, made in chosen.items()}}
 
     def _folder(self, subset: str) -> str:
-        return self.source.folder + subsets.FOLDER_ENDINGS[subset]
+        return self.source.folder + ("" if subset == "full" else f"-{LIST_NAMES[subset]}")
 
     def _read_codes(self) -> dict[int, frozenset[str]]:
         found: dict[int, set[str]] = {}
         known: dict[str, str] = {}  # one string per code, however often it is read
-        for table in self.source.code_tables:
-            rule, zeros, rows = RULES[self.source.version, table.kind], 0, 0
-            for admission, code in _code_rows(table, self.source.version, self.counts):
+        for kind, path in self.source.code_tables.items():
+            rows = zeros = 0
+            for admission, code in self._code_rows(kind, path):
                 rows, zeros = rows + 1, zeros + code.startswith("0")
-                dotted = rule(code)
-                if self.options.caml_compatible:
-                    dotted = as_caml_reads(dotted)
+                code = dotted(code, self.source.version, kind, caml_compatible=self.options.caml_compatible)
                 codes = found.setdefault(admission, set())
-                self.counts["codes_twice_in_an_admission"] += dotted in codes
-                codes.add(known.setdefault(dotted, dotted))
+                self.counts["codes_twice_in_an_admission"] += code in codes
+                codes.add(known.setdefault(code, code))
             if self.source.version == 9 and rows >= ENOUGH_CODES and not zeros:
                 self.counts["tables_without_leading_zeros"] += 1
         self.counts["admissions_with_codes"] = len(found)
         return {admission: frozenset(codes) for admission, codes in found.items()}
+
+    def _code_rows(self, kind: str, path: Path) -> Iterator[tuple[int, str]]:
+        """Admission and code of each row that has both, in the wanted version."""
+        columns = self.source.code_columns
+        for line, (admission, value, *version) in read_table(path, columns):
+            self.counts[f"{kind}_rows"] += 1
+            if version and version[0].strip() != str(self.source.version):
+                self.counts[f"{kind}_rows_of_another_version"] += 1
+                continue
+            number = read_id(admission, columns[0], path, line, self.counts)
+            code = clean_code(value, columns[1], path, line)
+            if number is None or not code:
+                self.counts[f"{kind}_rows_without_{'admission' if number is None else 'code'}"] += 1
+            else:
+                yield number, code
 
     def _read_notes(self, codes: dict[int, frozenset[str]], scratch: Scratch) -> list[Admission]:
         clean = style_named(self.options.style, caml_compatible=self.options.caml_compatible)
@@ -167,12 +230,9 @@ class _Preparation:
             if note.admission not in codes:
                 without_codes.add(note.admission)
                 continue
-            admission = admissions.get(note.admission)
-            if admission is None:
-                admission = Admission(note.patient, note.admission, codes[note.admission])
-                admissions[note.admission] = admission
+            new = Admission(note.patient, note.admission, codes[note.admission])
             text = clean(note.text)
-            admission.pieces.append((note.order, *scratch.add(text)))
+            admissions.setdefault(note.admission, new).pieces.append((note.order, *scratch.add(text)))
             if self.mdace is not None:
                 self.mdace.carry(note, text, clean, codes[note.admission])
         if self.mdace is not None:
@@ -184,32 +244,30 @@ class _Preparation:
         self.counts["documents"] = len(kept)
         return kept
 
-    def _subset(
-        self, name: str, splits: subsets.Splits, admissions: list[Admission]
-    ) -> tuple[subsets.Splits, dict[str, Any]]:
+    def _subset(self, name: str, splits: Splits, admissions: list[Admission]) -> tuple[Splits, dict[str, Any]]:
         """The documents of a subset and their counts."""
         options, counts = self.options, Counter[str]()
         codes: frozenset[str] | None = None
         if name == "full" and options.min_count > 1:
-            codes = subsets.frequent_codes(splits, options.min_count, over_all=options.min_count_over == "all")
+            codes = label_sets.frequent_codes(splits, options.min_count, over_all=options.min_count_over == "all")
         elif name == "top50":
-            codes = self.listed or subsets.top_codes(splits, over_all=options.caml_compatible)
+            codes = self.listed or label_sets.top_codes(splits, over_all=options.caml_compatible)
             if self.own_lists is not None:
                 splits = assign(admissions, self.own_lists, options.seed, counts)
         elif name == "rare50":
-            codes = subsets.rare50_codes(splits)
+            codes = label_sets.rare50_codes(splits)
         elif name == "few":
-            codes = subsets.few_codes(splits, in_test=options.few_in_test)
-        chosen = subsets.restrict(splits, codes, counts)
+            codes = label_sets.few_codes(splits, in_test=options.few_in_test)
+        chosen = label_sets.restrict(splits, codes, counts)
         if not chosen["train"]:
             fix = "leave this subset out, or check the codes"
             raise DataError("no training document has one of its codes", where=f"--subset {name}", fix=fix)
-        evidence = {} if self.mdace is None else self.mdace.sizes(subsets.everywhere(chosen))
+        evidence = {} if self.mdace is None else self.mdace.sizes(label_sets.everywhere(chosen))
         return chosen, {**counts, **_sizes(chosen, codes), **evidence}
 
-    def _write(self, stage: Path, chosen: dict[str, tuple[subsets.Splits, dict[str, Any]]], scratch: Scratch) -> None:
+    def _write(self, stage: Path, chosen: dict[str, tuple[Splits, dict[str, Any]]], scratch: Scratch) -> None:
         lists = [found for found in (self.lists, self.own_lists) if found is not None]
-        read = [self.source.notes_file, *(table.path for table in self.source.code_tables)]
+        read = [self.source.notes_file, *self.source.code_tables.values()]
         sources = describe([*read, *(path for found in lists for path in found.files)])
         if self.mdace is not None:
             sources.append(self.mdace.described)
@@ -227,10 +285,10 @@ class _Preparation:
             for caml_name, split in CAML_NAMES.items():
                 lines = "".join(f"{document.number}\n" for document in splits[split])
                 (folder / f"{caml_name}_{LIST_NAMES[name]}_hadm_ids.csv").write_text(lines, encoding="utf-8")
-            labelled = subsets.everywhere(splits)
+            labelled = label_sets.everywhere(splits)
             if not self.options.caml_compatible:
                 labelled = [*splits["train"], *splits["valid"]]
-            names = sorted(subsets.code_counts(labelled))
+            names = sorted(label_sets.code_counts(labelled))
             (folder / "labels.txt").write_text("".join(f"{label}\n" for label in names), encoding="utf-8")
             write_provenance(
                 folder,
@@ -245,27 +303,9 @@ class _Preparation:
             )
 
 
-def _code_rows(table: CodeTable, version: int, counts: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Admission and code of each row that has both, in the wanted version."""
-    columns = [table.patient, table.admission, table.code]
-    if table.version_column is not None:
-        columns.append(table.version_column)
-    for line, row in read_table(table.path, columns):
-        counts[f"{table.kind}_rows"] += 1
-        if table.version_column is not None and row[3].strip() != str(version):
-            counts[f"{table.kind}_rows_of_another_version"] += 1
-            continue
-        admission = read_id(row[1], table.admission, table.path, line, counts)
-        code = clean_code(row[2], table.code, table.path, line)
-        if admission is None or not code:
-            counts[f"{table.kind}_rows_without_{'admission' if admission is None else 'code'}"] += 1
-            continue
-        yield admission, code
-
-
-def _sizes(splits: subsets.Splits, codes: frozenset[str] | None) -> dict[str, Any]:
-    trained = subsets.code_counts(splits["train"]).keys()
-    every = subsets.code_counts(subsets.everywhere(splits)).keys()
+def _sizes(splits: Splits, codes: frozenset[str] | None) -> dict[str, Any]:
+    trained = label_sets.code_counts(splits["train"]).keys()
+    every = label_sets.code_counts(label_sets.everywhere(splits)).keys()
     sizes: dict[str, Any] = {split: len(documents) for split, documents in splits.items()}
     sizes["labels"] = len(every)
     sizes["labels_in_training"] = len(trained)

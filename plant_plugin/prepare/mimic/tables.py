@@ -1,4 +1,4 @@
-"""Tables as MIMIC is handed out: CSV, plain or gzipped, with line breaks and quotes inside notes.
+"""Tables as MIMIC is handed out: CSV, plain or gzipped, with line breaks and quotes inside notes; the codes in them.
 
 Python's own reader is the engine: it reads quoted line breaks, either line end and rows of any length with the memory
 of one row, knows the line it is at, and never puts a row's content into an error. It reads about 100 MB a second; the
@@ -17,6 +17,10 @@ from plant_plugin.errors import DataError
 
 MAX_FIELD = 1 << 24  # characters; far above any note, so that a quote that never closes is noticed
 ENDINGS = (".csv", ".csv.gz")
+
+SHORTEST = 3  # characters of an ICD code: fewer means that leading zeros were lost
+# Characters before the dot, by version and kind of code; those of ICD-10-PCS have seven characters and no dot.
+DOTS = {(9, "diagnosis"): 3, (9, "procedure"): 2, (10, "diagnosis"): 3, (10, "procedure"): 7}
 
 Row = tuple[int, list[str]]
 
@@ -110,3 +114,54 @@ def read_id(value: str, column: str, path: Path, line: int, counts: Counter[str]
     if dot:
         counts["ids_saved_as_floats"] += 1
     return int(whole)
+
+
+def clean_code(value: str, column: str, path: Path, line: int) -> str:
+    """A code of a table, checked not to have been read as a number; empty when the table has none.
+
+    Raises:
+        DataError: The code has a dot, an exponent or fewer than three characters.
+    """
+    code = value.strip().upper()
+    if not code:
+        return code
+    if "." in code or "+" in code or len(code) < SHORTEST or " " in code:
+        raise DataError(
+            f"{column} holds a code that was read as a number (a dot, an exponent, or leading zeros gone)",
+            where=f"{path}, line {line}",
+            fix="take the table as it was downloaded; spreadsheets and pandas change codes unless told to keep text",
+        )
+    return code
+
+
+def dotted(code: str, version: int, kind: str, *, caml_compatible: bool = False) -> str:
+    """A code as people write it: ``0389`` -> ``038.9``, ``E8889`` -> ``E888.9``, ``I5022`` -> ``I50.22``.
+
+    Args:
+        code: As tables hold it, without a dot.
+        version: 9 or 10.
+        kind: ``diagnosis`` or ``procedure``.
+        caml_compatible: See :func:`as_caml_reads`.
+    """
+    place = DOTS[version, kind]
+    if (version, kind) == (9, "diagnosis") and code.startswith("E"):
+        place = 4
+    written = f"{code[:place]}.{code[place:]}" if len(code) > place else code
+    return as_caml_reads(written) if caml_compatible else written
+
+
+def as_caml_reads(code: str) -> str:
+    """A dotted ICD-9 code as CAML's published preparation has it.
+
+    That program reads procedures first as whole numbers, then as fractions: ``03.31`` loses its zero and becomes
+    ``33.1``, which is another procedure; ``99.10`` becomes ``99.1``. Diagnoses are read as text, because letters stand
+    among them. One thing is not repeated: the second reading goes in pieces of the table, and procedures that share a
+    piece with the last diagnoses keep their final zero (``99.10``); which these are depends on the version of pandas.
+
+    Source: jamesmullenbach/caml-mimic, notebooks/dataproc_mimic_III.ipynb, which reads these columns without a type.
+    """
+    digits = code.replace(".", "")
+    if code[2:3] != "." or not digits.isdigit():  # only procedures have their dot after two digits
+        return code
+    number = str(int(digits))
+    return str(float(f"{number[:2]}.{number[2:]}"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -80,20 +81,22 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, Any]:
     counts: dict[str, Any] = {"shape": shape.name}
     seen: dict[str, set[str]] = {}
     for split in ("train", "test"):
-        documents = _Counted(shape.read(split))
-        if stage is None:
-            for _ in documents:
-                pass
-        else:
-            with open(stage / f"{split}.txt", "w", encoding="utf-8", newline="\n") as stream:
-                for labels, text in documents:
-                    stream.write(f"{' '.join(labels)}\t{text}\n")
-        if not documents.counts["documents"]:
+        found, seen[split] = Counter[str](), set()
+        with open(
+            os.devnull if stage is None else stage / f"{split}.txt", "w", encoding="utf-8", newline="\n"
+        ) as stream:
+            for labels, text in shape.read(split):
+                stream.write(f"{' '.join(labels)}\t{text}\n")
+                found["documents"] += 1
+                found["without_labels"] += not labels
+                found["without_text"] += not text.strip()
+                found["labels_in_all"] += len(labels)
+                seen[split].update(labels)
+        if not found["documents"]:
             raise DataError(f"no {split} documents", where=str(shape.files[0]), fix="download the data set again")
-        counts[split] = documents.counts["documents"]
+        counts[split] = found["documents"]
         for name in ("without_labels", "without_text", "labels_in_all"):
-            counts[f"{split}_{name}"] = documents.counts[name]
-        seen[split] = documents.labels
+            counts[f"{split}_{name}"] = found[name]
         if split in shape.checked:
             counts[f"{split}_compared_with_pyxclib"] = compare_with_xclib(*shape.checked[split])
     names = sorted(seen["train"] | seen["test"]) if shape.labels is None else shape.labels
@@ -102,28 +105,10 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, Any]:
     counts["test_labels_unseen_in_training"] = len(seen["test"] - seen["train"])
     counts["propensities"] = kind
     if stage is not None:
-        lines = (f"{name}\t{name}\n" for name in names)
-        if shape.labels is not None:
-            lines = (f"{number}\t{name}\n" for number, name in enumerate(shape.labels))
+        ids: Iterable[object] = names if shape.labels is None else range(len(names))
         with open(stage / LABEL_NAMES, "w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(lines)
+            stream.writelines(f"{label}\t{name}\n" for label, name in zip(ids, names, strict=True))
     return {"counts": counts, "sets": {}}
-
-
-class _Counted:
-    """Documents on their way, counted."""
-
-    def __init__(self, documents: Iterator[tuple[list[str], str]]) -> None:
-        self.documents, self.counts, self.labels = documents, Counter[str](), set[str]()
-
-    def __iter__(self) -> Iterator[tuple[list[str], str]]:
-        for labels, text in self.documents:
-            self.counts["documents"] += 1
-            self.counts["without_labels"] += not labels
-            self.counts["without_text"] += not text.strip()
-            self.counts["labels_in_all"] += len(labels)
-            self.labels.update(labels)
-            yield labels, text
 
 
 def compare_with_xclib(path: Path, with_features: bool) -> bool:
