@@ -18,7 +18,7 @@ from plant_plugin.config.schema import BLOCKS, SCHEMA
 from plant_plugin.data import demo
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric
-from plant_plugin.prepare.demo_notes import DemoOptions, write_notes
+from plant_plugin.prepare.demo import DemoOptions, write_notes
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation lies in a checkout only")
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -1,19 +1,51 @@
-"""The built-in made-up discharge summaries, at any size. Importing this module reads all of ICD-10-CM (seconds)."""
+"""The built-in made-up discharge summaries, at any size: codes that come in groups, told in busy authors' words.
+
+The wording comes from descriptions and inclusion terms of ICD-10-CM (package ``simple_icd_10_cm``, offline) and from
+``demo_phrases.yml``. The task is made not to be trivial: terms are shortened, abbreviated and misspelt, some codes are
+never mentioned, and every note mentions conditions that the patient does not have. Importing this module reads all of
+ICD-10-CM (seconds).
+"""
 
 from __future__ import annotations
 
-from collections import deque
+import os
+import random
+import re
+from bisect import bisect
 from collections.abc import Iterator
-from dataclasses import asdict
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import simple_icd_10_cm as icd
+import yaml
+
 from plant_plugin.data.demo import SPLITS
-from plant_plugin.prepare.demo_notes import GENERATOR_VERSION, DemoOptions, write_notes
+from plant_plugin.errors import ConfigError
 from plant_plugin.prepare.output import staged, write_provenance
 
+GENERATOR_VERSION = 1  # counts up whenever this module writes other notes
+RANK_SHIFT = 5  # Zipf-Mandelbrot: keeps the first few codes from being in every note
+SAME_GROUP = 0.5  # chance that the next code comes from the group of one already drawn
+UNMENTIONED = 0.05  # codes that were assigned although the note says nothing
+EMPTY_WORDS = re.compile(r"\b(?:other|unspecified|specified|not elsewhere classified|nos|nec)\b|[,;:()\[\]]")
 VALID, TEST, WHOLE = 3, 5, 28  # parts of all documents, those of the built-in data: 300 and 500 of 2,800
+PHRASES = yaml.safe_load(Path(__file__).with_name("demo_phrases.yml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """Size and shape of the made-up data; the defaults made what ``demo:train`` and its siblings name."""
+
+    seed: int = 20240607
+    train: int = 2000  # documents
+    valid: int = 300
+    test: int = 500
+    labels: int = 300  # codes that can be drawn
+    exponent: float = 1.2  # Zipf's: how steeply frequencies of codes fall
 
 
 def sized(documents: int, labels: int, seed: int) -> DemoOptions:
@@ -34,23 +66,177 @@ def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: boo
     options = sized(documents, labels, seed)
     notes, given = write_notes(options), set[str]()
     counts = {split: getattr(options, split) for split in SPLITS}
-    if dry_run:
+    with nullcontext() if dry_run else staged(out) as stage:
         for split in SPLITS:
-            deque(_noted(notes[split], given), maxlen=0)
-        return {"counts": {**counts, "labels": len(given)}, "sets": {}}
-    with staged(out) as stage:
-        for split in SPLITS:
-            with open(stage / f"{split}.txt", "w", encoding="utf-8", newline="\n") as stream:
-                stream.writelines(_noted(notes[split], given))
+            path = os.devnull if stage is None else stage / f"{split}.txt"
+            with open(path, "w", encoding="utf-8", newline="\n") as stream:
+                for line in notes[split]:
+                    given.update(line.partition("\t")[0].split())
+                    stream.write(line)
         counts["labels"] = len(given)
-        versions = {"generator": GENERATOR_VERSION, "simple-icd-10-cm": version("simple-icd-10-cm")}
-        content = {"command": "prepare demo", "options": {**asdict(options), **versions}, "sources": []}
-        write_provenance(stage, {**content, "counts": counts})
+        if stage is not None:
+            versions = {"generator": GENERATOR_VERSION, "simple-icd-10-cm": version("simple-icd-10-cm")}
+            content = {"command": "prepare demo", "options": {**asdict(options), **versions}, "sources": []}
+            write_provenance(stage, {**content, "counts": counts})
     return {"counts": counts, "sets": {}}
 
 
-def _noted(lines: Iterator[str], given: set[str]) -> Iterator[str]:
-    """The lines as they are; their labels go into ``given``."""
-    for line in lines:
-        given.update(line.partition("\t")[0].split())
-        yield line
+@dataclass(frozen=True, eq=False)  # each exists once
+class _Condition:
+    code: str
+    group: str
+    terms: tuple[str, ...]  # official description and inclusion terms, lower case
+    weight: float  # relative frequency
+
+
+class _Pool:
+    """Conditions to draw from; a draw takes the logarithm of their number, so that label sets may be large."""
+
+    def __init__(self, conditions: list[_Condition]) -> None:
+        self.conditions = conditions
+        self.sums = list(accumulate(condition.weight for condition in conditions))
+        self.places_of: dict[str, list[int]] = {}
+        for place, condition in enumerate(conditions):
+            self.places_of.setdefault(condition.group, []).append(place)
+
+    def __len__(self) -> int:
+        return len(self.conditions)
+
+    def draw(self, chosen: list[int], source: random.Random) -> int:
+        """The place of one more condition, by weight."""
+        chosen = sorted(chosen)
+        weights = [self.conditions[place].weight for place in chosen]
+        drawn = source.random() * (self.sums[-1] - sum(weights))
+        for place, weight in zip(chosen, weights, strict=True):
+            if drawn < self.sums[place] - weight:
+                break
+            drawn += weight
+        return min(bisect(self.sums, drawn), len(self) - 1)
+
+    def draw_related(self, chosen: list[int], source: random.Random) -> int | None:
+        """The place of one more condition of the groups of those chosen, if chance and the groups have one."""
+        groups = {self.conditions[place].group for place in chosen}
+        related = sorted(place for group in groups for place in self.places_of[group] if place not in chosen)
+        if not related or source.random() >= SAME_GROUP:
+            return None
+        return source.choices(related, [self.conditions[place].weight for place in related])[0]
+
+    def others(self, chosen: list[int], source: random.Random) -> list[_Condition]:
+        """Two to four of those not chosen, each as likely."""
+        left = len(self) - len(chosen)
+        found = []
+        for place in source.sample(range(left), min(source.randint(2, 4), left)):
+            for taken in sorted(chosen):
+                place += taken <= place
+            found.append(self.conditions[place])
+        return found
+
+
+def write_notes(options: DemoOptions) -> dict[str, Iterator[str]]:
+    """Lines ``codes TAB note`` of each split; the same options always give the same lines.
+
+    Raises:
+        ConfigError: Fewer than one label, or more than there are codes to draw.
+    """
+    pool = _Pool(_conditions(options))
+    if not 0 < options.labels <= len(pool):
+        what = f"{options.labels:,} labels, but there are {len(pool):,} codes to draw from"
+        raise ConfigError(what, where="labels", fix="ask for no more than these")
+    return {split: _lines(pool, split, options) for split in SPLITS}
+
+
+def _lines(pool: _Pool, split: str, options: DemoOptions) -> Iterator[str]:
+    source = random.Random(f"{options.seed} {split}")
+    for _ in range(getattr(options, split)):
+        chosen = _draw(pool, source)
+        codes = " ".join(sorted(pool.conditions[place].code for place in chosen))
+        yield f"{codes}\t{_note(chosen, pool, source)}\n"
+
+
+def _conditions(options: DemoOptions) -> list[_Condition]:
+    """The label set with its frequencies: leaves of each group's categories, in random order of frequency."""
+    source = random.Random(f"{options.seed} conditions")
+    by_category = []
+    for group, known in PHRASES["groups"].items():
+        for category in known["categories"]:
+            leaves = [code for code in icd.get_descendants(category) if icd.is_leaf(code)] or [category]
+            by_category.append([(code, group) for code in source.sample(leaves, len(leaves))])
+    # One code of each category in turn, so that a small label set still covers every group.
+    rounds = max(map(len, by_category))
+    pool = [codes[place] for place in range(rounds) for codes in by_category if place < len(codes)]
+    pool = pool[: options.labels]
+    source.shuffle(pool)
+    return [
+        _Condition(code, group, _terms(code), (rank + RANK_SHIFT) ** -options.exponent)
+        for rank, (code, group) in enumerate(pool, 1)
+    ]
+
+
+def _terms(code: str) -> tuple[str, ...]:
+    terms = [icd.get_description(code), *icd.get_inclusion_term(code)]
+    cleaned = (" ".join(EMPTY_WORDS.sub(" ", term.lower()).split()) for term in terms)
+    return tuple(dict.fromkeys(term for term in cleaned if term))
+
+
+def _draw(pool: _Pool, source: random.Random) -> list[int]:
+    """Places of four to six conditions, each next one often from the group of one already drawn."""
+    chosen: list[int] = []
+    number = min(source.randint(4, 6), len(pool))
+    while len(chosen) < number:
+        related = pool.draw_related(chosen, source)
+        chosen.append(pool.draw(chosen, source) if related is None else related)
+    return chosen
+
+
+def _note(chosen: list[int], pool: _Pool, source: random.Random) -> str:
+    """A note of 150 to 300 words about the chosen conditions."""
+    facts = []
+    for condition in (pool.conditions[place] for place in chosen):
+        if source.random() >= UNMENTIONED:
+            times = 2 if source.random() < 0.3 else 1
+            facts += [_fill(source.choice(PHRASES["present"]), _told(condition, source)) for _ in range(times)]
+        if source.random() < 0.5:
+            facts.append(
+                _fill(source.choice(PHRASES["hints"]), source.choice(PHRASES["groups"][condition.group]["hints"]))
+            )
+    for absent in pool.others(chosen, source):
+        facts.append(_fill(source.choice(PHRASES["absent"]), _told(absent, source)))
+    age, sex = source.randint(32, 91), source.choice(("man", "woman"))
+    opening = f"CHIEF COMPLAINT: {source.choice(PHRASES['symptoms'])}. {age} year old {sex} admitted from home."
+    wanted, words = source.randint(170, 270), len(" ".join([opening, *facts, *PHRASES["sections"]]).split())
+    filler = source.sample(PHRASES["filler"], len(PHRASES["filler"]))
+    while words < wanted:
+        if not filler:
+            filler = source.sample(PHRASES["filler"], len(PHRASES["filler"]))
+        a, b, c = source.randint(36, 79), source.randint(1, 9), source.randint(90, 160)
+        facts.append(filler.pop().format(a=a, b=b, c=c))
+        words += len(facts[-1].split())
+    source.shuffle(facts)
+    size = -(-len(facts) // len(PHRASES["sections"]))
+    parts = [
+        f"{heading}: " + " ".join(facts[place * size : (place + 1) * size])
+        for place, heading in enumerate(PHRASES["sections"])
+    ]
+    return " ".join(" ".join([opening, *parts]).split())
+
+
+def _fill(template: str, words: str) -> str:
+    sentence = template.format(words)
+    return sentence[0].upper() + sentence[1:]
+
+
+def _told(condition: _Condition, source: random.Random) -> str:
+    """The condition as someone in a hurry writes it: another term, abbreviated, a word lost, a letter swapped."""
+    told = source.choice(condition.terms)
+    for long_form, short in PHRASES["abbreviations"].items():
+        if long_form in told and source.random() < 0.5:
+            told = re.sub(rf"\b{long_form}\b", short, told)
+    words = told.split()
+    if len(words) > 3:
+        words = [word for word in words if source.random() >= 0.15] or words
+    place = source.randrange(len(words))
+    word = words[place]
+    if len(word) > 5 and source.random() < 0.05:
+        swap = source.randrange(1, len(word) - 2)
+        words[place] = word[:swap] + word[swap + 1] + word[swap] + word[swap + 2 :]
+    return " ".join(words)

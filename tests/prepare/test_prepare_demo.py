@@ -10,9 +10,8 @@ from click.testing import CliRunner
 from plant_plugin.cli import plant
 from plant_plugin.data.demo import SPLITS, demo_file
 from plant_plugin.errors import ConfigError
-from plant_plugin.prepare import demo_notes
-from plant_plugin.prepare.demo import prepare_demo, sized
-from plant_plugin.prepare.demo_notes import DemoOptions, write_notes
+from plant_plugin.prepare import demo
+from plant_plugin.prepare.demo import DemoOptions, prepare_demo, sized, write_notes
 
 
 def test_the_built_in_data_are_what_the_generator_writes(tmp_path: Path) -> None:
@@ -53,8 +52,8 @@ def test_more_labels_than_codes(tmp_path: Path) -> None:
 def test_draws_follow_the_weights() -> None:
     """The draw in logarithmic time against the plain one: all that are left, by weight."""
     weights = (5, 1, 3, 0.5, 2)
-    conditions = [demo_notes._Condition(str(place), "", ("x",), weight) for place, weight in enumerate(weights)]
-    pool = demo_notes._Pool(conditions)
+    conditions = [demo._Condition(str(place), "", ("x",), weight) for place, weight in enumerate(weights)]
+    pool = demo._Pool(conditions)
     for chosen in ([], [0], [4, 0], [1, 2, 3], [3, 1]):
         fast, plain = random.Random(1), random.Random(1)
         left = [place for place in range(5) if place not in chosen]
