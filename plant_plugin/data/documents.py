@@ -7,8 +7,8 @@ validation split, the same label set in the same order.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,7 +135,7 @@ def load_corpus(config: Config) -> Corpus:
     if config.training_file:
         train, val = _training_splits(config)
     elif config.eval:  # only scoring: the label set comes from label_file or from the checkpoint
-        train, val = _split("train", Documents()), None
+        train, val = _split("train", Documents(), ()), None
     else:
         raise DataError("no training file", where="training_file", fix="name one, or demo:train")
     return Corpus(train, val, test, _label_names(config, train, val, test))
@@ -153,11 +153,7 @@ def _training_splits(config: Config) -> tuple[Split, Split | None]:
             fix="each line must be 'labels TAB text' or 'id TAB labels TAB text'",
         )
     if val is not None and config.merge_train_val:
-        # LibMultiLabel numbers merged documents anew, as ids of two files may clash.
-        merged = Documents(train.texts + val.texts, train.labels + val.labels, None)
-        merged.evidence = _merged_evidence(train, val)
-        merged.counts.dropped = train.counts.dropped + val.counts.dropped
-        return _split("train", merged), None
+        return _merged(train, val), None
     return train, val
 
 
@@ -169,14 +165,15 @@ def _read_split(name: str, source: str, config: Config) -> Split:
     evidence_file = getattr(config.evidence, EVIDENCE_KEYS[name])
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)
+    kept: Iterable[int] = range(len(documents.texts))
     if config.remove_no_label_data and name != "test":
-        kept = [row for row, labels in enumerate(documents.labels) if labels]
-        documents = _select(documents, kept)
-    if not documents.texts:
+        kept = filter(documents.labels.__getitem__, kept)
+    split = _split(name, documents, list(kept), documents.counts.dropped)
+    if not split.texts:
         what = f"no {FULL_NAMES[name]} documents left"
         fix = "give a file whose documents have labels, or leave out remove_no_label_data"
         raise DataError(what, where=str(source), fix=fix)
-    return _split(name, documents)
+    return split
 
 
 def with_sentences(split: Split) -> Split:
@@ -216,7 +213,6 @@ def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
 
     # YAML and flags may give 100.0 for 100 documents; scikit-learn takes only whole numbers of type int.
     size = int(val_size) if val_size >= 1 and float(val_size).is_integer() else val_size
-    documents = Documents(train.texts, train.labels, train.ids, evidence=train.evidence)
     try:
         kept, drawn = train_test_split(range(len(train)), test_size=size, random_state=SPLIT_SEED)
     except ValueError as error:
@@ -226,31 +222,25 @@ def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
             where="val_size",
             fix="a share below 1, or a number of documents below that of the training file; or give a val_file",
         ) from error
-    rest, val = _split("train", _select(documents, kept)), _split("val", _select(documents, drawn))
-    rest.counts.dropped = train.counts.dropped
-    return rest, val
+    return _split("train", train, kept, train.counts.dropped), _split("val", train, drawn)
 
 
-def _select(documents: Documents, rows: Iterable[int]) -> Documents:
-    rows = list(rows)
+def _split(name: str, documents: Documents | Split, rows: Sequence[int], dropped: int = 0) -> Split:
+    """Some documents as a split."""
+    labels = [documents.labels[row] for row in rows]
     ids = None if documents.ids is None else [documents.ids[row] for row in rows]
-    selected = Documents([documents.texts[row] for row in rows], [documents.labels[row] for row in rows], ids)
-    selected.evidence = None if documents.evidence is None else [documents.evidence[row] for row in rows]
-    selected.counts.dropped = documents.counts.dropped
-    return selected
+    evidence = None if documents.evidence is None else [documents.evidence[row] for row in rows]
+    counts = ReadCounts(len(rows), dropped, sum(not own for own in labels))
+    return Split(name, [documents.texts[row] for row in rows], labels, ids, counts, evidence)
 
 
-def _split(name: str, documents: Documents) -> Split:
-    without_labels = sum(not labels for labels in documents.labels)
-    counts = ReadCounts(len(documents.texts), documents.counts.dropped, without_labels)
-    return Split(name, documents.texts, documents.labels, documents.ids, counts, documents.evidence)
-
-
-def _merged_evidence(first: Split, second: Split) -> list[DocumentEvidence] | None:
-    """Of two splits one after the other; a split without evidence has none for any document."""
-    if first.evidence is None and second.evidence is None:
-        return None
-    return [labels for split in (first, second) for labels in split.evidence or [{}] * len(split)]
+def _merged(train: Split, val: Split) -> Split:
+    """Both as training documents; LibMultiLabel numbers them anew, as ids of two files may clash."""
+    counts = ReadCounts(*(a + b for a, b in zip(astuple(train.counts), astuple(val.counts), strict=True)))
+    evidence = None
+    if train.evidence is not None or val.evidence is not None:  # a split without it has none for any document
+        evidence = [labels for split in (train, val) for labels in split.evidence or [{}] * len(split)]
+    return Split("train", train.texts + val.texts, train.labels + val.labels, None, counts, evidence)
 
 
 def _label_names(config: Config, train: Split, val: Split | None, test: Split | None) -> list[str]:

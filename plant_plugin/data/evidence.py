@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from plant_plugin.data.text import DocumentEvidence, Documents, Spans, packed, plain_name, text_lines
+from plant_plugin.data.text import DocumentEvidence, Documents, Spans, packed, plain_name, tab_separated
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
@@ -65,19 +65,15 @@ def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEviden
         fix = "give each document an id of its own, or leave the column of ids out"
         raise DataError("several documents have the same id, so that it names none of them", where=str(path), fix=fix)
     found: list[DocumentEvidence] = [{} for _ in documents.texts]
-    with text_lines(path, newline=None) as lines:
-        for number, line in enumerate(lines, 1):
-            where, fields = f"{path}, line {number}", line.rstrip("\n").split("\t")
-            if fields == [""]:
-                continue
-            if len(fields) != 3 or not PLACES.fullmatch(fields[2]):
-                raise DataError("this is no evidence", where=where, fix=FORMAT)
-            row = _row(fields[0], row_of, len(found), where)
-            label = fields[1]
-            if label not in documents.labels[row]:
-                fix = "give the document the label, or take the line out"
-                raise DataError(f"the document does not have the label {label!r}", where=where, fix=fix)
-            found[row].setdefault(label, []).extend(_spans(fields[2], len(documents.texts[row]), where))
+    for where, fields in tab_separated(path):
+        if len(fields) != 3 or not PLACES.fullmatch(fields[2]):
+            raise DataError("this is no evidence", where=where, fix=FORMAT)
+        document, label, places = fields
+        row = _row(document, row_of, len(found), where)
+        if label not in documents.labels[row]:
+            fix = "give the document the label, or take the line out"
+            raise DataError(f"the document does not have the label {label!r}", where=where, fix=fix)
+        found[row].setdefault(label, []).extend(_spans(places, len(documents.texts[row]), where))
     return [{label: sorted(spans) for label, spans in evidence.items()} for evidence in found]
 
 

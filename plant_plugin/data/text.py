@@ -156,6 +156,18 @@ def parsed_json(text: str, where: str, fix: str = "export it again; the file may
         raise DataError("broken JSON", where=where, fix=fix) from None
 
 
+def tab_separated(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Where each line that is not empty stands (``train.txt, line 7``), and its columns.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    with text_lines(path, newline=None) as lines:
+        for number, line in enumerate(lines, 1):
+            if line := line.rstrip("\n"):
+                yield f"{path}, line {number}", line.split("\t")
+
+
 def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False, keep_texts: bool = True) -> Documents:
     """Read one file of LibMultiLabel's text format.
 
@@ -193,30 +205,21 @@ def document_columns(path: Path, counts: ReadCounts | None = None) -> Iterator[l
             or ids.
     """
     width = 0
-    with text_lines(path, newline=None) as lines:
-        for number, line in enumerate(lines, 1):
-            line = line.rstrip("\n")
-            if not line.strip(" "):
-                continue
-            columns = line.split("\t")
-            if not width and len(columns) not in COLUMNS:
-                raise DataError(
-                    f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {len(columns)}",
-                    where=f"{path}, line {number}",
-                    fix="replace every TAB inside a text by a space"
-                    if len(columns) > 1
-                    else "separate labels and text by one TAB",
-                )
-            width = width or len(columns)
-            if len(columns) == width:
-                yield columns
-            elif counts is not None:
-                counts.dropped += 1
-            else:
-                raise DataError(
-                    f"{len(columns)} columns where the first line has {width}",
-                    where=f"{path}, line {number}",
-                    fix="a text must hold no TAB; replace it by a space, or drop such lines with --allow_bad_lines",
-                )
+    for where, columns in tab_separated(path):
+        found = len(columns)
+        if found == 1 and not columns[0].strip(" "):
+            continue
+        if not width and found not in COLUMNS:
+            fix = "replace every TAB inside a text by a space" if found > 1 else "separate labels and text by one TAB"
+            what = f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {found}"
+            raise DataError(what, where=where, fix=fix)
+        width = width or found
+        if found == width:
+            yield columns
+        elif counts is not None:
+            counts.dropped += 1
+        else:
+            fix = "a text must hold no TAB; replace it by a space, or drop such lines with --allow_bad_lines"
+            raise DataError(f"{found} columns where the first line has {width}", where=where, fix=fix)
     if not width:
         raise DataError("the file holds no document", where=str(path), fix="check that it was written completely")

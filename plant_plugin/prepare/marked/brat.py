@@ -20,9 +20,9 @@ from typing import Any
 from plant_plugin.data.evidence import Spans
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.marked.marked import Marked, found_splits, whole_text, write_sets
+from plant_plugin.prepare.marked.marked import PLACES, Marked, found_splits, spans_of, whole_text, write_sets
 
-ENTITY = re.compile(r"(?P<id>T\S+)\t(?P<type>\S+) (?P<places>\d+ \d+(;\d+ \d+)*)\t(?P<words>.*)")
+ENTITY = re.compile(rf"(?P<id>T\S+)\t(?P<type>\S+) (?P<places>{PLACES})\t(?P<words>.*)")
 REFERENCE = re.compile(r"N\S+\t\S+ (?P<target>\S+) ([^\s:]*:)?(?P<code>\S+)(\t.*)?")
 NOTE = re.compile(r"#\S*\t\S+ (?P<target>\S+)(\t(?P<note>.*))?")
 FORMS = {"T": ENTITY, "N": REFERENCE, "#": NOTE}
@@ -107,9 +107,7 @@ def _entities(text: Path) -> list[_Entity]:
                 fix = "see https://brat.nlplab.org/standoff.html; columns are separated by one TAB"
                 raise DataError("this is no mark of brat's standoff format", where=where, fix=fix)
             if form is ENTITY:
-                places = [place.split(" ") for place in match["places"].split(";")]
-                spans = [(int(start), int(end)) for start, end in places]
-                found[match["id"]] = _Entity(match["type"], spans, match["words"], where)
+                found[match["id"]] = _Entity(match["type"], spans_of(match["places"]), match["words"], where)
             elif match["target"].startswith("T"):  # events and relations have codes and notes too
                 later.append((where, match))
     for where, match in later:

@@ -14,15 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.text import text_lines
+from plant_plugin.data.text import tab_separated
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.marked.marked import Marked, whole_text, write_sets
+from plant_plugin.prepare.marked.marked import PLACES, Marked, spans_of, whole_text, write_sets
 
 FOLDERS = {"train": "train", "valid": "dev", "test": "test"}
 SETS = {"D": "es_diagnoses", "P": "es_procedures"}
 ENGLISH = "en_diagnoses"
 KINDS = {"DIAGNOSTICO": "D", "PROCEDIMIENTO": "P"}
-PLACES = re.compile(r"\d+ \d+(;\d+ \d+)*")
 
 Cases = dict[str, Marked]
 
@@ -73,15 +72,14 @@ def _cases(texts: Path, table: Path) -> Cases:
 
 def _mark(cases: dict[str, Cases], table: Path) -> None:
     for where, (name, kind, code, words, places) in _rows(table, ("case", "kind", "code", "words", "places")):
-        if kind not in KINDS or not PLACES.fullmatch(places):
+        if kind not in KINDS or not re.fullmatch(PLACES, places):
             fix = f"the second column has to be {' or '.join(KINDS)}, the fifth `start end;start end`"
             raise DataError("neither a kind of code nor places of a mark", where=where, fix=fix)
         case = _case(cases[KINDS[kind]], name, where)
         if code.upper() not in case.labels:
             fix = "take the three tables of one release"
             raise DataError(f"the case does not have the code {code.upper()}", where=where, fix=fix)
-        spans = [(int(start), int(end)) for start, end in (place.split(" ") for place in places.split(";"))]
-        case.mark(code.upper(), spans, where, words)
+        case.mark(code.upper(), spans_of(places), where, words)
 
 
 def _case(cases: Cases, name: str, where: str) -> Marked:
@@ -91,10 +89,8 @@ def _case(cases: Cases, name: str, where: str) -> Marked:
 
 
 def _rows(table: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-    with text_lines(table, newline=None) as lines:
-        for number, line in enumerate(lines, 1):
-            where, row = f"{table}, line {number}", line.rstrip("\n").split("\t")
-            if len(row) != len(columns) or not all(row):
-                fix = f"each line has to be: {' TAB '.join(columns)}"
-                raise DataError(f"{len(row)} columns, or an empty one", where=where, fix=fix)
-            yield where, row
+    for where, row in tab_separated(table):
+        if len(row) != len(columns) or not all(row):
+            fix = f"each line has to be: {' TAB '.join(columns)}"
+            raise DataError(f"{len(row)} columns, or an empty one", where=where, fix=fix)
+        yield where, row

@@ -14,6 +14,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import describe, staged, write_provenance
 
 SPLITS = {"train": ("train", "training"), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
+PLACES = r"\d+ \d+(;\d+ \d+)*"  # of a mark, as brat and CodiEsp write them: "start end;start end"
 NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
 Sets = Mapping[str, Mapping[str, Sequence["Marked"]]]  # folder -> split -> documents
@@ -59,6 +60,11 @@ class Marked:
             fix = "take texts and marks of one version, with the line ends that they were marked with"
             raise DataError("the marked text is not what stands there: it was changed since", where=where, fix=fix)
         self.label(name).extend(held)
+
+
+def spans_of(places: str) -> Spans:
+    """Spans written as ``PLACES``."""
+    return [(int(start), int(end)) for start, end in (place.split(" ") for place in places.split(";"))]
 
 
 def covers(text: str, spans: Spans, covered: str) -> bool:
