@@ -26,16 +26,9 @@ if TYPE_CHECKING:
     from plant_plugin.config import Config
 
 __all__ = [
-    "SubwordTokens",
-    "TokenArrays",
-    "Tokens",
-    "WordTokens",
-    "build_tokens",
-    "embedding_matrix",
-    "encode_cached",
-    "load_tokens",
-    "words_of",
-]
+    "SubwordTokens", "TokenArrays", "Tokens", "WordTokens", "build_tokens", "embedding_matrix", "encode_cached",
+    "load_tokens", "words_of",
+]  # fmt: skip
 
 CACHE_VERSION = 3  # counts up when encoding or the files' layout changes
 RULE_PACKAGES = ("nltk", "tokenizers")  # another version may cut text otherwise

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
+from plant_plugin.data.documents import read_label_file
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.prepare.mimic.notes import Admission
@@ -220,8 +221,7 @@ def listed_codes(path: Path) -> frozenset[str]:
     Raises:
         DataError: The file cannot be read or is empty.
     """
-    with text_lines(path) as stream:
-        codes = frozenset(line.strip() for line in stream) - {""}
+    codes = frozenset(read_label_file(path))
     if not codes:
         raise DataError("the file holds no code", where=str(path), fix="one code a line, with its dot")
     return codes
