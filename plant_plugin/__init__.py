@@ -56,6 +56,7 @@ def register() -> tuple[str, ...]:
 
 # Where modules stood before the package had rooms; their old names work, with a warning.
 _MOVED = {
+    "plant_plugin.data.libmultilabel_txt": "plant_plugin.data.text",
     "plant_plugin.kernels": "plant_plugin.networks.kernels",
     "plant_plugin.losses": "plant_plugin.networks.losses",
     "plant_plugin.options": "plant_plugin.config.options",
