@@ -11,19 +11,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from plant_plugin.config import Config
 from plant_plugin.data.demo import demo_file
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, read_libmultilabel_text, text_lines
 from plant_plugin.data.xmc_sparse import read_xmc_documents
 from plant_plugin.errors import DataError
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 DEMO_PREFIX = "demo:"

@@ -11,19 +11,16 @@ import json
 import zlib
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plant_plugin.config import Config
 from plant_plugin.data.documents import Split
 from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER, SubwordTokens
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.word_tokens import VOCABULARY_FILE, WordTokens, embedding_matrix, words_of
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.files import atomic_folder, cache_folder, cached
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
 
 __all__ = [
     "SubwordTokens", "TokenArrays", "Tokens", "WordTokens", "build_tokens", "embedding_matrix", "encode_cached",
