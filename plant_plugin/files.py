@@ -102,7 +102,7 @@ def cached(
     path: Path,
     read: Callable[[Path], Kept],
     make: Callable[[], Kept],
-    write: Callable[[Path, Kept], None],
+    write: Callable[[Path, Kept], None] | None,
     what: str,
 ) -> Kept:
     """Read what an earlier run kept, else make it and keep it.
@@ -113,7 +113,7 @@ def cached(
         path: Of a file or folder, named by the hash of everything that its content depends on.
         read: Reads it; a ``PlantError`` or what parsing raises (``ValueError``, ``KeyError``, …) says it is damaged.
         make: Makes it.
-        write: Writes it whole or not at all.
+        write: Writes it whole or not at all; None where ``make`` has kept it already.
         what: For the warnings, with its verb: "The token cache is".
     """
     if path.exists():
@@ -123,7 +123,8 @@ def cached(
             logger.warning("%s damaged and made again: %s", what, path.name)
     made = make()
     try:
-        write(path, made)
+        if write is not None:
+            write(path, made)
     except PlantError as error:
         logger.warning("%s not kept: %s", what, error)
     return made

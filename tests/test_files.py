@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from plant_plugin.errors import FullDiskError, PlantError
-from plant_plugin.files import atomic_folder, atomic_write, reserve
+from plant_plugin.files import atomic_folder, atomic_write, cached, reserve
 
 
 def write(path: Path, text: str, error: BaseException | None = None) -> None:
@@ -132,3 +132,25 @@ def test_errors_about_other_files_pass_through(tmp_path: Path) -> None:
 def test_block_that_writes_nothing_is_a_programming_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "x.json"):
         pass
+
+
+def test_what_is_kept_is_read_and_what_is_damaged_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path, made = tmp_path / "kept", list[int]()
+
+    def make() -> int:
+        made.append(len(made))
+        return made[-1]
+
+    def write(path: Path, number: int) -> None:
+        with atomic_write(path) as temporary:
+            temporary.write_text(str(number))
+
+    def find(path: Path) -> int:
+        return cached(path, lambda path: int(path.read_text()), make, write, "The number is")
+
+    assert [find(path), find(path), made] == [0, 0, [0]]
+    path.write_text("no number")
+    assert [find(path), find(path), made] == [1, 1, [0, 1]]
+    assert "The number is damaged and made again: kept" in caplog.text
+    assert find(path / "below a file") == 2
+    assert "The number is not kept: " in caplog.text

@@ -5,6 +5,7 @@ Shapes: N documents, F width of the language model.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from tqdm import tqdm
 from plant_plugin.config import Config
 from plant_plugin.data.batches import Batches, FrozenStates, move
 from plant_plugin.errors import PlantError
-from plant_plugin.files import atomic_write, cache_folder, reserve
+from plant_plugin.files import atomic_write, cache_folder, cached, reserve
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run
@@ -48,16 +49,13 @@ def add_frozen_states(network: PlantableNetwork, prepared: Prepared, config: Con
             digest.update(arrays.offsets.tobytes())
             path = cache_folder(config.cache_dir) / "states" / f"{digest.hexdigest()}.npy"
             offsets = np.concatenate([[0], np.cumsum(np.maximum(arrays.lengths, 1))])
-            states = _read(path, int(offsets[-1]), backbone.frozen_size)
-            if states is None:
-                batches = prepared.split(name, config.eval_batch_size)
-                try:
-                    states = _make(path, offsets, backbone, batches, _Way(config, precision, name))
-                except PlantError as error:
-                    logger.warning("States are computed in every epoch: %s", error)
-                    continue
-            if states is not None:
-                prepared.states[name] = FrozenStates(states, offsets)
+            read = functools.partial(_read, shape=(int(offsets[-1]), backbone.frozen_size))
+            way, batches = _Way(config, precision, name), prepared.split(name, config.eval_batch_size)
+            make = functools.partial(_make, path, offsets, backbone, batches, way)
+            try:
+                prepared.states[name] = FrozenStates(cached(path, read, make, None, "The kept states are"), offsets)
+            except PlantError as error:
+                logger.warning("States are computed in every epoch: %s", error)
 
 
 @dataclass(frozen=True)
@@ -69,22 +67,16 @@ class _Way:
     split: str
 
 
-def _read(path: Path, positions: int, width: int) -> npt.NDArray[np.int16] | None:
-    if not path.is_file():
-        return None
-    try:
-        states = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        states = None
-    if states is None or states.shape != (positions, width) or states.dtype != np.int16:
-        logger.warning("The kept states %s are damaged and made again.", path.name)
-        return None
+def _read(path: Path, shape: tuple[int, int]) -> npt.NDArray[np.int16]:
+    states: npt.NDArray[np.int16] = np.load(path, mmap_mode="r", allow_pickle=False)
+    if states.shape != shape or states.dtype != np.int16:
+        raise ValueError("of another shape")
     return states
 
 
 def _make(
     path: Path, offsets: npt.NDArray[np.int64], backbone: FrozenBackbone, batches: Batches, way: _Way
-) -> npt.NDArray[np.int16] | None:
+) -> npt.NDArray[np.int16]:
     device, shape = device_of(way.config), (int(offsets[-1]), backbone.frozen_size)
     backbone.to(device).eval()
     with atomic_write(path) as temporary:
@@ -99,4 +91,4 @@ def _make(
                 for row, (document, length) in enumerate(zip(batch["document"], batch["length"], strict=True)):
                     states[offsets[document] : offsets[document + 1]] = found[row, : int(length)]
         states.flush()
-    return _read(path, *shape)
+    return _read(path, shape)
