@@ -85,15 +85,7 @@ class SubwordTokens:
         texts = list(texts)
         ids, lengths, truncated = array("i"), [], 0
         for start in range(0, len(texts), SUBWORD_BATCH):
-            encoded = self.tokenizer(
-                texts[start : start + SUBWORD_BATCH],
-                add_special_tokens=self.add_special_tokens,
-                truncation=True,
-                max_length=max_length,
-                padding=False,
-                return_attention_mask=False,
-                return_token_type_ids=False,
-            )
+            encoded = self._cut(texts[start : start + SUBWORD_BATCH], max_length)
             for row in encoded["input_ids"]:
                 ids.extend(row)
                 lengths.append(len(row))
@@ -103,6 +95,13 @@ class SubwordTokens:
                 truncated += sum(len(row) >= max_length for row in encoded["input_ids"])
         return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids), truncated)
 
+    def _cut(self, texts: str | list[str], max_length: int, **more: bool) -> Any:
+        left_out = {"return_attention_mask": False, "return_token_type_ids": False}
+        special = self.add_special_tokens
+        return self.tokenizer(
+            texts, add_special_tokens=special, truncation=True, max_length=max_length, **left_out, **more
+        )
+
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """Where each token that :meth:`encode` makes of a text begins and ends, in characters; (0, 0): special tokens.
 
@@ -110,13 +109,7 @@ class SubwordTokens:
             ConfigError: The tokenizer cannot tell (it is one of the slow ones, written in Python).
         """
         try:
-            encoded = self.tokenizer(
-                text,
-                add_special_tokens=self.add_special_tokens,
-                truncation=True,
-                max_length=max_length,
-                return_offsets_mapping=True,
-            )
+            encoded = self._cut(text, max_length, return_offsets_mapping=True)
         except NotImplementedError as error:
             what = "the tokenizer cannot tell where its tokens stand in the text"
             fix = "train with a model that has a fast tokenizer (tokenizer.json)"

@@ -34,8 +34,7 @@ class XmcRow:
 
 def has_header(path: Path) -> bool:
     """Whether the first line is that of a sparse file with labels and features."""
-    with text_lines(path) as stream:
-        return HEADER.fullmatch(next(stream, "")) is not None
+    return _first_line(path, HEADER) is not None
 
 
 def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER) -> tuple[int, ...]:
@@ -44,13 +43,17 @@ def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER) -> tuple[int, ...]
     Raises:
         DataError: The file cannot be read or starts with something else.
     """
-    with text_lines(path) as stream:
-        found = pattern.fullmatch(next(stream, ""))
+    found = _first_line(path, pattern)
     if found is None:
         wanted = "documents, features and labels" if pattern is HEADER else "documents and columns"
         fix = "take the file as it was downloaded; files without a first line like this are data_format: svm"
         raise DataError(f"the first line has to be the numbers of {wanted}", where=f"{path}, line 1", fix=fix)
     return tuple(map(int, found.groups()))
+
+
+def _first_line(path: Path, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    with text_lines(path) as stream:
+        return pattern.fullmatch(next(stream, ""))
 
 
 def read_xmc(path: Path) -> Iterator[XmcRow]:
@@ -62,15 +65,10 @@ def read_xmc(path: Path) -> Iterator[XmcRow]:
     """
     documents, features, labels = xmc_header(path)
     for line, text in _numbered(path, documents):
-        parts = text.split()
-        try:
-            given = [int(label) for label in parts.pop(0).split(",")] if parts and ":" not in parts[0] else []
-            ids, values = _pairs(parts)
-        except ValueError:  # its message would hold the line's content
-            raise DataError("not of the format", where=f"{path}, line {line}", fix=OF_THE_FORMAT) from None
-        _check_range(given, labels, "label", path, line)
-        _check_range(ids, features, "feature", path, line)
-        yield XmcRow(line, given, ids, values)
+        parts, where = text.split(), f"{path}, line {line}"
+        given = parts.pop(0).split(",") if parts and ":" not in parts[0] else []
+        label_ids = _ids(given, labels, "label", where, OF_THE_FORMAT)
+        yield XmcRow(line, label_ids, *_pairs(parts, features, "feature", where, OF_THE_FORMAT))
 
 
 def read_pairs(path: Path) -> Iterator[list[int]]:
@@ -81,13 +79,8 @@ def read_pairs(path: Path) -> Iterator[list[int]]:
     """
     documents, columns = xmc_header(path, PAIRS_HEADER)
     for line, text in _numbered(path, documents):
-        try:
-            ids, _ = _pairs(text.split())
-        except ValueError:
-            fix = "a line has to be 'label:1 label:1 …'"
-            raise DataError("not of the format", where=f"{path}, line {line}", fix=fix) from None
-        _check_range(ids, columns, "label", path, line)
-        yield ids
+        fix = "a line has to be 'label:1 label:1 …'"
+        yield _pairs(text.split(), columns, "label", f"{path}, line {line}", fix)[0]
 
 
 def _numbered(path: Path, documents: int) -> Iterator[tuple[int, str]]:
@@ -108,23 +101,27 @@ def _wrong_number(path: Path, what: str) -> DataError:
     return DataError(what, where=str(path), fix="the file is cut off or joined from two; download it again")
 
 
-def _pairs(parts: list[str]) -> tuple[list[int], list[float]]:
-    ids, values = [], []
-    for part in parts:
-        name, _, value = part.partition(":")
-        ids.append(int(name))
-        values.append(float(value))
-    return ids, values
+def _pairs(parts: list[str], size: int, what: str, where: str, fix: str) -> tuple[list[int], list[float]]:
+    pairs = [part.partition(":") for part in parts]
+    try:
+        values = [float(value) for _, _, value in pairs]
+    except ValueError:  # its message would hold the line's content
+        raise DataError("not of the format", where=where, fix=fix) from None
+    return _ids([name for name, _, _ in pairs], size, what, where, fix), values
 
 
-def _check_range(ids: list[int], size: int, what: str, path: Path, line: int) -> None:
+def _ids(names: list[str], size: int, what: str, where: str, fix: str) -> list[int]:
+    try:
+        ids = list(map(int, names))
+    except ValueError:
+        raise DataError("not of the format", where=where, fix=fix) from None
     if ids and not (0 <= min(ids) and max(ids) < size):
         wrong = max(ids) if max(ids) >= size else min(ids)
+        fix = "correct the first line, or subtract one from every number if they count from 1"
         raise DataError(
-            f"{what} {wrong}, but the first line says {size:,} {what}s and they count from 0",
-            where=f"{path}, line {line}",
-            fix="correct the first line, or subtract one from every number if they count from 1",
+            f"{what} {wrong}, but the first line says {size:,} {what}s and they count from 0", where=where, fix=fix
         )
+    return ids
 
 
 def words_of_row(row: XmcRow, words: list[str]) -> str:
