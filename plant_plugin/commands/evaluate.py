@@ -47,9 +47,8 @@ def evaluate(
     from plant_plugin.data.text import read_libmultilabel_text
     from plant_plugin.errors import DataError
     from plant_plugin.report.predictions import evaluate_predictions, label_set, score_matrix, truth_matrix
-    from plant_plugin.report.result import save_result
+    from plant_plugin.report.result import label_counts, labels_outside, save_result
     from plant_plugin.report.score_files import MATRICES, NamedScores, read_score_lines, read_score_matrix
-    from plant_plugin.report.scored import label_counts, labels_outside
     from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(given)

@@ -80,7 +80,7 @@ def _train_counts(predictor: Predictor, training_file: Path | None) -> npt.NDArr
     """Training documents of each label, from a file or from the run's folder; None where neither tells."""
     from plant_plugin.data.text import read_libmultilabel_text
     from plant_plugin.report.label_statistics import read_train_counts
-    from plant_plugin.report.scored import label_counts
+    from plant_plugin.report.result import label_counts
 
     if training_file is None:
         return read_train_counts(predictor.folder, predictor.labels)

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 import torch
 from libmultilabel.common_utils import dump_log
 from libmultilabel.nn.attentionxml import PlainDataset, PLTDataset, PLTModel, PLTTrainer
 from libmultilabel.nn.model import Model
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from plant_plugin.data.batches import move
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, explained, load_checkpoint
 from plant_plugin.host.neural import NetworkBaseline
+from plant_plugin.host.scores import Scores, limited, logits_of, sparse_truth
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors
 from plant_plugin.report.record import FIRST_PASS
-from plant_plugin.report.scored import limited, logits_of, sparse_truth
 
 
 class AttentionXMLBaseline(NetworkBaseline):
@@ -99,7 +96,7 @@ class AttentionXMLBaseline(NetworkBaseline):
         self.trainer.test(self.datasets["test"])
 
     @torch.no_grad()
-    def scores(self, split: str) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]:
+    def scores(self, split: str) -> Scores:
         """Logits (B, L) of the candidates' probabilities and truth; labels outside the beam get -inf."""
         trainer, device = self.trainer, self.device
         documents = self.datasets[split]
@@ -112,7 +109,7 @@ class AttentionXMLBaseline(NetworkBaseline):
         clusters = np.load(trainer.get_cluster_path(), allow_pickle=True)
         chosen, probabilities = [], []
         for batch in trainer.eval_dataloader(PlainDataset(texts)):
-            best = level_0(_on(batch, device)).sigmoid().topk(trainer.beam_width)
+            best = level_0(move(batch, device)).sigmoid().topk(trainer.beam_width)
             chosen.append(best.indices.cpu().numpy())
             probabilities.append(best.values.cpu().numpy())
         candidates, priors = PLTTrainer.cluster2label(clusters, np.vstack(chosen), np.vstack(probabilities))
@@ -125,7 +122,7 @@ class AttentionXMLBaseline(NetworkBaseline):
             label_scores=priors,
         )
         for batch in limited(trainer.eval_dataloader(dataset), self.settings, split):
-            moved = _on(batch, device)
+            moved = move(batch, device)
             products = level_1.scatter_logits(level_1(moved), moved["labels_selected"], moved["label_scores"])
             yield logits_of(products.cpu().numpy()), sparse_truth(batch["label"].numpy())
 
@@ -152,7 +149,3 @@ class SecondTrainer(PLTTrainer):
     @epochs.setter
     def epochs(self, value: int) -> None:
         pass  # of the configuration
-
-
-def _on(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:
-    return {key: value.to(device) for key, value in batch.items()}

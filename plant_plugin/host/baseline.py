@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from libmultilabel.common_utils import AttributeDict
+
+from plant_plugin.config import Config
 from plant_plugin.errors import FullDiskError
 from plant_plugin.files import is_full
 from plant_plugin.host.attention_xml import AttentionXMLBaseline
-from plant_plugin.host.linear import run_linear
-from plant_plugin.host.neural import NetworkBaseline, epochs_kept, run_network
-from plant_plugin.host.settings import library_log, library_settings, quiet
-from plant_plugin.report.scored import report, tuned_thresholds
-
-if TYPE_CHECKING:
-    from libmultilabel.common_utils import AttributeDict
-
-    from plant_plugin.config import Config
-    from plant_plugin.report.run import Run
-    from plant_plugin.report.scored import Scored
+from plant_plugin.host.linear import LinearBaseline
+from plant_plugin.host.neural import NetworkBaseline, epochs_kept
+from plant_plugin.host.settings import OWN_TEST, library_log, library_settings, quiet
+from plant_plugin.report.result import Scored, report, tuned_thresholds
+from plant_plugin.report.run import Run
 
 
 def run_baseline(config: Config, run: Run) -> dict[str, Any]:
@@ -47,30 +44,41 @@ def run_baseline(config: Config, run: Run) -> dict[str, Any]:
         FullDiskError: The disk is full.
     """
     settings = library_settings(config, run)
-    train = run_linear if settings.linear else _run_network
     with library_log(settings.silent), quiet(settings.silent), _full_disk(run):
         if settings["refit"] == "none":
-            return report(config, run, train(settings, run))
-        thresholds = None if settings.eval else _first_thresholds(settings, run, train)
+            return report(config, run, _trained(settings, run))
+        thresholds = None if settings.eval else _first_thresholds(settings, run)
         settings["merge_train_val"] = True
-        return report(config, run, train(settings, run), thresholds)
+        return report(config, run, _trained(settings, run), thresholds)
 
 
-def _run_network(settings: AttributeDict, run: Run) -> Scored:
-    kind = AttentionXMLBaseline if settings.model_name.lower() == "attentionxml" else NetworkBaseline
-    return run_network(kind(settings, run))
+def _trained(settings: AttributeDict, run: Run) -> Scored:
+    """Read, train (unless ``eval``) and test the model that the settings name, in the order of ``main.py``."""
+    kind: type[LinearBaseline | NetworkBaseline] = NetworkBaseline
+    if settings.linear:
+        kind = LinearBaseline
+    elif settings.model_name.lower() == "attentionxml":
+        kind = AttentionXMLBaseline
+    baseline = kind(settings, run)
+    with run.phase("read"):
+        baseline.read()
+    baseline.build()
+    if not settings.eval:
+        with run.phase("train"):
+            baseline.train()
+    if "test" in baseline.datasets and run.tests:
+        with run.phase(OWN_TEST):
+            baseline.test()
+    return baseline.scored()
 
 
-def _first_thresholds(settings: AttributeDict, run: Run, train: Callable[[AttributeDict, Run], Scored]) -> Any:
+def _first_thresholds(settings: AttributeDict, run: Run) -> dict[str, float]:
     """Train a first time, in a folder of its own, for thresholds and for the epochs of the second time."""
     with run.first_pass() as first:
         own = copy.copy(settings)
         own["checkpoint_dir"], own["log_path"] = str(first.folder), str(first.folder / Path(settings["log_path"]).name)
-        thresholds = tuned_thresholds(first, train(own, first))
-    epochs = {}
-    if not settings["linear"]:
-        epochs = epochs_kept(first.folder)
-    run.train_again(epochs)
+        thresholds = tuned_thresholds(first, _trained(own, first))
+    run.train_again({} if settings["linear"] else epochs_kept(first.folder))
     return thresholds
 
 

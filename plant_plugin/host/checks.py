@@ -49,13 +49,6 @@ def warn_changed_labels(corpus: Corpus, as_read: Iterable[Iterable[str]]) -> Non
         )
 
 
-def sizes_and_hashes(corpus: Corpus, labels: list[str]) -> tuple[dict[str, int], dict[str, str]]:
-    """What reading dropped under the model's label set, and the hashes of labels and splits."""
-    corpus = corpus.with_labels(labels)
-    hashes = {split.name: split.hash() for split in corpus.splits if len(split)}
-    return dict(corpus.counts), {"labels": corpus.label_hash(), **hashes}
-
-
 def check_labels(corpus: Corpus, labels: list[str], checkpoint_path: str, *, training: bool) -> None:
     """Refuse a checkpoint whose label set is not that of the data.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import libmultilabel.linear as linear
 import numpy as np
@@ -17,28 +16,11 @@ from libmultilabel.linear.utils import LINEAR_TECHNIQUES, linear_test
 from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.host.checks import check_labels, read_checked, sizes_and_hashes, warn_changed_labels
-from plant_plugin.host.settings import OWN_TEST
+from plant_plugin.host.checks import check_labels, read_checked, warn_changed_labels
+from plant_plugin.host.scores import Scores, logits_of, sizes_and_hashes, sparse_truth
 from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
-from plant_plugin.report.scored import Scored, labels_outside, logits_of, sparse_truth, write_predictions
-
-if TYPE_CHECKING:
-    from plant_plugin.report.run import Run
-
-
-def run_linear(settings: AttributeDict, run: Run) -> Scored:
-    """Train (unless ``eval``) and test the linear technique that the settings name."""
-    baseline = LinearBaseline(settings)
-    with run.phase("read"):
-        baseline.read()
-    if not settings.eval:
-        with run.phase("train"):
-            baseline.train()
-    if settings.test_file is not None and run.tests:
-        with run.phase(OWN_TEST):
-            metrics = baseline.test()
-        run.log(linear.tabulate_metrics(metrics, "test"))
-    return baseline.scored()
+from plant_plugin.report.result import Scored, labels_outside, write_predictions
+from plant_plugin.report.run import Run
 
 
 class LinearBaseline:
@@ -49,6 +31,7 @@ class LinearBaseline:
 
     Args:
         settings: From `library_settings`.
+        run: What it says is printed there.
     """
 
     model: Any
@@ -56,8 +39,8 @@ class LinearBaseline:
     corpus: Corpus | None
     outside: npt.NDArray[np.int64] | None = None
 
-    def __init__(self, settings: AttributeDict) -> None:
-        self.settings = settings
+    def __init__(self, settings: AttributeDict, run: Run) -> None:
+        self.settings, self.run = settings, run
         self.files = with_svm_files(settings)  # the same but for files of another format
         self.on_both = settings["refit"] != "none" and settings["merge_train_val"]  # else there is nothing to merge
 
@@ -129,6 +112,9 @@ class LinearBaseline:
     def _is_tree(self) -> bool:
         return isinstance(self.model, TreeModel | EnsembleTreeModel)
 
+    def build(self) -> None:
+        """Nothing: LibMultiLabel makes a linear model in training it."""
+
     def train(self) -> None:
         """Fit the technique and keep it with its preprocessing in ``linear_pipeline.pickle``."""
         settings = self.settings
@@ -153,7 +139,7 @@ class LinearBaseline:
         self.model = train(truth, split["x"], **options)
         linear.save_pipeline(settings.checkpoint_dir, self.preprocessor, self.model)
 
-    def test(self) -> dict[str, float]:
+    def test(self) -> None:
         """LibMultiLabel's own test: its metrics into ``logs.json``, the asked for labels into ``predict_out_path``."""
         settings = self.settings
         test = self.datasets["test"]
@@ -175,10 +161,9 @@ class LinearBaseline:
             batches = zip(labels, scores, strict=True)
             rows = (row for names, values in batches for row in zip(names, values, strict=True))
             write_predictions(settings.predict_out_path, rows)
-        found: dict[str, float] = metrics
-        return found
+        self.run.log(linear.tabulate_metrics(metrics, "test"))
 
-    def scores(self, split: dict[str, Any]) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]:
+    def scores(self, split: dict[str, Any]) -> Scores:
         """Decision values (B, L) and truth, batch by batch.
 
         A tree answers with probabilities, 0 for labels outside its beam; they become logits, so that for every

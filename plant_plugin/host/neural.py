@@ -5,20 +5,20 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 import torch
 from libmultilabel.common_utils import AttributeDict, dump_log, is_multiclass_dataset
 from libmultilabel.nn import data_utils
 from libmultilabel.nn.model import Model
+from libmultilabel.nn.networks.modules import RNNEncoder
 from libmultilabel.nn.nn_utils import init_device, init_model, init_trainer, set_seed
 from lightning.pytorch.callbacks import ModelCheckpoint
+from torch import Tensor
 
+from plant_plugin.data.batches import move
 from plant_plugin.data.documents import Corpus
 from plant_plugin.host.checks import (
     check_labels,
@@ -26,43 +26,25 @@ from plant_plugin.host.checks import (
     load_checkpoint,
     load_tokenizer,
     read_checked,
-    sizes_and_hashes,
     warn_changed_labels,
 )
-from plant_plugin.host.packing import without_packing
-from plant_plugin.host.settings import OWN_TEST
+from plant_plugin.host.scores import Scores, limited, sizes_and_hashes, sparse_truth
 from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
-from plant_plugin.report.scored import (
-    Scored,
-    device_name,
-    label_counts,
-    labels_outside,
-    limited,
-    sparse_truth,
-    write_predictions,
-)
-
-if TYPE_CHECKING:
-    from plant_plugin.report.run import Run
+from plant_plugin.networks.encoders import is_quicker_unpacked, unpacked
+from plant_plugin.report.result import Scored, device_name, label_counts, labels_outside, write_predictions
+from plant_plugin.report.run import Run
 
 logger = logging.getLogger(__name__)
 
+# What LibMultiLabel's functions take under the configuration's own names.
+TRAINER_KEYS = ("checkpoint_dir", "patience", "early_stopping_metric", "val_metric", "silent", "limit_train_batches",
+                "limit_val_batches", "limit_test_batches")  # fmt: skip
+MODEL_KEYS = ("model_name", "init_weight", "log_path", "learning_rate", "optimizer", "momentum", "weight_decay",
+              "lr_scheduler", "scheduler_config", "val_metric", "metric_threshold", "monitor_metrics", "multiclass",
+              "loss_function", "silent", "save_k_predictions")  # fmt: skip
+LOADER_KEYS = ("max_seq_length", "data_workers", "add_special_tokens")
+
 CHOSEN = {"train": "best_model.ckpt", "level_0": "model_0.ckpt", "level_1": "model_1.ckpt"}
-
-
-def run_network(baseline: NetworkBaseline) -> Scored:
-    """Train (unless ``eval``) and test a network."""
-    settings, run = baseline.settings, baseline.run
-    with run.phase("read"):
-        baseline.read()
-    baseline.build()
-    if not settings.eval:
-        with run.phase("train"):
-            baseline.train()
-    if "test" in baseline.datasets and run.tests:
-        with run.phase(OWN_TEST):
-            baseline.test()
-    return baseline.scored()
 
 
 def epochs_kept(folder: Path) -> dict[str, int]:
@@ -125,18 +107,15 @@ class NetworkBaseline:
         else:
             self._load_model(settings.checkpoint_path)
         self.trainer = init_trainer(
-            checkpoint_dir=settings.checkpoint_dir,
             epochs=self.run.stop_after.get("train", settings.epochs),
-            patience=settings.patience,
-            early_stopping_metric=settings.early_stopping_metric,
-            val_metric=settings.val_metric,
-            silent=settings.silent,
             use_cpu=settings.cpu,
-            limit_train_batches=settings.limit_train_batches,
-            limit_val_batches=settings.limit_val_batches,
-            limit_test_batches=settings.limit_test_batches,
             save_checkpoints=True,
+            **self._taken(TRAINER_KEYS),
         )
+
+    def _taken(self, keys: tuple[str, ...]) -> dict[str, Any]:
+        """Settings by name; what is taken so is listed in ``logs.json``."""
+        return {key: getattr(self.settings, key) for key in keys}
 
     def _new_model(self) -> None:
         settings = self.settings
@@ -144,25 +123,10 @@ class NetworkBaseline:
         self.labels = read_labels(settings, self.datasets)
         with explained(settings.model_name):
             self.model = init_model(
-                model_name=settings.model_name,
                 network_config=dict(settings.network_config),
                 classes=self.labels,
                 embed_vecs=self.embed_vecs,
-                init_weight=settings.init_weight,
-                log_path=settings.log_path,
-                learning_rate=settings.learning_rate,
-                optimizer=settings.optimizer,
-                momentum=settings.momentum,
-                weight_decay=settings.weight_decay,
-                lr_scheduler=settings.lr_scheduler,
-                scheduler_config=settings.scheduler_config,
-                val_metric=settings.val_metric,
-                metric_threshold=settings.metric_threshold,
-                monitor_metrics=settings.monitor_metrics,
-                multiclass=settings.multiclass,
-                loss_function=settings.loss_function,
-                silent=settings.silent,
-                save_k_predictions=settings.save_k_predictions,
+                **self._taken(MODEL_KEYS),
             )
 
     def _load_model(self, checkpoint_path: str) -> None:
@@ -216,13 +180,11 @@ class NetworkBaseline:
             data=self.datasets[split],
             classes=self.model.classes,
             device=self.device,
-            max_seq_length=settings.max_seq_length,
             batch_size=settings.batch_size if split == "train" else settings.eval_batch_size,
             shuffle=shuffle,
-            data_workers=settings.data_workers,
             word_dict=self.word_dict,
             tokenizer=self.tokenizer,
-            add_special_tokens=settings.add_special_tokens,
+            **self._taken(LOADER_KEYS),
         )
 
     def test(self) -> None:
@@ -241,13 +203,12 @@ class NetworkBaseline:
         dump_log(settings.log_path, config=settings)
 
     @torch.no_grad()
-    def scores(self, split: str) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]:
+    def scores(self, split: str) -> Scores:
         """Logits (B, L) and truth of a split, batch by batch."""
         device = self.device
         model = self.model.to(device).eval()
         for batch in limited(self.loader(split), self.settings, split):
-            moved = {key: value.to(device) for key, value in batch.items()}
-            yield model(moved).float().cpu().numpy(), sparse_truth(batch["label"].numpy())
+            yield model(move(batch, device)).float().cpu().numpy(), sparse_truth(batch["label"].numpy())
 
     def scored(self) -> Scored:
         """What the evaluation needs."""
@@ -266,3 +227,21 @@ class NetworkBaseline:
             hashes=hashes,
             counts=counts,
         )
+
+
+@contextmanager
+def without_packing() -> Iterator[None]:
+    """LibMultiLabel's own recurrent networks train :func:`unpacked` on a CPU as long as this lasts."""
+    packed = RNNEncoder.forward
+
+    def forward(self: RNNEncoder, input: Tensor, length: Tensor, **kwargs: Any) -> Tensor:
+        if is_quicker_unpacked(input):
+            return unpacked(self.rnn, self.post_encoder_dropout, input[:, : int(length.max().clamp(min=1))], length)
+        encoded: Tensor = packed(self, input, length, **kwargs)
+        return encoded
+
+    RNNEncoder.forward = forward
+    try:
+        yield
+    finally:
+        RNNEncoder.forward = packed

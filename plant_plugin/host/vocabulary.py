@@ -1,4 +1,4 @@
-"""Words with their vectors, and the label set, as LibMultiLabel builds them."""
+"""Words with their vectors (GloVe by name), and the label set, as LibMultiLabel builds them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,47 @@ import torch
 from libmultilabel.common_utils import AttributeDict
 from libmultilabel.nn import data_utils
 
-from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.errors import CheckpointError, DataError, PlantError
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.host.glove import ensure_glove, is_glove_name
 
 logger = logging.getLogger(__name__)
 
 WORD_DICT = "word_dict.pickle"  # LibMultiLabel's name, beside its checkpoints
+
+
+def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
+    """The file of word vectors that ``embed_file`` names: itself, or that of a GloVe release, downloaded once.
+
+    Args:
+        embed_file: A file, or one of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
+        cache_dir: Folder of downloaded vectors; None is LibMultiLabel's ``.vector_cache``.
+
+    Raises:
+        DataError: Neither.
+        PlantError: The download failed or was cut short; no broken archive is left behind.
+    """
+    if embed_file not in data_utils.GLOVE_WORD_EMBEDDING:
+        if Path(embed_file).is_file():
+            return Path(embed_file)
+        what, fix = "no such file, and not a name of GloVe vectors", "make one with: plant embeddings TRAIN --out FILE"
+        raise DataError(what, where=f"embed_file: {embed_file}", fix=fix)
+    folder = Path(cache_dir or ".vector_cache")
+    file = folder / f"{embed_file}.txt"
+    if file.is_file():
+        return file
+    try:
+        data_utils._download_glove_embedding(embed_file, cache_dir=str(folder))
+    except Exception as error:
+        # LibMultiLabel's clean-up names a variable that is not yet set when the download itself fails.
+        cause = error.__context__ if isinstance(error, UnboundLocalError) and error.__context__ else error
+        for archive in folder.glob("*.zip"):
+            archive.unlink()
+        raise PlantError(
+            f"the vectors {embed_file} could not be downloaded ({type(cause).__name__}: {cause})",
+            where="embed_file",
+            fix=f"put {file.name} into {folder}, or train vectors on your own text: plant embeddings TRAIN --out FILE",
+        ) from cause
+    return file
 
 
 def read_word_vectors(
@@ -27,15 +61,12 @@ def read_word_vectors(
     """Words and their vectors float32 (V, dim), when there is an ``embed_file``; the words are kept in the run folder.
 
     Raises:
-        ConfigError: There is no such file.
+        DataError: There is no such file.
         PlantError: GloVe vectors could not be downloaded.
     """
     if settings.embed_file is None:
         return None, None
-    if is_glove_name(settings.embed_file):
-        ensure_glove(settings.embed_file, Path(settings.embed_cache_dir or ".vector_cache"))
-    elif not Path(settings.embed_file).is_file():
-        raise ConfigError("no such file", where=f"embed_file: {settings.embed_file}", fix="check the path")
+    vectors_file(settings.embed_file, settings.embed_cache_dir)  # it is there, or comes
     word_dict, embed_vecs = data_utils.load_or_build_text_dict(
         dataset=documents,
         vocab_file=settings.vocab_file,

@@ -46,7 +46,7 @@ def _vectors_file(config: Config) -> Path | None:
     """Where the word vectors lie, downloaded if need be; None: they are drawn at random."""
     if not config.embed_file or Path(config.embed_file).is_file():
         return Path(config.embed_file) if config.embed_file else None
-    from plant_plugin.host.glove import vectors_file  # imports LibMultiLabel, seconds
+    from plant_plugin.host.vocabulary import vectors_file  # imports LibMultiLabel, seconds
 
     return vectors_file(config.embed_file, config.embed_cache_dir)
 

@@ -25,8 +25,8 @@ from plant_plugin.relevance import Relevance, compute_relevance
 from plant_plugin.relevance.marks import Places, evidence_marks, phrase_marks
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.report.result import labels_outside
 from plant_plugin.report.run import Run
-from plant_plugin.report.scored import labels_outside
 from plant_plugin.training.devices import count, is_first, rank
 
 

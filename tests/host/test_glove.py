@@ -8,7 +8,7 @@ from libmultilabel.nn import data_utils
 
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import DataError, PlantError
-from plant_plugin.host.glove import vectors_file
+from plant_plugin.host.vocabulary import vectors_file
 
 
 def test_cached_vectors_are_not_downloaded_again(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import torch
 from libmultilabel.nn.networks.modules import CNNEncoder, GRUEncoder, LSTMEncoder, RNNEncoder
 from torch import nn
 
-from plant_plugin.host.packing import without_packing
+from plant_plugin.host.neural import without_packing
 from plant_plugin.networks.encoders import Convolution, Recurrent
 
 KINDS = [(GRUEncoder, nn.GRU), (LSTMEncoder, nn.LSTM)]

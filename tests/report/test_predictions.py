@@ -17,8 +17,8 @@ from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.report.predictions import evaluate_predictions
+from plant_plugin.report.result import write_predictions
 from plant_plugin.report.score_files import read_score_lines, read_score_matrix
-from plant_plugin.report.scored import write_predictions
 
 NUMBER, LABELS = 30, [f"{name}:{number}" for name in "ab" for number in range(5)]  # colons inside
 

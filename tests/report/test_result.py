@@ -10,31 +10,41 @@ import pytest
 
 from plant_plugin import __version__
 from plant_plugin.errors import PlantError
-from plant_plugin.report.result import dataset_name, versions, write_result
+from plant_plugin.report.result import (
+    Result,
+    dataset_name,
+    label_counts,
+    labels_outside,
+    save_result,
+    versions,
+    write_predictions,
+)
 
 
 def config(**keys: Any) -> Any:
-    defaults = {"config_name": "plant_eurlex6k", "data_name": "eurlex6k", "seed": 1, "hash": lambda: "c" * 64}
-    return SimpleNamespace(**{**defaults, **keys})
+    return SimpleNamespace(**{"data_name": "eurlex6k", **keys})
 
 
 def write(path: Path, **changes: Any) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        "config": config(),
+    values: dict[str, Any] = {
+        "dataset": "eurlex6k",
+        "config": "plant_eurlex6k",
         "model": "PLANT",
         "strategy": "plant",
-        "split": "test",
+        "seed": 1,
         "metrics": {"P@1": np.float64(0.79), "Macro-F1:0": float("nan")},
         "counts": {"documents": np.int64(3)},
         "thresholds": {"0.5": 0.0},
         "time_s": {"total": 1.5},
         "cpu_s": {"total": 2.5},
         "peak_memory_mb": {"total": 100.0},
-        "hashes": {"labels": "l" * 64},
+        "hashes": {"labels": "l" * 64, "config": "c" * 64},
         "backend": "builtin",
         "device": "cpu",
     }
-    return write_result(path, **{**settings, **changes})
+    content = Result(**{**values, **changes}).content()
+    save_result(path, content)
+    return content
 
 
 def test_file_holds_every_field(tmp_path: Path) -> None:
@@ -63,6 +73,13 @@ def test_file_holds_every_field(tmp_path: Path) -> None:
         "hashes": {"labels": "l" * 64, "config": "c" * 64},
         "backend": "builtin",
     }
+
+
+def test_what_is_empty_is_left_out_but_for_the_epochs_of_a_second_training(tmp_path: Path) -> None:
+    found = write(tmp_path / "result.json", truncated={"test": 0.5}, refit={"documents": "train+val", "epochs": {}})
+    assert found["truncated"] == {"test": 0.5}
+    assert found["refit"] == {"documents": "train+val", "epochs": {}}
+    assert "planted_scores" not in found
 
 
 def test_peak_memory_as_one_number(tmp_path: Path) -> None:
@@ -104,3 +121,23 @@ def test_half_a_result_is_never_left(tmp_path: Path) -> None:
         write(path, counts={"documents": {1, 2}})  # a set is nothing that JSON knows
     assert path.read_text() == before
     assert [file.name for file in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_a_label_counts_once_per_document() -> None:
+    assert label_counts([["a", "a", "c"], ["a"], ["unknown"]], ["a", "b", "c"]).tolist() == [2, 0, 1]
+
+
+def test_an_unknown_label_counts_once_per_document() -> None:
+    assert labels_outside([["a", "x", "x", "y"], [], ["b"]], ["a", "b"]).tolist() == [2, 0, 0]
+
+
+def test_predictions_have_four_digits(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.txt"
+    write_predictions(str(path), [(["a", "b"], [1.23456, -0.5]), ([], [])])
+    assert path.read_text() == "a:1.235 b:-0.5\n\n"
+
+
+def test_predictions_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(PlantError, match="cannot be written"):
+        write_predictions(str(tmp_path / "file" / "predictions.txt"), [])

@@ -1,0 +1,41 @@
+"""What the evaluation takes of LibMultiLabel's models: logits, sparse truth, counts and hashes of what was read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.data.documents import Corpus
+
+Scores = Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]  # logits (B, L) and truth (B, L), batch by batch
+
+
+def logits_of(probabilities: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
+    """Logits of probabilities in [0, 1]; 0 becomes -inf and 1 the largest finite float32."""
+    exact = probabilities.astype(np.float64)
+    with np.errstate(divide="ignore"):
+        logits = np.log(exact) - np.log1p(-exact)
+    return np.minimum(logits, np.finfo(np.float32).max).astype(np.float32)
+
+
+def sparse_truth(dense: npt.NDArray[Any]) -> sp.csr_matrix:
+    """A dense 0/1 matrix (B, L) as the sparse matrix that the metrics take."""
+    return sp.csr_matrix(dense, dtype=np.float32)
+
+
+def limited(loader: Any, settings: Mapping[str, Any], split: str) -> Iterator[Any]:
+    """The batches that ``limit_val_batches`` or ``limit_test_batches`` leaves: a share, or a number above one."""
+    limit = settings[f"limit_{split}_batches"]
+    return itertools.islice(loader, int(limit if limit > 1 else len(loader) * limit))
+
+
+def sizes_and_hashes(corpus: Corpus, labels: list[str]) -> tuple[dict[str, int], dict[str, str]]:
+    """What reading dropped under the model's label set, and the hashes of labels and splits."""
+    corpus = corpus.with_labels(labels)
+    hashes = {split.name: split.hash() for split in corpus.splits if len(split)}
+    return dict(corpus.counts), {"labels": corpus.label_hash(), **hashes}
