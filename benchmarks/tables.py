@@ -23,9 +23,9 @@ from typing import Any
 
 import yaml
 from experiment_pages import figures, gain_lines, page, peak, processors, rows_of, tested
+from pictures import save_picture
 
 from plant_plugin.report.formats import markdown_rows
-from plant_plugin.report.pictures import save_picture
 from plant_plugin.report.systems import System, load_systems
 
 HERE = Path(__file__).resolve().parent

@@ -15,6 +15,7 @@ Nothing is tuned on these documents: the thresholds are the runs' own.
 from __future__ import annotations
 
 import argparse
+import sys
 from itertools import islice
 from pathlib import Path
 
@@ -23,7 +24,9 @@ from plant_plugin.data.documents import source_path
 from plant_plugin.data.new_documents import Documents
 from plant_plugin.files import atomic_write
 from plant_plugin.model.faithfulness import Faithfulness, faithfulness
-from plant_plugin.report.pictures import Line, line_picture
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from pictures import Line, line_picture
 
 TABLES = Path(__file__).resolve().parents[1] / "tables"
 ORDERS = ("contribution", "attention", "MIG", "random")

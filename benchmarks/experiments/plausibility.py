@@ -16,6 +16,7 @@ Thresholds come from the validation documents of each run.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from plant_plugin import Predictor
@@ -24,7 +25,9 @@ from plant_plugin.files import atomic_write
 from plant_plugin.model.plausibility import MarkedPairs, Plausibility, marked_pairs, plausibility
 from plant_plugin.model.ready import unrefitted
 from plant_plugin.report.label_statistics import read_train_counts
-from plant_plugin.report.pictures import Line, line_picture
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from pictures import Line, line_picture
 
 TABLES = Path(__file__).resolve().parents[1] / "tables"
 MOST_WORDS = 0.2  # of a document, to which the picture goes

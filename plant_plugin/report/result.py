@@ -213,7 +213,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         for batch in scored.test():
             evaluator.update(*batch)
         metrics = evaluator.compute()
-    trained_again = config.refit != "none" and not config.eval
+    costs, trained_again = run.totals(), config.refit != "none" and not config.eval
     result = Result(
         dataset=dataset_name(config),
         config=config.config_name,
@@ -226,7 +226,9 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         truncated=scored.truncated,
         planted_scores=scored.planted_scores,
         refit={"documents": config.refit, "epochs": run.stop_after} if trained_again else {},
-        **run.totals(),
+        time_s=costs["time_s"],
+        cpu_s=costs["cpu_s"],
+        peak_memory_mb=costs["peak_memory_mb"],
         device=scored.device,
         hashes={**scored.hashes, "config": config.hash()},
         backend=evaluator.backend,

@@ -1,0 +1,148 @@
+"""Pictures of experiments: lines, violins and learning curves, each as PNG and SVG."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plant_plugin.errors import DataError
+from plant_plugin.files import atomic_write
+from plant_plugin.report.pictures import COLOURS, add_legend, draw_line, panels, rendered
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MANY = 5  # more names than this do not fit beside each other
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a picture.
+
+    Attributes:
+        points: (x, y).
+        deviations: Half the height of a bar at each point, or None.
+        colour: Lines of one number look alike; None: the line's own place.
+        dashed: For what is there to compare with.
+    """
+
+    points: Sequence[tuple[float, float]]
+    deviations: Sequence[float] | None = None
+    colour: int | None = None
+    dashed: bool = False
+
+
+def line_picture(
+    lines_of: Mapping[str, Mapping[str, Line]],
+    *,
+    title: str,
+    x: str,
+    x_names: Sequence[str] | None = None,
+    logarithmic: bool = False,
+) -> Figure:
+    """Lines with a marker at each point, a panel for each quantity, all over the same horizontal axis.
+
+    Args:
+        lines_of: Label of the vertical axis, with its unit -> name in the legend -> line.
+        title: What the reader sees here.
+        x: Label of the horizontal axis, with its unit.
+        x_names: Words for x = 0, 1, … where the axis holds no numbers.
+        logarithmic: Whether the horizontal axis is; its ticks are the points.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    figure, columns = panels(title, [(x, y) for y in lines_of])
+    shown: dict[str, Any] = {}
+    for axes, lines in zip(columns, lines_of.values(), strict=True):
+        for place, (name, line) in enumerate(lines.items()):
+            number = place if line.colour is None else line.colour
+            shown.setdefault(name, draw_line(axes, number, name, line.points, line.deviations, dashed=line.dashed))
+        if x_names is not None:
+            axes.set_xticks(range(len(x_names)), x_names)
+        elif logarithmic:
+            ticks = sorted({point[0] for line in lines.values() for point in line.points})
+            axes.set_xscale("log")
+            axes.set_xticks(ticks, [f"{tick:,.10g}" for tick in ticks], minor=False)
+            axes.set_xticks([], minor=True)
+        else:
+            axes.locator_params(axis="x", integer=True)
+    add_legend(figure, shown)
+    return figure
+
+
+def violin_picture(groups: Mapping[str, Sequence[float]], *, title: str, x: str, y: str) -> Figure:
+    """The distribution of values in each group, with its mean and a count.
+
+    Args:
+        groups: Name below the violin -> values; a group of one value is a dot, an empty one only its name.
+        title: What the reader sees here.
+        x: Label of the horizontal axis.
+        y: Label of the vertical axis, with its unit.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    figure, (axes,) = panels(title, [(x, y)])
+    for place, values in enumerate(groups.values()):
+        colour = COLOURS[place % len(COLOURS)]
+        if len(set(values)) > 1:
+            body: Any = axes.violinplot([list(values)], [place], widths=0.8, showextrema=False)["bodies"]
+            for part in body:
+                part.set_facecolor(colour)
+                part.set_alpha(0.5)
+        if len(values):
+            mean = statistics.fmean(values)
+            told = f"{mean:.1f}" if abs(mean) >= 1 else f"{mean:.2f}"
+            axes.plot([place], [mean], marker="o", color=colour, markeredgecolor="white")
+            axes.annotate(f"mean {told}", (place, mean), (8, 4), textcoords="offset points", fontsize=9)
+    names_below = [f"{name}\nn = {len(values):,}" for name, values in groups.items()]
+    turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(groups) > MANY else {}
+    axes.set_xticks(range(len(groups)), names_below, **turned)
+    axes.set_xlim(-0.6, max(0, len(groups) - 1) + 0.6)
+    return figure
+
+
+def learning_curves(results: Mapping[str, Mapping[str, Any]], metrics: Sequence[str], *, title: str) -> Figure:
+    """Metrics after each epoch of stage 2, on validation and (dashed) on training documents.
+
+    Args:
+        results: Name in the legend -> a result with its ``epochs``: ``val`` and, where it was watched, ``train``.
+        metrics: Names that the epochs hold, a panel each.
+        title: What the reader sees here.
+
+    Raises:
+        DataError: A result without these epochs.
+        MissingExtraError: matplotlib is not installed.
+    """
+    drawn: dict[str, dict[str, Line]] = {}
+    for metric in metrics:
+        scale, unit = (1.0, "") if metric == "Loss" else (100.0, " (%)")
+        lines = drawn.setdefault(f"{metric}{unit}", {})
+        for number, (name, result) in enumerate(results.items()):
+            for split, word in (("val", "validation"), ("train", "training")):
+                epochs = result.get("epochs", {}).get(split)
+                if epochs is None and split == "train":
+                    continue
+                try:
+                    points = [(float(place), scale * float(epoch[metric])) for place, epoch in enumerate(epochs, 1)]
+                except (KeyError, TypeError) as error:
+                    raise DataError(
+                        f"no epochs with {metric} on the {word} split", where=name, fix="add it to monitor_metrics"
+                    ) from error
+                lines[f"{name}, {word}"] = Line(points, colour=number, dashed=split == "train")
+    return line_picture(drawn, title=title, x="epoch of stage 2")
+
+
+def save_picture(figure: Figure, stem: str | Path) -> list[Path]:
+    """Write ``<stem>.png`` and ``<stem>.svg``, each whole or not at all; the same bytes for the same picture."""
+    written = []
+    for kind in ("png", "svg"):
+        path = Path(f"{stem}.{kind}")
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(rendered(figure, kind))
+        written.append(path)
+    return written
