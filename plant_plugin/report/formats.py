@@ -6,7 +6,7 @@ import base64
 import csv
 import html
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from plant_plugin.report.compare import DOWN, UP, Cell, Table
 
@@ -15,6 +15,7 @@ LATEX_ESCAPES = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", ">": r"\textgreater{}", "<": r"\textless{}",
 })  # fmt: skip
+GAINS = ("system", "metric", "gain", "95 % interval", "p, randomisation", "p, Wilcoxon")
 CSV_COLUMNS = ("system", "metric", "seeds", "mean", "deviation", "gain", "low", "high", "p_randomisation",
                "p_wilcoxon", "mark", "best", "obstacle", "notes")  # fmt: skip
 PAGE = """<!DOCTYPE html>
@@ -66,8 +67,7 @@ def gains(table: Table) -> list[tuple[str, str, str, str, str, str]]:
     """System, metric, gain in points, its interval, p of randomisation and of Wilcoxon, of every test."""
     found = []
     for (system, metric), cell in table.cells.items():
-        if cell.test is not None:
-            test = cell.test
+        if (test := cell.test) is not None:
             gain, low, high = (f"{100 * value:+.2f}" for value in (test.gain, test.low, test.high))
             wilcoxon = "–" if test.wilcoxon is None else f"{test.wilcoxon:.3f}"
             found.append((system, metric, f"{gain} {cell.mark}".strip(), f"{low} to {high}",
@@ -75,10 +75,15 @@ def gains(table: Table) -> list[tuple[str, str, str, str, str, str]]:
     return found
 
 
-GAINS = ("system", "metric", "gain", "95 % interval", "p, randomisation", "p, Wilcoxon")
+def _rows(table: Table, name: Callable[[str], str], written: Callable[[Cell], str]) -> list[list[str]]:
+    """A row for each system: its name, its number of seeds, a cell for each metric."""
+    return [
+        [name(system), str(table.seeds[system]), *(written(table.cells[system, metric]) for metric in table.metrics)]
+        for system in table.systems
+    ]
 
 
-def markdown_rows(header: list[str], body: list[list[str]]) -> list[str]:
+def markdown_rows(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     """A Markdown table, first column to the left."""
     lines = [header, ["---"] + ["---:"] * (len(header) - 1), *body]
     return ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines]
@@ -92,18 +97,10 @@ def markdown_cell(cell: Cell) -> str:
 
 def markdown(table: Table) -> str:
     """The table, the gains and the notes."""
-    body = [
-        [name, str(table.seeds[name]), *(markdown_cell(table.cells[name, metric]) for metric in table.metrics)]
-        for name in table.systems
-    ]
-    lines = [f"# {table.title}", "", explanation(table), "", *markdown_rows(["system", "seeds", *table.metrics], body)]
+    rows = markdown_rows(["system", "seeds", *table.metrics], _rows(table, str, markdown_cell))
+    lines = [f"# {table.title}", "", explanation(table), "", *rows]
     if found := gains(table):
-        lines += [
-            "",
-            f"Gain over {table.baseline}, in points:",
-            "",
-            *markdown_rows(list(GAINS), [list(g) for g in found]),
-        ]
+        lines += ["", f"Gain over {table.baseline}, in points:", "", *markdown_rows(GAINS, found)]
     if table.notes:
         lines += ["", *(f"- {note}." for note in table.notes)]
     return "\n".join(lines) + "\n"
@@ -115,51 +112,36 @@ def comma_separated(table: Table) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     for (system, metric), cell in table.cells.items():
-        test = cell.test
-        tested = (
-            (test.gain, test.low, test.high, test.randomisation, test.wilcoxon) if test is not None else (None,) * 5
-        )
+        tested = [getattr(cell.test, name, None) for name in ("gain", "low", "high", "randomisation", "wilcoxon")]
+        notes = [note.removeprefix(f"{system}: ") for note in table.notes if note.startswith(f"{system}: ")]
         writer.writerow([system, metric, table.seeds[system], cell.mean, cell.deviation, *tested, cell.mark,
-                         int(cell.best), cell.obstacle, _notes_on(system, table)])  # fmt: skip
+                         int(cell.best), cell.obstacle, "; ".join(notes)])  # fmt: skip
     return stream.getvalue()
-
-
-def _notes_on(system: str, table: Table) -> str:
-    start = f"{system}: "
-    return "; ".join(note.removeprefix(start) for note in table.notes if note.startswith(start))
 
 
 def latex(table: Table) -> str:
     """Two ``tabular`` for booktabs and amssymb, of the numbers and of the gains, with the notes as comments."""
-    lines = [
-        f"% {table.title}. {explanation(table)}",
-        r"\begin{tabular}{lr" + "r" * len(table.metrics) + "}",
-        r"\toprule",
-        " & ".join(text.translate(LATEX_ESCAPES) for text in ("system", "seeds", *table.metrics)) + r" \\",
-        r"\midrule",
-    ]
-    for name in table.systems:
-        row = [name.translate(LATEX_ESCAPES), str(table.seeds[name])]
-        for metric in table.metrics:
-            cell = table.cells[name, metric]
-            text = number(cell).replace("±", r"$\pm$").replace("–", "--")
-            row.append((rf"\textbf{{{text}}}" if cell.best else text) + LATEX_MARKS[cell.mark]
-                       + (r"$^\dagger$" if cell.obstacle else ""))  # fmt: skip
-        lines.append(" & ".join(row) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
+    rows = _rows(table, lambda name: name.translate(LATEX_ESCAPES), _latex_cell)
+    lines = [f"% {table.title}. {explanation(table)}", *_tabular("lr", ("system", "seeds", *table.metrics), rows)]
     if found := gains(table):
-        lines += [
-            f"% Gain over {table.baseline}, in points.",
-            r"\begin{tabular}{ll" + "r" * (len(GAINS) - 2) + "}",
-            r"\toprule",
-            " & ".join(text.translate(LATEX_ESCAPES) for text in GAINS) + r" \\",
-            r"\midrule",
-            *(" & ".join(_latex_gain(text) for text in row) + r" \\" for row in found),
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
+        written = [[_latex_gain(text) for text in row] for row in found]
+        lines += [f"% Gain over {table.baseline}, in points.", *_tabular("ll", GAINS, written)]
     lines += [f"% {note}." for note in table.notes]
     return "\n".join(line.replace("\n", " ") for line in lines) + "\n"
+
+
+def _tabular(first: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table whose columns are numbers but for the first two; ``first`` is how these are aligned."""
+    head = [text.translate(LATEX_ESCAPES) for text in header]
+    begin = rf"\begin{{tabular}}{{{first}{'r' * (len(header) - 2)}}}"
+    written = [" & ".join(row) + r" \\" for row in (head, *rows)]
+    return [begin, r"\toprule", written[0], r"\midrule", *written[1:], r"\bottomrule", r"\end{tabular}"]
+
+
+def _latex_cell(cell: Cell) -> str:
+    text = number(cell).replace("±", r"$\pm$").replace("–", "--")
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    return text + LATEX_MARKS[cell.mark] + (r"$^\dagger$" if cell.obstacle else "")
 
 
 def _latex_gain(text: str) -> str:
@@ -176,19 +158,12 @@ def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
         table: The comparison.
         pictures: Caption -> SVG.
     """
-    header = "".join(f"<th>{html.escape(text)}</th>" for text in ("system", "seeds", *table.metrics))
-    rows = "".join(
-        f"<tr><td>{html.escape(name)}</td><td>{table.seeds[name]}</td>"
-        + "".join(_html_cell(table.cells[name, metric]) for metric in table.metrics)
-        + "</tr>\n"
-        for name in table.systems
-    )
-    body = f'<p>{html.escape(explanation(table))}</p>\n<div class="wide"><table><tr>{header}</tr>\n{rows}</table></div>'
+    rows = _rows(table, lambda name: f"<td>{html.escape(name)}</td>", _html_cell)
+    rows = [[name, f"<td>{seeds}</td>", *cells] for name, seeds, *cells in rows]
+    body = f"<p>{html.escape(explanation(table))}</p>\n" + _html_table(("system", "seeds", *table.metrics), rows)
     if found := gains(table):
-        header = "".join(f"<th>{html.escape(text)}</th>" for text in GAINS)
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>\n" for row in found)
         body += f"\n<h2>Gain over {html.escape(table.baseline)}, in points</h2>\n"
-        body += f'<div class="wide"><table><tr>{header}</tr>\n{rows}</table></div>'
+        body += _html_table(GAINS, [[f"<td>{html.escape(text)}</td>" for text in row] for row in found])
     if table.notes:
         body += "\n<h2>Notes</h2>\n<ul>" + "".join(f"<li>{html.escape(note)}.</li>" for note in table.notes) + "</ul>"
     for caption, picture in (pictures or {}).items():
@@ -196,6 +171,13 @@ def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
         body += f'\n<figure><img alt="{text}" src="data:image/svg+xml;base64,{encoded}">'
         body += f"<figcaption>{text}</figcaption></figure>"
     return PAGE.format(title=html.escape(table.title), body=body)
+
+
+def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of cells that are written already."""
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in header)
+    body = "".join(f"<tr>{''.join(row)}</tr>\n" for row in rows)
+    return f'<div class="wide"><table><tr>{head}</tr>\n{body}</table></div>'
 
 
 def _html_cell(cell: Cell) -> str:

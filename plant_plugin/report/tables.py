@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -34,20 +34,25 @@ def print_results(result: Mapping[str, Any], *, console: Console | None = None) 
 
 def results_table(result: Mapping[str, Any]) -> RenderableType:
     """The tables of ``print_results`` as one thing that rich can print."""
-    metrics: Values = result.get("metrics", {})
-    parts: list[RenderableType] = [Text(_title(result), style="bold"), Text(_counts(result.get("counts", {})))]
-    shown: set[str] = set()
-    for table, used in (
-        _ranked(metrics),
-        _thresholded(metrics, result.get("thresholds", {})),
-        _binned(metrics, result.get("thresholds", {})),
-    ):
-        if used:
-            parts.append(table)
-            shown |= used
-    rest = [(name, value) for name, value in metrics.items() if name not in shown]
-    if rest:
-        parts.append(_rest(rest, result.get("counts", {})))
+    metrics: Values = {_canonical(name): value for name, value in result.get("metrics", {}).items()}
+    thresholds, counts = result.get("thresholds", {}), result.get("counts", {})
+    parts: list[RenderableType] = [Text(_title(result), style="bold"), Text(_counts(counts))]
+    parsed = {name: metric for name in metrics if (metric := _parsed(name))}
+    ranked = {name for name, metric in parsed.items() if metric.k}
+    binned = {name for name, metric in parsed.items() if metric.bin}
+    thresholded = {name for name, metric in parsed.items() if metric.threshold} - binned
+    if ranked:
+        parts.append(_ranked(metrics, sorted({parsed[name].k or 0 for name in ranked})))
+    if thresholded:
+        used = dict.fromkeys(str(metric.threshold) for name, metric in parsed.items() if name in thresholded)
+        parts.append(_thresholded(metrics, list(used), thresholds))
+    threshold = "macro" if "macro" in thresholds else names.DEFAULT_THRESHOLD
+    bins = [b for b in names.BINS if any(f"{family}@{threshold}:{b}" in metrics for family in MACRO_VARIANTS)]
+    if bins:
+        parts.append(_binned(metrics, bins, threshold))
+    shown = ranked | thresholded | (binned if bins else set())
+    if rest := [(name, value) for name, value in metrics.items() if name not in shown]:
+        parts.append(_rest(rest, counts))
     parts.append(Text(_footer(result), style="dim"))
     return Group(*parts)
 
@@ -57,8 +62,18 @@ def percent(value: float | None) -> str:
     return "–" if value is None or value != value else f"{100 * value:.2f}"
 
 
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
+def _table(title: str, head: str, columns: Sequence[str]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(head)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _add_row(table: Table, label: str, metrics: Values, row: Sequence[str]) -> None:
+    """The metrics of a row, a column each; an empty place where there is none, no row where there is none at all."""
+    if any(name in metrics for name in row):
+        table.add_row(label, *(percent(metrics[name]) if name in metrics else "" for name in row))
 
 
 def _title(result: Mapping[str, Any]) -> str:
@@ -78,59 +93,36 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[key]:,} {text}" for key, text in words.items() if key in counts)
 
 
-def _ranked(metrics: Values) -> tuple[Table, set[str]]:
+def _ranked(metrics: Values, cutoffs: Sequence[int]) -> Table:
     """Families by cut-off."""
-    found = {name: metric for name in metrics if (metric := _parsed(name)) and metric.k}
-    cutoffs = sorted({metric.k for metric in found.values() if metric.k})
-    table = _table("Ranking, ties broken by lower label id")
-    table.add_column("at k =")
-    for k in cutoffs:
-        table.add_column(str(k), justify="right")
+    table = _table("Ranking, ties broken by lower label id", "at k =", [str(k) for k in cutoffs])
     for family in names.RANKED:
-        at = {metric.k: metrics[name] for name, metric in found.items() if metric.family == family}
-        if at:
-            table.add_row(family, *(percent(at[k]) if k in at else "" for k in cutoffs))
-    return table, set(found)
+        _add_row(table, family, metrics, [f"{family}@{k}" for k in cutoffs])
+    return table
 
 
-def _thresholded(metrics: Values, thresholds: Values) -> tuple[Table, set[str]]:
+def _thresholded(metrics: Values, used: Sequence[str], thresholds: Values) -> Table:
     """Families by threshold."""
-    parsed = {name: _parsed(name) for name in metrics}
-    found = {name: metric for name, metric in parsed.items() if metric and metric.threshold and not metric.bin}
-    used = list(dict.fromkeys(str(metric.threshold) for metric in found.values()))
-    table = _table("By threshold" + (TUNED if {"micro", "macro"} & set(used) else ""))
-    table.add_column("threshold")
-    for name in used:
-        score = thresholds.get(name)
-        table.add_column(name + (f"\n(score > {score:.3g})" if score is not None else ""), justify="right")
+    tuned = TUNED if {"micro", "macro"} & set(used) else ""
+    scores = [thresholds.get(name) for name in used]
+    shown = ["" if score is None else f"\n(score > {score:.3g})" for score in scores]
+    table = _table("By threshold" + tuned, "threshold", [f"{a}{b}" for a, b in zip(used, shown, strict=True)])
     for family in names.CLASSIFIED:
-        at = {str(metric.threshold): metrics[name] for name, metric in found.items() if metric.family == family}
-        if at:
-            label = f"{family} ({MACRO_VARIANTS[family]})" if family in MACRO_VARIANTS else family
-            table.add_row(label, *(percent(at[name]) if name in at else "" for name in used))
-    return table, set(found)
+        label = f"{family} ({MACRO_VARIANTS[family]})" if family in MACRO_VARIANTS else family
+        _add_row(table, label, metrics, [f"{family}@{name}" for name in used])
+    return table
 
 
-def _binned(metrics: Values, thresholds: Values) -> tuple[Table, set[str]]:
+def _binned(metrics: Values, bins: Sequence[str], threshold: str) -> Table:
     """Macro-F1 by frequency bin; the other variants and thresholds are in ``result.json`` only."""
-    binned = {name for name in metrics if (metric := _parsed(name)) and metric.bin}
-    threshold = "macro" if "macro" in thresholds else names.DEFAULT_THRESHOLD
-    table = _table(f"F1@{threshold} by how often the training split has the label")
-    table.add_column("training documents")
-    bins = [b for b in names.BINS if any(f"{family}@{threshold}:{b}" in metrics for family in MACRO_VARIANTS)]
-    for label_bin in bins:
-        table.add_column(label_bin, justify="right")
+    table = _table(f"F1@{threshold} by how often the training split has the label", "training documents", bins)
     for family in MACRO_VARIANTS:
-        row = [f"{family}@{threshold}:{label_bin}" for label_bin in bins]
-        if any(name in metrics for name in row):
-            table.add_row(family, *(percent(metrics[name]) if name in metrics else "" for name in row))
-    return table, binned if bins else set()
+        _add_row(table, family, metrics, [f"{family}@{threshold}:{label_bin}" for label_bin in bins])
+    return table
 
 
 def _rest(rest: list[tuple[str, float | None]], counts: Mapping[str, int]) -> Table:
-    table = _table("Whole ranking")
-    table.add_column()
-    table.add_column(justify="right")
+    table = _table("Whole ranking", "", [""])
     table.show_header = False
     for name, value in rest:
         metric = _parsed(name)
@@ -148,6 +140,11 @@ def _parsed(name: str) -> names.Metric | None:
         return names.parse_metric(name)
     except ConfigError:
         return None
+
+
+def _canonical(name: str) -> str:
+    metric = _parsed(name)
+    return name if metric is None else metric.canonical
 
 
 def _footer(result: Mapping[str, Any]) -> str:
