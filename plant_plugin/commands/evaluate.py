@@ -46,9 +46,8 @@ def evaluate(
     from plant_plugin.data.documents import Split, read_label_file
     from plant_plugin.data.text import read_libmultilabel_text
     from plant_plugin.errors import DataError
-    from plant_plugin.report.predictions import evaluate_predictions, label_set, score_matrix, truth_matrix
+    from plant_plugin.report.predictions import evaluate_predictions, label_set, read_scores, score_matrix, truth_matrix
     from plant_plugin.report.result import label_counts, labels_outside, save_result
-    from plant_plugin.report.score_files import MATRICES, NamedScores, read_score_lines, read_score_matrix
     from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(given)
@@ -56,14 +55,15 @@ def evaluate(
         _check_out(out, [path for path in (truth, scores, train, label_file) if path])
     tested = read_libmultilabel_text(truth)
     trained = read_libmultilabel_text(train, keep_texts=False).labels if train else []
-    read = read_score_matrix(scores) if scores.suffix in MATRICES else read_score_lines(scores)
+    read, named = read_scores(scores)
     columns = read_label_file(label_file) if label_file else None
-    named = read.names if isinstance(read, NamedScores) else []
     if columns == []:
         raise DataError("the label file holds no label", where=str(label_file), fix="one label a line")
-    labels = label_set(tested.labels, trained, named) if columns is None else sorted(columns)
+    labels = label_set(tested.labels, trained, named or []) if columns is None else sorted(columns)
     pairs, dropped = truth_matrix(tested.labels, labels)
-    matrix, dropped_scores = score_matrix(read, labels, columns, where=str(scores))
+    matrix, dropped_scores = score_matrix(
+        read, (columns or labels) if named is None else named, labels, where=str(scores)
+    )
     found, documents = evaluate_predictions(
         matrix,
         pairs,

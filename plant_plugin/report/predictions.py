@@ -1,24 +1,132 @@
-"""Metrics of predictions that any program made, in the form of ``result.json``."""
+"""Scores that any program wrote, and their metrics in the form of ``result.json``.
+
+Read are LibMultiLabel's ``label:score`` lines, a sparse ``.npz`` or a dense ``.npy``.
+"""
 
 from __future__ import annotations
 
+import math
+import zipfile
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS
 from plant_plugin.report.result import plain, versions
-from plant_plugin.report.score_files import NamedScores
 
+MATRICES = (".npz", ".npy")
 UNITS = {"probability": 0.5, "logit": 0.0}  # the undecided score of each
 Matrix = sp.csr_matrix | npt.NDArray[np.float32]
+
+
+def read_scores(path: Path) -> tuple[Matrix, list[str] | None]:
+    """Scores (N, columns) of a file, and the label of each column; None where the file does not say.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    return (read_score_matrix(path), None) if path.suffix in MATRICES else read_score_lines(path)
+
+
+def read_score_lines(path: str | Path) -> tuple[sp.csr_matrix, list[str]]:
+    """Read ``label:score`` pairs separated by white space, one document a line; an empty line has no scores.
+
+    A label may hold colons: the last one separates. The file may be a ``.gz`` or ``.xz``.
+
+    Returns:
+        Scores float32 (N, columns), and the label of each column, in order of first occurrence.
+
+    Raises:
+        DataError: The file cannot be read, or a line holds something else, a score that is no finite number, or a
+            label twice. Messages name file and line.
+    """
+    places: dict[str, int] = {}
+    columns, values, offsets = array("q"), array("f"), array("q", [0])
+    with text_lines(Path(path), newline=None) as stream:
+        for number, line in enumerate(stream, 1):
+            pairs = [pair.rpartition(":") for pair in line.split()]
+            try:
+                scores = [float(score) for _, _, score in pairs]
+            except ValueError:
+                raise _bad_line(path, number, "something that is not label:score") from None
+            if not all(name for name, _, _ in pairs):
+                raise _bad_line(path, number, "a score without a label")
+            if not all(map(math.isfinite, scores)):
+                raise _bad_line(path, number, "a score that is no finite number")
+            found = [places.setdefault(name, len(places)) for name, _, _ in pairs]
+            if len(set(found)) < len(found):
+                raise _bad_line(path, number, "a label twice")
+            columns.extend(found)
+            values.extend(scores)
+            offsets.append(len(columns))
+    content = (np.array(values, np.float32), np.array(columns, np.int64), np.array(offsets, np.int64))
+    return sp.csr_matrix(content, shape=(len(offsets) - 1, len(places))), list(places)
+
+
+def _bad_line(path: str | Path, number: int, what: str) -> DataError:
+    return DataError(
+        f"the line holds {what}",
+        where=f"{path}, line {number}",
+        fix="write label:score pairs with spaces between them, each label once a line",
+    )
+
+
+def read_score_matrix(path: str | Path) -> Matrix:
+    """Read a matrix (N, L) whose columns are the lines of a label file.
+
+    Args:
+        path: ``.npz`` as ``scipy.sparse.save_npz`` writes it, of which only the stored entries are scored (also stored
+            zeros); or a dense ``.npy``, left on disk and read as it is needed, in which -inf is no score.
+
+    Raises:
+        DataError: Not such a file (one with pickles is refused too), or not a matrix of numbers.
+    """
+    try:
+        if Path(path).suffix == ".npy":
+            dense = np.load(path, mmap_mode="r", allow_pickle=False)
+            if dense.ndim != 2 or dense.dtype.kind not in "fiu":
+                raise ValueError("not a matrix of numbers")
+            _check_dense(dense, path)
+            found: npt.NDArray[np.float32] = dense
+            return found
+        loaded: Any = sp.load_npz(path)  # refuses pickles
+        if loaded.ndim != 2:
+            raise ValueError("not a matrix")
+        scores = sp.csr_matrix(loaded, dtype=np.float32)
+        scores.check_format(full_check=True)  # columns beyond the shape
+        scores.sum_duplicates()
+    except FileNotFoundError as error:
+        raise DataError("no such file", where=str(path), fix="check --scores") from error
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(
+            f"no matrix of scores ({type(error).__name__})",
+            where=str(path),
+            fix="write scipy.sparse.save_npz(file, csr_matrix) or numpy.save(file, array), documents × labels",
+        ) from error
+    if not np.isfinite(scores.data).all():
+        raise DataError("a score is no finite number", where=str(path), fix="leave out what was not scored")
+    return scores
+
+
+def _check_dense(scores: npt.NDArray[Any], path: str | Path) -> None:
+    for rows in _blocks(*scores.shape):
+        bad = (np.isnan(scores[rows]) | np.isposinf(scores[rows])).any(axis=1)
+        if bad.any():
+            raise DataError(
+                "a score is no finite number",
+                where=f"{path}, row {rows.start + int(bad.argmax()) + 1}",
+                fix="only -inf may stand in the place of a score, where a label was not scored",
+            )
 
 
 def label_set(truth: Sequence[Sequence[str]], train: Sequence[Sequence[str]], scored: Sequence[str]) -> list[str]:
@@ -36,33 +144,37 @@ def truth_matrix(truth: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple
     return matrix, sum(name not in place for names in truth for name in names)
 
 
-def score_matrix(
-    scores: NamedScores | Matrix, labels: Sequence[str], columns: Sequence[str] | None, *, where: str
-) -> tuple[Matrix, int]:
+def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *, where: str) -> tuple[Matrix, int]:
     """Scores (N, L) under the label set, and how many were of other labels.
 
     Args:
         scores: As read.
-        labels: The label set, sorted.
-        columns: The names of a matrix's columns; None when it follows the label set.
+        names: The label of each column; of a dense matrix those of the label set.
+        labels: The label set.
         where: The file, for errors.
 
     Raises:
         DataError: A matrix has another number of columns than there are names.
     """
-    if isinstance(scores, NamedScores):
-        return scores.matrix(labels)
-    columns = labels if columns is None else columns
-    if scores.shape[1] != len(columns):
+    if scores.shape[1] != len(names):
         raise DataError(
-            f"the scores have {scores.shape[1]} columns, and there are {len(columns)} labels",
+            f"the scores have {scores.shape[1]} columns, and there are {len(names)} labels",
             where=where,
             fix="--label-file has to hold the label of each column, one a line, in the columns' order, none twice",
         )
-    if list(columns) == list(labels):
+    if list(names) == list(labels):
         return scores, 0
-    place = {name: column for column, name in enumerate(columns)}
-    return scores[:, [place[name] for name in labels]], 0
+    if not sp.issparse(scores):
+        column_of = {name: column for column, name in enumerate(names)}
+        return scores[:, [column_of[name] for name in labels]], 0
+    place = {name: column for column, name in enumerate(labels)}
+    new = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+    columns = new[scores.indices]
+    known = columns >= 0
+    indptr = np.concatenate([[0], np.cumsum(known)])[scores.indptr]
+    found = sp.csr_matrix((scores.data[known], columns[known], indptr), shape=(scores.shape[0], len(labels)))
+    found.sort_indices()
+    return found, int((~known).sum())
 
 
 def evaluate_predictions(

@@ -16,9 +16,8 @@ from plant_plugin.data.text import read_libmultilabel_text
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.per_document import load_per_document
-from plant_plugin.report.predictions import evaluate_predictions
+from plant_plugin.report.predictions import evaluate_predictions, read_score_lines, read_score_matrix
 from plant_plugin.report.result import write_predictions
-from plant_plugin.report.score_files import read_score_lines, read_score_matrix
 
 NUMBER, LABELS = 30, [f"{name}:{number}" for name in "ab" for number in range(5)]  # colons inside
 
