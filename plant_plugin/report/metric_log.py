@@ -9,13 +9,11 @@ import csv
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+from plant_plugin.config import Config
 from plant_plugin.errors import MissingExtraError
 from plant_plugin.files import append, atomic_write
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
 
 FILE = "metrics.csv"
 STAGES = ("stage1", "stage2", "test")  # in the order of a run
@@ -39,8 +37,8 @@ class Place(NamedTuple):
     split: str
 
 
-class Sink(Protocol):
-    """Where numbers go besides ``metrics.csv``."""
+class Sink:
+    """Where numbers go besides ``metrics.csv``; as it stands nowhere."""
 
     def go_on(self, stage: str, step: int, written: int) -> None:
         """A stage starts behind a step; ``written`` calls of :meth:`write` are kept."""
@@ -78,8 +76,7 @@ class MetricLog:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow([*Place._fields, "metric", "value"])
             writer.writerows([*place, metric, repr(value)] for place, metric, value in kept)
-        if self._sink is not None:
-            self._sink.go_on(stage, step, len({place for place, _, _ in kept}))
+        self._sink.go_on(stage, step, len({place for place, _, _ in kept}))
 
     def write(self, place: Place, metrics: Mapping[str, float]) -> None:
         """Add numbers.
@@ -89,13 +86,11 @@ class MetricLog:
         """
         where = ",".join(map(str, place))
         append(self.path, "".join(f"{where},{name},{float(value)!r}\n" for name, value in metrics.items()))
-        if self._sink is not None:
-            self._sink.write(place, metrics)
+        self._sink.write(place, metrics)
 
     def close(self) -> None:
         """Nothing more comes."""
-        if self._sink is not None:
-            self._sink.close()
+        self._sink.close()
 
 
 def read_metrics(path: Path) -> list[tuple[Place, str, float]]:
@@ -113,14 +108,14 @@ def _before(place: Place, stage: str, step: int) -> bool:
     return (STAGES.index(place.stage), place.step) <= (STAGES.index(stage), step if stage != "test" else -1)
 
 
-class TensorBoard:
+class TensorBoard(Sink):
     """Event files in ``tensorboard/<stage>`` of the run's folder; ``tensorboard --logdir runs`` shows them."""
 
     def __init__(self, config: Config, folder: Path) -> None:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
-            raise missing("tensorboard") from error
+            raise _missing("tensorboard") from error
         self._open: Callable[..., Any] = SummaryWriter
         self._folder = folder / "tensorboard"
         self._writer: Any = None
@@ -132,8 +127,6 @@ class TensorBoard:
 
     def write(self, place: Place, metrics: Mapping[str, float]) -> None:
         """One curve for each split and metric."""
-        if self._writer is None:
-            raise ValueError("no stage was started")
         for name, value in metrics.items():
             self._writer.add_scalar(f"{place.split}/{name}", value, place.step)
         self._writer.flush()
@@ -142,10 +135,9 @@ class TensorBoard:
         """Close the event file."""
         if self._writer is not None:
             self._writer.close()
-            self._writer = None
 
 
-class WeightsAndBiases:
+class WeightsAndBiases(Sink):
     """One run of Weights & Biases for one run folder; W&B's own ``WANDB_PROJECT`` and ``WANDB_MODE`` decide where.
 
     Numbers and the configuration without paths go there: no text, label, console output, code or command line.
@@ -155,12 +147,11 @@ class WeightsAndBiases:
         try:
             import wandb
         except ImportError as error:
-            raise missing("wandb") from error
+            raise _missing("wandb") from error
         identity = folder / WANDB_ID
         if not identity.is_file():
             with atomic_write(identity) as temporary:
                 temporary.write_text(uuid.uuid4().hex[:12], encoding="utf-8")
-        values = {name: value for name, value in config.as_dict().items() if not name.endswith(PATHS)}
         silent = wandb.Settings(
             console="off", disable_code=True, disable_git=True, disable_job_creation=True, x_disable_meta=True,
             x_save_requirements=False, silent=config.silent,
@@ -170,7 +161,7 @@ class WeightsAndBiases:
             resume="allow",
             name=config.run_name,
             dir=str(folder),
-            config=values,
+            config={name: value for name, value in config.as_dict().items() if not name.endswith(PATHS)},
             settings=silent,
         )
         self._written = 0
@@ -191,14 +182,13 @@ class WeightsAndBiases:
         self._run.finish()
 
 
-def missing(extra: str) -> MissingExtraError:
-    """The error where an extra is not installed."""
-    return MissingExtraError(f"{extra} is not installed", where=f"logger: {extra}",
-                             fix=f"pip install 'plant-plugin[{extra}]', or logger: csv")  # fmt: skip
+def _missing(extra: str) -> MissingExtraError:
+    fix = f"pip install 'plant-plugin[{extra}]', or logger: csv"
+    return MissingExtraError(f"{extra} is not installed", where=f"logger: {extra}", fix=fix)
 
 
-SINKS: dict[str, Callable[[Config, Path], Sink | None]] = {
-    "csv": lambda config, folder: None,
+SINKS: dict[str, Callable[[Config, Path], Sink]] = {
+    "csv": lambda config, folder: Sink(),
     "tensorboard": TensorBoard,
     "wandb": WeightsAndBiases,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import logging
 import resource
 import shutil
 import sys
@@ -12,15 +11,11 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plant_plugin.errors import PlantError
+from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE
-
-if TYPE_CHECKING:
-    from plant_plugin.report.metric_log import MetricLog
-
-logger = logging.getLogger(__name__)
 
 SAMPLE_SECONDS = 0.2  # how often the resident memory is read while a phase runs
 
