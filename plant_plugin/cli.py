@@ -8,24 +8,21 @@ import click
 
 from plant_plugin.commands.codiesp_x import codiesp_x
 from plant_plugin.commands.compare import compare
+from plant_plugin.commands.configurations import list_entries, validate
 from plant_plugin.commands.doctor import doctor
-from plant_plugin.commands.embeddings import embeddings
 from plant_plugin.commands.endings import plain_ending
 from plant_plugin.commands.evaluate import evaluate
 from plant_plugin.commands.explain import explain
 from plant_plugin.commands.export import export
 from plant_plugin.commands.faithfulness import faithfulness
 from plant_plugin.commands.label import label
-from plant_plugin.commands.listing import list_entries
 from plant_plugin.commands.plausibility import plausibility
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
-from plant_plugin.commands.search import search
 from plant_plugin.commands.serve import serve
-from plant_plugin.commands.stats import stats
-from plant_plugin.commands.train import libmultilabel
-from plant_plugin.commands.validate import validate
+from plant_plugin.commands.train import libmultilabel, search
+from plant_plugin.commands.training_files import embeddings, stats
 
 __all__ = ["libmultilabel", "plant"]
 

@@ -46,10 +46,29 @@ class SubsetList(click.ParamType):
         return tuple(name for name in SUBSETS if name in names)
 
 
-def mimic_options(min_count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Do all but write, and tell the counts.")
+
+
+def _out(text: str = "The folder to write.") -> Decorator:
+    return click.option("--out", required=True, type=FOLDER, help=text)
+
+
+def _all_of(*options: Decorator) -> Decorator:
+    """Several options as one."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def mimic_options(min_count: int) -> Decorator:
     """The options that both versions of MIMIC have."""
-    options = (
-        click.option("--out", required=True, type=FOLDER, help="Where the folders of the sets go, e.g. data."),
+    return _all_of(
+        _out("Where the folders of the sets go, e.g. data."),
         click.option(
             "--splits",
             type=click.Path(path_type=Path),
@@ -67,15 +86,14 @@ def mimic_options(min_count: int) -> Callable[[Callable[..., None]], Callable[..
                      help="full: documents that a code needs."),
         click.option("--min_count_over", type=click.Choice(("train", "all")), default="train", show_default=True,
                      help="Where they are counted; `all` as in the literature."),
-        click.option("--dry-run", is_flag=True, help="Read everything, write nothing, tell the counts."),
+        DRY_RUN,
     )  # fmt: skip
 
-    def add(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
-            command = option(command)
-        return command
 
-    return add
+def marked_options(raw: str, out: Decorator | None = None) -> Decorator:
+    """The options of sources whose documents are marked."""
+    raw_option = click.option("--raw", required=True, type=click.Path(path_type=Path), help=raw)
+    return _all_of(raw_option, out or _out(), DRY_RUN)
 
 
 @prepare.command()
@@ -116,7 +134,7 @@ def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
     type=click.Choice(("default", "wikipedia", "amazon")),
     help="Parameters to note; by the folder's name unless given.",
 )
-@click.option("--dry-run", is_flag=True, help="Read everything, write nothing, tell the counts.")
+@DRY_RUN
 def xmc(source: Path, out: Path, **options: Any) -> None:
     """A data set of the extreme classification repository, in any of its shapes, from the folder SOURCE."""
     from plant_plugin.prepare.xmc.xmc import prepare_xmc
@@ -129,8 +147,8 @@ def xmc(source: Path, out: Path, **options: Any) -> None:
 @click.option("--documents", required=True, type=click.IntRange(min=28), help="In all; 3 of 28 validate, 5 of 28 test.")
 @click.option("--labels", default=300, show_default=True, type=click.IntRange(min=1), help="Codes that can be drawn.")
 @click.option("--seed", default=20240607, show_default=True, type=int, help="Another seed, other notes.")
-@click.option("--out", required=True, type=FOLDER, help="The folder to write.")
-@click.option("--dry-run", is_flag=True, help="Draw every document, write nothing, tell the counts.")
+@_out()
+@DRY_RUN
 def demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool) -> None:
     """Made-up discharge summaries, like those of demo:train, as many as asked for."""
     from plant_plugin.prepare.demo import prepare_demo
@@ -139,22 +157,9 @@ def demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool) -> No
     click.echo(("would be written: " if dry_run else "written: ") + str(out))
 
 
-def marked_options(raw: str, out: str = "The folder to write.") -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The options of sources whose documents are marked."""
-
-    def add(command: Callable[..., None]) -> Callable[..., None]:
-        command = click.option("--dry-run", is_flag=True, help="Read everything, write nothing, tell the counts.")(
-            command
-        )
-        command = click.option("--out", required=True, type=FOLDER, help=out)(command)
-        return click.option("--raw", required=True, type=click.Path(path_type=Path), help=raw)(command)
-
-    return add
-
-
 @prepare.command()
 @marked_options(
-    "The folder that codiesp.zip was unpacked into.", "Where the folders of the sets go, e.g. data/codiesp."
+    "The folder that codiesp.zip was unpacked into.", _out("Where the folders of the sets go, e.g. data/codiesp.")
 )
 def codiesp(raw: Path, out: Path, dry_run: bool) -> None:
     """CodiEsp v4: Spanish clinical cases, their ICD-10 codes and the coders' evidence."""

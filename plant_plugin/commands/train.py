@@ -1,4 +1,4 @@
-"""``libmultilabel``: train and test what a configuration names."""
+"""``libmultilabel`` and ``plant search``: train and test what a configuration names, once or with the best values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from plant_plugin.commands.flags import ConfigCommand, overrides_from
+from plant_plugin.commands.flags import ConfigCommand, config_option, overrides_from
+from plant_plugin.config.schema import SEARCH
 
 
 @click.command(
@@ -30,7 +31,44 @@ def libmultilabel(config: str | None, **flags: Any) -> None:
     from plant_plugin.training.run import run
 
     result = run(settings)
-    if result and not settings.silent:
+    if not settings.silent:
+        _show(result)
+
+
+class SearchCommand(ConfigCommand):
+    """Takes the keys of a search too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        options = [config_option(option) for option in SEARCH]
+        self.groups = {"Search": options, **self.groups}
+        self.params += options
+
+
+@click.command(cls=SearchCommand, context_settings={"max_content_width": 120})
+@click.argument("config")
+def search(config: str, **flags: Any) -> None:
+    """Search the best hyper-parameters of CONFIG, a file in which some values are sampling expressions.
+
+    E.g. learning_rate: ['grid_search', [0.01, 0.001]]: LibMultiLabel's keys, expressions and *_tune.yml files. Trials
+    never see the test split; the best by val_metric is trained again on training and validation documents and tested.
+    """
+    from plant_plugin.training.search.plan import plan_search
+
+    overrides = overrides_from(flags)
+    silent = bool(overrides.pop("silent", False))  # in the file it is for the trials
+    plan = plan_search(config, overrides)
+    from plant_plugin.training.search.search import search as run_search
+
+    result = run_search(plan, silent=silent)
+    if not silent:
+        _show(result)
+        click.echo(f"{plan.base.checkpoint_dir}: trials.csv, trials.json, best.yml, best/")
+
+
+def _show(result: dict[str, Any]) -> None:
+    """The tables of a result; there is none where nothing was tested."""
+    if result:
         from plant_plugin.report.tables import print_results
 
         print_results(result)

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from plant_plugin.cli import plant
-from plant_plugin.commands import doctor, listing
+from plant_plugin.commands import configurations, doctor
 from plant_plugin.commands.relevance import mutual_information
 from plant_plugin.config import registry
 from plant_plugin.relevance import Relevance
@@ -43,12 +43,12 @@ def test_list_everything_with_what_it_needs(monkeypatch: pytest.MonkeyPatch, tmp
     path.write_text(
         "# libmultilabel --config caml_demo.yml\n# CAML on the built-in notes.\nseed: 1\n", encoding="utf-8"
     )
-    monkeypatch.setattr(listing, "packaged_configs", lambda: {"caml_demo": path})
+    monkeypatch.setattr(configurations, "packaged_configs", lambda: {"caml_demo": path})
     entry = registry.Entry("readers", "odd", "plant_plugin.odd:read", "An odd format.", "nobody", needs="llm")
     known = registry.entries
     monkeypatch.setattr(registry, "entries", lambda kind: {"odd": entry} if kind == "readers" else known(kind))
     text = invoke("list").output
-    assert all(f"\n{kind}\n" in f"\n{text}" for kind in (*registry.KINDS, listing.CONFIGURATIONS))
+    assert all(f"\n{kind}\n" in f"\n{text}" for kind in (*registry.KINDS, configurations.CONFIGURATIONS))
     assert "  caml_demo.yml  CAML on the built-in notes.\n" in text
     assert "An odd format. [needs the extra llm]" in text
 
@@ -172,7 +172,8 @@ def test_embeddings_hands_everything_over(monkeypatch: pytest.MonkeyPatch, tmp_p
     out = str(tmp_path / "v.txt")
     flags = ["--dim", "8", "--min_count", "2", "--epochs", "3", "--seed", "4", "--allow_bad_lines"]
     outcome = invoke("embeddings", "demo:train", "--out", out, *flags)
-    assert seen == [(("demo:train", Path(out), 8, 2, 3, 4), {"allow_bad_lines": True})]
+    options = {"dim": 8, "min_count": 2, "epochs": 3, "seed": 4, "allow_bad_lines": True}
+    assert seen == [(("demo:train", Path(out)), options)]
     assert outcome.output == f"embed_file: {out}\nvocab_file: {out}.vocab\n"
 
 

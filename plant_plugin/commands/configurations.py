@@ -1,11 +1,13 @@
-"""``plant list``: what a configuration can name."""
+"""``plant list`` and ``plant validate``: what a configuration can name, and what is wrong with one."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from plant_plugin.commands.flags import ConfigCommand, overrides_from
 from plant_plugin.config import registry
 from plant_plugin.config.yaml_file import packaged_configs
 
@@ -43,3 +45,19 @@ def _first_comment(path: Path) -> str:
     """The first line of the file that says what it is: no command to run, nor the one to run first."""
     comments = [line.lstrip("# ").strip() for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "#"]
     return next((comment for comment in comments if comment and not comment.startswith(COMMANDS)), "")
+
+
+@click.command(cls=ConfigCommand, context_settings={"max_content_width": 120})
+@click.argument("config")
+def validate(config: str, **flags: Any) -> None:
+    """Check CONFIG, a file or the name of a packaged configuration, with the flags given."""
+    from plant_plugin.config import load_config
+
+    settings = load_config(config, overrides_from(flags))
+    model = f"linear, {settings.linear_technique}" if settings.linear else settings.model_name
+    ours = not settings.linear and registry.get("networks", model).ours
+    strategy = f", strategy {settings.strategy}" if ours else ""
+    click.echo(f"{settings.config_path}: no problems found")
+    click.echo(f"  model: {model}{strategy}")
+    click.echo(f"  data: {settings.training_file}, {settings.val_file}, {settings.test_file}")
+    click.echo(f"  configuration hash: {settings.hash()[:12]}")

@@ -1,0 +1,57 @@
+"""``plant stats`` and ``plant embeddings``: what is in training files, and word vectors made of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("--png", type=FILE, help="Draw the label frequencies into FILE.")
+def stats(files: tuple[str, ...], png: Path | None) -> None:
+    """Count documents, labels and words of FILES; the first one is the training file.
+
+    Tells how labels are distributed over frequency bins, which labels training never shows, which texts stand twice
+    or in two files, and how much evidence there is where train_evidence.tsv lies beside train.txt.
+    """
+    from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, summary
+
+    found = [read_stats(name) for name in files]
+    for row in summary(found):
+        click.echo(row.pop("file"))
+        for name, value in row.items():
+            shown = f"{value:,}" if isinstance(value, int) else value
+            click.echo(f"  {name:<45} {shown:>18}")
+    click.echo("labels by number of training documents; share of the labels given in each file")
+    for name, labels, shares in frequency_bins(found):
+        click.echo(f"  {name:<10} {labels:>10,} labels  " + "  ".join(f"{share:>9}" for share in shares))
+    if png is not None:
+        draw_histogram(found[0].label_counts.values(), png)
+        click.echo(f"written: {png}")
+
+
+@click.command()
+@click.argument("train")
+@click.option("--out", required=True, type=FILE, help="The file to write.")
+@click.option("--dim", default=100, show_default=True, type=click.IntRange(min=1), help="Size of the vectors.")
+@click.option(
+    "--min_count", default=3, show_default=True, type=click.IntRange(min=1), help="Documents that must hold a word."
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(min=1),
+    help="Passes over the text.  [default: until 10 million words are seen, 5 to 50]",
+)
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the training.")
+@click.option("--allow_bad_lines", is_flag=True, help="Leave out lines that are not of the format.")
+def embeddings(train: str, out: Path, **options: Any) -> None:
+    """Train word2vec on the training file TRAIN, as LibMultiLabel's embed_file and vocab_file."""
+    from plant_plugin.prepare.embeddings import train_embeddings
+
+    vectors, vocabulary = train_embeddings(train, out, **options)
+    click.echo(f"embed_file: {vectors}\nvocab_file: {vocabulary}")
