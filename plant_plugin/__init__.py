@@ -54,7 +54,7 @@ def register() -> tuple[str, ...]:
     return register_networks()
 
 
-# Where modules stood before the package had rooms; their old names work, with a warning.
+# Where modules that have moved stood; their old names work, with a warning.
 _MOVED = {
     "plant_plugin.data.libmultilabel_txt": "plant_plugin.data.text",
     "plant_plugin.kernels": "plant_plugin.networks.kernels",
@@ -62,6 +62,8 @@ _MOVED = {
     "plant_plugin.options": "plant_plugin.config.options",
     "plant_plugin.prediction": "plant_plugin.model",
     "plant_plugin.registry": "plant_plugin.config.registry",
+    "plant_plugin.report.score_files": "plant_plugin.report.predictions",
+    "plant_plugin.report.scored": "plant_plugin.report.result",
     "plant_plugin.run": "plant_plugin.training.run",
     "plant_plugin.search": "plant_plugin.training.search",
 }
