@@ -41,35 +41,34 @@ def evaluate(
     Labels are those of --label-file, else all of truth, training and scores. Ties go to the label that sorts first.
     What the scores do not tell (MAP and the AUCs, when only some labels are scored) is left out and said.
     """
-    import hashlib
-
-    from plant_plugin.data.documents import Split, read_label_file
-    from plant_plugin.data.text import read_libmultilabel_text
+    from plant_plugin.data.documents import Corpus, Split, read_label_file
+    from plant_plugin.data.text import Documents, read_libmultilabel_text
     from plant_plugin.errors import DataError
-    from plant_plugin.report.predictions import evaluate_predictions, label_set, read_scores, score_matrix, truth_matrix
+    from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
     from plant_plugin.report.result import label_counts, labels_outside, save_result
     from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(given)
     if out:
         _check_out(out, [path for path in (truth, scores, train, label_file) if path])
-    tested = read_libmultilabel_text(truth)
-    trained = read_libmultilabel_text(train, keep_texts=False).labels if train else []
     read, named = read_scores(scores)
     columns = read_label_file(label_file) if label_file else None
     if columns == []:
         raise DataError("the label file holds no label", where=str(label_file), fix="one label a line")
-    labels = label_set(tested.labels, trained, named or []) if columns is None else sorted(columns)
-    pairs, dropped = truth_matrix(tested.labels, labels)
-    matrix, dropped_scores = score_matrix(
-        read, (columns or labels) if named is None else named, labels, where=str(scores)
-    )
+    tested = read_libmultilabel_text(truth)
+    trained = read_libmultilabel_text(train, keep_texts=False) if train else Documents()
+    every = {label for documents in (tested, trained) for names in documents.labels for label in names}
+    labels = sorted(every.union(named or []) if columns is None else columns)
+    test = Split("test", tested.texts, tested.labels, None, tested.counts)
+    corpus = Corpus(Split("train", trained.texts, trained.labels, None, trained.counts), None, test, labels)
+    of_columns = (columns or labels) if named is None else named
+    matrix, dropped_scores = score_matrix(read, of_columns, labels, where=str(scores))
     found, documents = evaluate_predictions(
         matrix,
-        pairs,
+        corpus.label_matrix(test),
         labels,
-        train_counts=label_counts(trained, labels) if train else None,
-        num_train=len(trained) if train else None,
+        train_counts=label_counts(trained.labels, labels) if train else None,
+        num_train=len(trained.labels) if train else None,
         unit=unit,
         thresholds=thresholds,
         propensity=propensity,
@@ -78,17 +77,15 @@ def evaluate(
     )
     if dropped_scores:
         found["notes"].append(f"{dropped_scores:,} scores are of labels outside the label set and were left out")
-    hashes = {"labels": hashlib.sha256("\n".join(labels).encode()).hexdigest()}
-    hashes["test"] = Split("test", tested.texts, tested.labels, None, tested.counts).hash()
     result = {
         "dataset": dataset or truth.resolve().parent.name,
         "model": name or scores.stem,
         **({} if seed is None else {"seed": seed}),
         "split": "test",
         **found,
-        "hashes": hashes,
+        "hashes": {"labels": corpus.label_hash(), "test": test.hash()},
     }
-    result["counts"]["dropped_labels"] = dropped
+    result["counts"]["dropped_labels"] = corpus.counts["dropped_labels"]
     print_results(result)
     for note in found["notes"]:
         click.echo(f"Note: {note}.", err=True)

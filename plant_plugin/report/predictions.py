@@ -129,21 +129,6 @@ def _check_dense(scores: npt.NDArray[Any], path: str | Path) -> None:
             )
 
 
-def label_set(truth: Sequence[Sequence[str]], train: Sequence[Sequence[str]], scored: Sequence[str]) -> list[str]:
-    """All labels of truth, training and scores, sorted."""
-    return sorted({name for lists in (truth, train) for names in lists for name in names} | set(scored))
-
-
-def truth_matrix(truth: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple[sp.csr_matrix, int]:
-    """0/1 (N, L), and how many true labels are outside the label set; documents without labels are empty rows."""
-    place = {name: column for column, name in enumerate(labels)}
-    rows = [sorted({place[name] for name in names if name in place}) for names in truth]
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-    indices = np.array([column for row in rows for column in row], dtype=np.int64)
-    matrix = sp.csr_matrix((np.ones(len(indices), dtype=np.float32), indices, indptr), shape=(len(rows), len(labels)))
-    return matrix, sum(name not in place for names in truth for name in names)
-
-
 def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *, where: str) -> tuple[Matrix, int]:
     """Scores (N, L) under the label set, and how many were of other labels.
 
@@ -179,7 +164,7 @@ def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *,
 
 def evaluate_predictions(
     scores: Matrix,
-    truth: sp.csr_matrix,
+    truth: sp.csr_matrix | sp.csr_array,
     labels: Sequence[str],
     *,
     train_counts: npt.NDArray[np.int64] | None = None,

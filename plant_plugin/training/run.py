@@ -18,8 +18,8 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import found_again
-from plant_plugin.report.run import Run
 from plant_plugin.report.result import report, tuned_thresholds
+from plant_plugin.report.run import Run
 from plant_plugin.training.build import build_network, load, save
 from plant_plugin.training.devices import first_alone, from_first, is_first, together
 from plant_plugin.training.frozen_states import add_frozen_states

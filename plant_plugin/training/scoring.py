@@ -21,8 +21,8 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.metric_log import Place
 from plant_plugin.report.record import skipped_steps
-from plant_plugin.report.run import Run
 from plant_plugin.report.result import Scored, device_name, write_predictions
+from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, count, rank
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import device_of
