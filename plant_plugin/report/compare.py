@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.names import Metric, parse_metric
@@ -92,9 +92,8 @@ def compare(
     """
     by_name = {system.name: system for system in systems}
     if baseline not in by_name:
-        raise ConfigError(
-            f"no result is called {baseline!r}", where="--baseline", fix=f"choose one of {', '.join(by_name)}"
-        )
+        fix = f"choose one of {', '.join(by_name)}"
+        raise ConfigError(f"no result is called {baseline!r}", where="--baseline", fix=fix)
     against = by_name[baseline]
     for system in systems:
         check_same_split(system, against)
@@ -198,7 +197,6 @@ def _with_best(cells: dict[tuple[str, str], Cell], metrics: Sequence[Metric]) ->
         numbers = [mean for mean in means if mean is not None]
         best[metric.name] = (max if metric.higher_is_better else min)(numbers) if len(numbers) > 1 else None
     return {
-        key: Cell(cell.mean, cell.deviation, cell.test, cell.obstacle, not cell.obstacle and cell.mean is not None
-                  and cell.mean == best[key[1]])
-        for key, cell in cells.items()
-    }  # fmt: skip
+        (system, name): replace(cell, best=not cell.obstacle and cell.mean is not None and cell.mean == best[name])
+        for (system, name), cell in cells.items()
+    }

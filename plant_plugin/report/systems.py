@@ -61,38 +61,31 @@ def load_systems(paths: Sequence[str]) -> list[System]:
         DataError: No result there, a file that is none, two results of one seed in a system, seeds of different test
             splits or label sets, two folders of one name, or per-document values that do not belong to their result.
     """
-    systems: dict[str, System] = {}
-    kept: dict[str, list[PerDocument | None]] = {}
+    found: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
     folders: dict[str, Path] = {}
     for text in paths:
         given, _, path = text.rpartition("=") if not Path(text).exists() else ("", "", text)
         for file in _files(Path(path)):
             result = _read(file)
-            of_folder = not given and file.match("seed*.json")
-            name = given or (file.resolve().parent.name if of_folder else _called(result))
-            if of_folder and folders.setdefault(name, file.resolve().parent) != file.resolve().parent:
+            folder = file.resolve().parent if not given and file.match("seed*.json") else None
+            name = given or (_called(result) if folder is None else folder.name)
+            if folder is not None and folders.setdefault(name, folder) != folder:
                 raise DataError(f"two folders are called {name}", where=str(file), fix=TOLD_APART)
-            system = systems.setdefault(name, System(name, []))
-            if any(other.get("seed") == result.get("seed") for other in system.results):
-                raise DataError(
-                    f"two results of seed {result.get('seed')} for {name}",
-                    where=str(file),
-                    fix=TOLD_APART,
-                )
-            system.results.append(result)
-            beside = per_document_path(file)
-            kept.setdefault(name, []).append(_documents(beside, result) if beside.is_file() else None)
-    for name, system in systems.items():
-        found = [documents for documents in kept[name] if documents is not None]
-        system.documents = found if len(found) == len(system.results) else []
-        for key in ("test", "labels"):
-            if len({(result.get("hashes") or {}).get(key) for result in system.results}) > 1:
-                raise DataError(
-                    f"the seeds of {name} have different {'test splits' if key == 'test' else 'label sets'}",
-                    where=str(paths[0]),
-                    fix=TOLD_APART,
-                )
-    return list(systems.values())
+            seed, seeds = result.get("seed"), [other.get("seed") for _, other in found.setdefault(name, [])]
+            if seed in seeds:
+                raise DataError(f"two results of seed {seed} for {name}", where=str(file), fix=TOLD_APART)
+            found[name].append((file, result))
+    return [_system(name, files) for name, files in found.items()]
+
+
+def _system(name: str, files: list[tuple[Path, dict[str, Any]]]) -> System:
+    """The results of all seeds; they have to be of one test split and one label set."""
+    for key, what in (("test", "test splits"), ("labels", "label sets")):
+        if len({(result.get("hashes") or {}).get(key) for _, result in files}) > 1:
+            raise DataError(f"the seeds of {name} have different {what}", where=str(files[0][0]), fix=TOLD_APART)
+    beside = [(per_document_path(file), result) for file, result in files]
+    kept = all(path.is_file() for path, _ in beside)
+    return System(name, [result for _, result in files], [_documents(*pair) for pair in beside] if kept else [])
 
 
 def _files(path: Path) -> list[Path]:
