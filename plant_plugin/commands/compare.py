@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-
-if TYPE_CHECKING:
-    from plant_plugin.report.compare import Table
-    from plant_plugin.report.systems import System
 
 ENDINGS = (".md", ".csv", ".tex", ".html")
 
@@ -30,10 +25,11 @@ def compare(
     Tests need what `libmultilabel` and `plant evaluate` write beside result.json: per_document.npz (seed1.npz beside
     seed1.json). Without it there are means and deviations only. Prints Markdown unless --out is given.
     """
-    from plant_plugin.errors import ConfigError
+    from plant_plugin.errors import ConfigError, MissingExtraError
     from plant_plugin.files import atomic_write
     from plant_plugin.report.compare import compare as compare_systems
     from plant_plugin.report.formats import FORMATS, markdown, page
+    from plant_plugin.report.pictures import svg_of_comparison
     from plant_plugin.report.systems import load_systems
 
     for out in outs:
@@ -46,21 +42,11 @@ def compare(
     if not outs:
         click.echo(markdown(table), nl=False)
     for out in outs:
+        text = FORMATS[out.suffix](table)
         if out.suffix == ".html":
-            text = page(table, _pictures(systems, table))
-        else:
-            text = FORMATS[out.suffix](table)
+            try:
+                text = page(table, svg_of_comparison(systems, table))
+            except MissingExtraError as error:
+                click.echo(f"Note: the page has no pictures: {error.format_message()}", err=True)
         with atomic_write(out) as temporary:
             temporary.write_text(text, encoding="utf-8")
-
-
-def _pictures(systems: list[System], table: Table) -> dict[str, bytes]:
-    """Pictures for the page; none, and a word about it, where matplotlib is missing."""
-    from plant_plugin.errors import MissingExtraError
-    from plant_plugin.report.pictures import svg_of_comparison
-
-    try:
-        return svg_of_comparison(systems, table)
-    except MissingExtraError as error:
-        click.echo(f"Note: the page has no pictures: {error.format_message()}", err=True)
-        return {}

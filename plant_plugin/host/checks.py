@@ -7,16 +7,14 @@ import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from libmultilabel.common_utils import AttributeDict
 
+from plant_plugin.config import Config
 from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +32,7 @@ def read_checked(settings: AttributeDict, **changes: Any) -> Corpus:
         DataError: A file is missing, empty or malformed, or a split is empty.
     """
     no_evidence = {"evidence": EvidenceOptions()}  # which none of LibMultiLabel's models reads
-    return load_corpus(cast("Config", SimpleNamespace(**{**settings, **no_evidence, **changes})))
+    return load_corpus(cast(Config, SimpleNamespace(**{**settings, **no_evidence, **changes})))
 
 
 def warn_changed_labels(corpus: Corpus, as_read: Iterable[Iterable[str]]) -> None:

@@ -11,16 +11,15 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
 from libmultilabel.common_utils import AttributeDict
 
+from plant_plugin.config import Config
 from plant_plugin.data.documents import source_path
 from plant_plugin.errors import CheckpointError, ConfigError
-
-if TYPE_CHECKING:
-    from plant_plugin.config import Config
-    from plant_plugin.report.run import Run
+from plant_plugin.report.run import Run
 
 OWN_TEST = "libmultilabel_test"  # phase of LibMultiLabel's own test: `test` is one pass over the scores, of every model
 FILE_KEYS = ("training_file", "val_file", "test_file")
@@ -58,7 +57,7 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     folder = values["checkpoint_path"] or values["resume"]
     if folder and Path(folder).is_dir():
         values["checkpoint_path"] = _checkpoint_in(folder, values)
-    if not config.linear and not values["cpu"] and not _cuda():
+    if not config.linear and not values["cpu"] and not torch.cuda.is_available():
         run.log("No CUDA device: running on the CPU (say cpu: true to hide this line).")
         values["cpu"] = True
     settings = AttributeDict(values)
@@ -96,12 +95,6 @@ def _checkpoint_in(folder: str, values: dict[str, Any]) -> str:
     if not path.is_file():
         raise CheckpointError(f"{name} is missing", where=folder, fix="give the folder of a run that finished an epoch")
     return str(path)
-
-
-def _cuda() -> bool:
-    import torch
-
-    return torch.cuda.is_available()
 
 
 @contextlib.contextmanager

@@ -70,7 +70,7 @@ def frequency_picture(
     if not bins:
         return None
     figure, (axes,) = panels(title, [("training documents with the label", "mean F1 of labels in the test split (%)")])
-    shown = {}
+    shown: dict[str, Any] = {}
     for system in systems:
         found = [(place, values) for place, b in enumerate(bins) if (values := system.values(metrics[b]))]
         if found:
