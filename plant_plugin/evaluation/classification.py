@@ -1,4 +1,4 @@
-"""Precision, recall and F1 from per-label counts of true, predicted and hit documents."""
+"""Precision, recall and F1 from how many documents have a label, are predicted to have it, and both."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.evaluation import names
 from plant_plugin.evaluation.ranking import Scores
 
+Numbers = npt.NDArray[np.integer] | npt.NDArray[np.floating]
 Floats = npt.NDArray[np.float64]
+MOST_PAIRS = 20_000_000  # predicted pairs kept for one threshold; one that predicts more is let go
 
 
 @dataclass
 class LabelCounts:
-    """Documents of each label, int64 (L,) each.
+    """Documents of each label, whole numbers (L,), or (L, B) where documents are weighted in B ways.
 
     Attributes:
         hit: Predicted and true.
@@ -23,67 +26,101 @@ class LabelCounts:
         true: True, predicted or not.
     """
 
-    hit: npt.NDArray[np.int64]
-    predicted: npt.NDArray[np.int64]
-    true: npt.NDArray[np.int64]
+    hit: Numbers
+    predicted: Numbers
+    true: Numbers
 
-    @classmethod
-    def zeros(cls, num_labels: int) -> LabelCounts:
-        """Nothing counted yet."""
-        return cls(*(np.zeros(num_labels, dtype=np.int64) for _ in range(3)))
-
-    def add(self, scores: Scores | sp.csr_matrix, truth: sp.csr_matrix, threshold: float) -> None:
-        """Count a batch: scores and 0/1 truth (B, L); a label is predicted when its score is *greater*."""
-        limit = np.float32(threshold)
-        num_labels = truth.shape[1]
-        if sp.issparse(scores):
-            above = sp.csr_matrix(
-                ((scores.data > limit).astype(np.int64), scores.indices, scores.indptr), shape=scores.shape
-            )
-            self.predicted += np.bincount(above.indices, weights=above.data, minlength=num_labels).astype(np.int64)
-            self.hit += np.asarray(above.multiply(truth).sum(axis=0)).ravel().astype(np.int64)
-        else:
-            self.predicted += (scores > limit).sum(axis=0)
-            rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
-            hit = scores[rows, truth.indices] > limit
-            self.hit += np.bincount(truth.indices[hit], minlength=num_labels)
-        self.true += np.bincount(truth.indices, minlength=num_labels)
-
-    def restricted(self, labels: npt.NDArray[np.bool_]) -> LabelCounts:
-        """The same for some labels only."""
+    def of(self, labels: npt.NDArray[np.bool_]) -> LabelCounts:
+        """The same for some of the labels, a mask (L,)."""
+        if labels.all():
+            return self
         return LabelCounts(self.hit[labels], self.predicted[labels], self.true[labels])
 
+    def ratios(self, kind: str) -> Floats:
+        """Precision ``P``, recall ``R`` or ``F1`` of each label, in the shape of the counts; 0/0 = 0."""
+        above, below = {
+            "P": (self.hit, self.predicted),
+            "R": (self.hit, self.true),
+            "F1": (2 * self.hit, self.predicted + self.true),
+        }[kind]
+        return np.asarray(above / np.maximum(below, 1))
 
-def micro(counts: LabelCounts) -> dict[str, float]:
-    """Micro-P, Micro-R and Micro-F1 over all pairs, 0/0 = 0."""
-    hit, predicted, true = (int(array.sum()) for array in (counts.hit, counts.predicted, counts.true))
-    return {
-        "Micro-P": hit / max(1, predicted),
-        "Micro-R": hit / max(1, true),
-        "Micro-F1": 2 * hit / max(1, predicted + true),
-    }
 
+def classified(family: str, counts: LabelCounts) -> Floats:
+    """A metric of ``names.CLASSIFIED``.
 
-def macro(counts: LabelCounts) -> dict[str, float]:
-    """Every mean over labels; per label 0/0 = 0.
+    Args:
+        family: ``Micro-P``, ``Micro-R`` and ``Micro-F1`` are over all pairs. ``Macro-P``, ``Macro-R`` and ``Macro-F1``
+            are means over all labels, ``Macro-F1-present`` over those with a true document (Edin et al. 2023).
+            ``Macro-F1-caml`` is the harmonic mean of ``Macro-P`` and ``Macro-R`` (Mullenbach et al. 2018).
+        counts: (L,) or (L, B).
 
     Returns:
-        ``Macro-P``, ``Macro-R``, ``Macro-F1``: mean over all labels. ``Macro-F1-present``: over the labels with a true
-        document (Edin et al. 2023). ``Macro-F1-caml``: harmonic mean of ``Macro-P`` and ``Macro-R`` (Mullenbach et
-        al. 2018). NaN where there is no label to average over.
+        () or (B,), each in [0, 1]; NaN where there is no label to average over.
     """
-    if not len(counts.true):
-        return dict.fromkeys(("Macro-P", "Macro-R", "Macro-F1", "Macro-F1-present", "Macro-F1-caml"), float("nan"))
-    precision: Floats = counts.hit / counts.predicted.clip(1)
-    recall: Floats = counts.hit / counts.true.clip(1)
-    f1: Floats = 2 * counts.hit / (counts.predicted + counts.true).clip(1)
-    present = counts.true > 0
-    mean_precision, mean_recall = float(precision.mean()), float(recall.mean())
-    both = mean_precision + mean_recall
-    return {
-        "Macro-P": mean_precision,
-        "Macro-R": mean_recall,
-        "Macro-F1": float(f1.mean()),
-        "Macro-F1-present": float(f1[present].mean()) if present.any() else float("nan"),
-        "Macro-F1-caml": 2 * mean_precision * mean_recall / both if both else 0.0,
-    }
+    average, _, kind = family.partition("-")
+    if average == "Micro":
+        return LabelCounts(*(part.sum(axis=0) for part in vars(counts).values())).ratios(kind)
+    if kind == "F1-caml":
+        precision, recall = classified("Macro-P", counts), classified("Macro-R", counts)
+        both = precision + recall
+        return np.asarray(2 * precision * recall / np.where(both == 0, 1.0, both))
+    if kind == "F1-present":
+        present = counts.true > 0
+        return _mean(counts.ratios("F1").sum(axis=0, where=present), present.sum(axis=0))
+    ratios = counts.ratios(kind)
+    return _mean(ratios.sum(axis=0), np.asarray(len(ratios)))
+
+
+def _mean(total: Floats, number: npt.NDArray[np.integer]) -> Floats:
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
+
+
+def labels_in_bins(
+    num_labels: int, train_counts: npt.NDArray[np.integer] | None
+) -> dict[str | None, npt.NDArray[np.bool_]]:
+    """Frequency bin -> mask of its labels (L,); None stands for all labels, and is alone without training counts."""
+    found: dict[str | None, npt.NDArray[np.bool_]] = {None: np.ones(num_labels, dtype=bool)}
+    if train_counts is not None:
+        for name, (lowest, highest) in names.BINS.items():
+            found[name] = (train_counts >= lowest) & (train_counts <= (np.inf if highest is None else highest))
+    return found
+
+
+class Predicted:
+    """What is predicted at one threshold, batch by batch: counts of each label and, if asked for, the pairs themselves.
+
+    Args:
+        num_labels: L.
+        threshold: In score space; a label is predicted when its score is *greater*.
+        keep: Keep the pairs, as long as they are no more than ``MOST_PAIRS``.
+    """
+
+    def __init__(self, num_labels: int, threshold: float, *, keep: bool) -> None:
+        self.counts = LabelCounts(*(np.zeros(num_labels, dtype=np.int64) for _ in range(3)))
+        self._limit = np.float32(threshold)
+        self._pairs: list[sp.csr_matrix] | None = [] if keep else None
+
+    def add(self, scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> None:
+        """Add a batch: scores and 0/1 truth (B, L)."""
+        counts, num_labels = self.counts, truth.shape[1]
+        if sp.issparse(scores):
+            above = scores.copy()
+            above.data = (scores.data > self._limit).astype(np.float32)
+            above.eliminate_zeros()
+            counts.predicted += np.bincount(above.indices, minlength=num_labels)
+            counts.hit += np.bincount(above.multiply(truth).tocsr().indices, minlength=num_labels)
+        else:
+            above = scores > self._limit
+            counts.predicted += above.sum(axis=0)
+            rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
+            counts.hit += np.bincount(truth.indices[above[rows, truth.indices]], minlength=num_labels)
+        counts.true += np.bincount(truth.indices, minlength=num_labels)
+        if self._pairs is not None:
+            self._pairs.append(sp.csr_matrix(above, dtype=np.float32))
+            if counts.predicted.sum() > MOST_PAIRS:
+                self._pairs = None
+
+    def pairs(self) -> sp.csr_matrix | None:
+        """0/1 (N, L); None where they were not asked for, or are too many."""
+        return None if self._pairs is None else sp.csr_matrix(sp.vstack(self._pairs, format="csr"))

@@ -14,13 +14,11 @@ import scipy.sparse as sp
 
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation import names, propensity, ranking
-from plant_plugin.evaluation.classification import LabelCounts, macro, micro
-from plant_plugin.evaluation.inputs import checked_scores, checked_truth, dense_blocks
+from plant_plugin.evaluation.classification import Predicted, classified, labels_in_bins
 from plant_plugin.evaluation.names import Metric
-from plant_plugin.evaluation.per_document import PerDocument, Predicted
-from plant_plugin.evaluation.roc import roc_areas
-from plant_plugin.evaluation.roc_parts import RocParts, roc_parts
-from plant_plugin.evaluation.score_store import ScoreStore
+from plant_plugin.evaluation.per_document import PerDocument
+from plant_plugin.evaluation.roc import RocAreas, roc_areas
+from plant_plugin.evaluation.store import ScoreStore, checked
 
 PROBABILITY_HALF = MappingProxyType({"0.5": 0.0})
 
@@ -77,19 +75,24 @@ class Evaluator:
         problems = [problem for metric in self.metrics if (problem := self._problem(metric))]
         if problems:
             raise ConfigError("\n  ".join(problem.what for problem in problems), problems=problems)
+        families = {metric.family for metric in self.metrics}
         self._cutoff = max((metric.k for metric in self.metrics if metric.k), default=0)
-        self._counts = {t: LabelCounts.zeros(num_labels) for t in {m.threshold for m in self.metrics} if t is not None}
-        self._whole_rankings = any(metric.family == "MAP" for metric in self.metrics)
-        self._gold = any(metric.family == "MAP-gold" for metric in self.metrics)
+        self._whole_rankings, self._gold = "MAP" in families, "MAP-gold" in families
         self._keep_scores = any(metric.needs_all_scores for metric in self.metrics)
+        self._keep_documents = keep_documents
+        asked = {metric.threshold for metric in self.metrics}
+        self._predicted = {
+            name: Predicted(num_labels, threshold, keep=keep_documents)
+            for name, threshold in self.thresholds.items()
+            if keep_documents or name in asked
+        }
         self._store: ScoreStore | None = None
-        self._area: float | None = None  # over all pairs, as computed last
+        self._areas: RocAreas | None = None  # as computed last
         self._documents = 0
         self._top: list[npt.NDArray[np.int64]] = []
         self._truth: list[sp.csr_matrix] = []
         self._precisions: list[npt.NDArray[np.float64]] = []
         self._loss_sum: float | None = None
-        self._predicted = Predicted(self.thresholds) if keep_documents else None
         self._numbers: list[npt.NDArray[np.int64]] = []
 
     def _defaults(self) -> list[Metric]:
@@ -133,34 +136,30 @@ class Evaluator:
             ValueError: Shapes that do not fit.
             PlantError: NaN among the scores, or the disk is full.
         """
-        truth = checked_truth(truth)
+        scores, truth = checked(scores, truth)
         if truth.shape[1] != self.num_labels:
             raise ValueError(f"truth has {truth.shape[1]} labels, expected {self.num_labels}")
-        scores = checked_scores(scores, truth)
         sparse = sp.issparse(scores)
         if not truth.shape[0]:
             return
         first = self._documents
         self._documents += truth.shape[0]
-        self._area = None
+        self._areas = None
         self._truth.append(truth)
+        self._numbers.append(np.asarray(np.arange(first, self._documents) if documents is None else documents))
         if sparse and self._by_default:
             self._whole_rankings = self._keep_scores = False
             self.metrics = [metric for metric in self.metrics if not metric.needs_whole_ranking]
-        if self._predicted is not None:
-            self._predicted.add(scores)
-        self._numbers.append(np.asarray(np.arange(first, self._documents) if documents is None else documents))
         if self._cutoff:
             select = ranking.top_labels_sparse if sparse else ranking.top_labels
             self._top.append(select(scores, self._cutoff))
-        for name, counts in self._counts.items():
-            counts.add(scores, truth, self.thresholds[name])
+        for predicted in self._predicted.values():
+            predicted.add(scores, truth)
         if self._whole_rankings or self._gold:
             self._precisions.append(ranking.average_precisions(scores, truth))
         if self._keep_scores:
             self._store = self._store or ScoreStore(self.num_labels, self._spill_folder)
-            for rows, block in dense_blocks(scores):
-                self._store.append(block, truth[rows])
+            self._store.append(scores, truth)
         if loss is not None:
             self._loss_sum = (self._loss_sum or 0.0) + float(loss) * truth.shape[0]
 
@@ -177,71 +176,66 @@ class Evaluator:
         """
         if not self._documents:
             raise DataError("there are no documents to evaluate", fix="check that the split's file is not empty")
-        truth = sp.csr_matrix(sp.vstack(self._truth, format="csr"))
-        ranked = self._ranked(truth) if self._cutoff else {}
-        whole = self._whole(truth)
-        areas, whole["AUC-micro"] = roc_areas(self._store) if self._keep_scores and self._store else (None, math.nan)
-        self._area = whole["AUC-micro"]
-        in_bin = self._bins()
+        truth = self._all_truth()
+        ranked = propensity.ranked_metrics(np.concatenate(self._top), truth, self._weights()) if self._cutoff else {}
+        in_bin = labels_in_bins(self.num_labels, self.train_label_counts)
         values: dict[str, float] = {}
         for metric in self.metrics:
-            labels = in_bin[metric.bin]
             if metric.k:
                 value = float(ranked[metric.family][metric.k - 1])
             elif metric.threshold is not None:
-                average = micro if metric.family.startswith("Micro") else macro
-                value = average(self._counts[metric.threshold].restricted(labels))[metric.family]
-            elif metric.family == "AUC-macro":
-                defined = areas[labels & ~np.isnan(areas)] if areas is not None else np.empty(0)
-                value = float(defined.mean()) if len(defined) else math.nan
+                value = self._classified(metric, in_bin[metric.bin])
             else:
-                value = whole[metric.family]
+                value = self._whole(metric, truth, in_bin[metric.bin])
             if not (self._by_default and math.isnan(value)):
                 values[metric.name] = value
         return values
 
-    def _ranked(self, truth: sp.csr_matrix) -> dict[str, npt.NDArray[np.float64]]:
-        """Family -> values for every cut-off up to the largest."""
-        top = np.concatenate(self._top)
-        hits = ranking.true_at(truth, top)
-        ranked = ranking.hit_metrics(hits, np.diff(truth.indptr).astype(np.int64))
-        ranked["P"] = propensity.precision(top, hits, truth)
-        if any(metric.propensity_scored for metric in self.metrics) and self.num_train:
-            assert self.train_label_counts is not None  # checked with the metrics' names
-            weights = propensity.inverse_propensities(self.train_label_counts, self.num_train, *self._propensity)
-            ranked.update(propensity.propensity_scored(top, hits, truth, weights))
-        return ranked
+    def _all_truth(self) -> sp.csr_matrix:
+        return sp.csr_matrix(sp.vstack(self._truth, format="csr"))
 
-    def _whole(self, truth: sp.csr_matrix) -> dict[str, float]:
-        """What has neither rank nor threshold, but for the AUCs."""
-        precisions = np.concatenate(self._precisions) if self._precisions else np.empty(0)
-        if self._loss_sum is None and any(metric.family == "Loss" for metric in self.metrics):
-            raise ConfigError("Loss: the scores came without a loss", fix="choose a metric computed from scores")
-        gold = self._gold_precisions(truth) if self._gold else np.empty(0)
-        gold = gold[~np.isnan(gold)]
-        return {
-            "MAP": float(precisions.mean()) if len(precisions) else math.nan,
-            "MAP-gold": float(gold.mean()) if len(gold) else math.nan,
-            "Loss": math.nan if self._loss_sum is None else self._loss_sum / self._documents,
-        }
+    def _weights(self) -> npt.NDArray[np.float64] | None:
+        """Inverse propensities (L,) where a metric needs them."""
+        if not any(metric.propensity_scored for metric in self.metrics):
+            return None
+        assert self.train_label_counts is not None  # checked with the metrics' names
+        assert self.num_train
+        return propensity.inverse_propensities(self.train_label_counts, self.num_train, *self._propensity)
+
+    def _classified(self, metric: Metric, labels: npt.NDArray[np.bool_]) -> float:
+        """A metric of predictions at a threshold, over some labels (a mask)."""
+        counts = self._predicted[str(metric.threshold)].counts
+        if metric.family == "Macro-F1-present":
+            return float(classified("Macro-F1", counts.of(labels & (counts.true > 0))))
+        return float(classified(metric.family, counts.of(labels)))
+
+    def _whole(self, metric: Metric, truth: sp.csr_matrix, labels: npt.NDArray[np.bool_]) -> float:
+        """A metric that has neither rank nor threshold, over some labels (a mask)."""
+        if metric.family == "Loss":
+            if self._loss_sum is None:
+                raise ConfigError("Loss: the scores came without a loss", fix="choose a metric computed from scores")
+            return self._loss_sum / self._documents
+        areas = self._roc_areas() if metric.needs_all_scores else None
+        if metric.family == "AUC-micro":
+            return areas.all_pairs if areas else math.nan
+        if metric.family == "AUC-macro":
+            found = areas.labels[labels] if areas else np.empty(0)
+        else:
+            found = np.concatenate(self._precisions) if metric.family == "MAP" else self._gold_precisions(truth)
+        found = found[~np.isnan(found)]
+        return float(found.mean()) if len(found) else math.nan
 
     def _gold_precisions(self, truth: sp.csr_matrix) -> npt.NDArray[np.float64]:
         """Precisions at the found labels over all true labels, (N,); NaN where a document has none, known or not."""
         assert self._outside is not None  # checked with the metrics' names
         known = np.diff(truth.indptr)
-        gold = known + self._outside[np.concatenate(self._numbers)]
-        found = np.where(gold > 0, 0.0, np.nan)
-        found[known > 0] = np.concatenate(self._precisions) * known[known > 0] / gold[known > 0]
-        return found
+        wanted = known + self._outside[np.concatenate(self._numbers)]
+        return ranking.with_unranked(np.concatenate(self._precisions), known, wanted)
 
-    def _bins(self) -> dict[str | None, npt.NDArray[np.bool_]]:
-        """Bin -> which labels are in it, (L,); None stands for all."""
-        found: dict[str | None, npt.NDArray[np.bool_]] = {None: np.ones(self.num_labels, dtype=bool)}
-        if self.train_label_counts is not None:
-            for name, (lowest, highest) in names.BINS.items():
-                upper = np.inf if highest is None else highest
-                found[name] = (self.train_label_counts >= lowest) & (self.train_label_counts <= upper)
-        return found
+    def _roc_areas(self) -> RocAreas | None:
+        if self._areas is None and self._store is not None:
+            self._areas = roc_areas(self._store, keep=self._keep_documents)
+        return self._areas
 
     def per_document(self, labels: Sequence[str]) -> PerDocument:
         """What every document contributes, in the order of their file; needs ``keep_documents`` and a document.
@@ -249,42 +243,33 @@ class Evaluator:
         Args:
             labels: The L names, in column order.
         """
-        if self._predicted is None:
+        if not self._keep_documents:
             raise ValueError("the evaluator was made without keep_documents")
-        truth = sp.csr_matrix(sp.vstack(self._truth, format="csr"))
-        precision = None
-        if self._whole_rankings:
-            precision = np.full(self._documents, np.nan, dtype=np.float32)
-            precision[np.diff(truth.indptr) > 0] = np.concatenate(self._precisions)
+        truth, areas = self._all_truth(), self._roc_areas()
+        pairs = {name: predicted.pairs() for name, predicted in self._predicted.items()}
         return PerDocument(
             list(labels),
             truth,
             np.concatenate(self._top) if self._top else np.empty((self._documents, 0), dtype=np.int64),
-            self._predicted.matrices(),
-            precision,
+            {name: kept for name, kept in pairs.items() if kept is not None},
+            np.concatenate(self._precisions).astype(np.float32) if self._whole_rankings else None,
             self.train_label_counts,
             self.num_train,
             self._propensity,
-            self._roc_parts(),
+            areas.parts if areas else None,
             self._gold_precisions(truth).astype(np.float32) if self._gold else None,
         ).in_order(np.concatenate(self._numbers))
-
-    def _roc_parts(self) -> RocParts | None:
-        if self._store is None:
-            return None
-        return roc_parts(self._store, roc_areas(self._store)[1] if self._area is None else self._area)
 
     @property
     def counts(self) -> dict[str, int]:
         """What the values rest on: documents, labels, and how many of each are empty."""
-        per_label = np.zeros(self.num_labels, dtype=np.int64)
-        for truth in self._truth:
-            per_label += np.bincount(truth.indices, minlength=self.num_labels)
+        truth = self._all_truth() if self._truth else sp.csr_matrix((0, self.num_labels))
+        per_label = np.bincount(truth.indices, minlength=self.num_labels)
         return {
             "documents": self._documents,
             "labels": self.num_labels,
             "labels_present": int((per_label > 0).sum()),
-            "documents_without_labels": sum(int((np.diff(truth.indptr) == 0).sum()) for truth in self._truth),
+            "documents_without_labels": int((np.diff(truth.indptr) == 0).sum()),
             "auc_labels": int(((per_label > 0) & (per_label < self._documents)).sum()),
         }
 

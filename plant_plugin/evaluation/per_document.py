@@ -1,7 +1,7 @@
 """What every document contributes to the metrics: enough to compute them again on any resample of the documents.
 
 Ranked metrics follow from the best K labels and the true ones; F1 from the predicted and the true pairs; MAP from each
-document's average precision, the AUCs from where true and false documents stand among each other (``roc_parts``).
+document's average precision, the AUCs from where true and false documents stand among each other (``roc``).
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.errors import DataError
-from plant_plugin.evaluation.ranking import Scores
-from plant_plugin.evaluation.roc_parts import RocParts, restored, stored
+from plant_plugin.evaluation.ranking import with_unranked
+from plant_plugin.evaluation.roc import RocParts
 from plant_plugin.files import atomic_write
 
 VERSION = 1
-MOST_PAIRS = 20_000_000  # predicted pairs kept for one threshold; one that predicts more is let go
 
 
 @dataclass
@@ -107,8 +106,7 @@ class PerDocument:
         precision = self.average_precision
         if precision is not None:
             known, wanted = np.diff(self.truth.indptr), np.diff(truth.indptr)
-            scaled = np.nan_to_num(precision) * known / wanted.clip(1)
-            precision = np.where(wanted > 0, scaled, np.nan).astype(np.float32)
+            precision = with_unranked(precision, known, wanted).astype(np.float32)
         added = np.flatnonzero(np.asarray((truth - self.truth).sum(axis=0)).ravel() > 0)
         roc = self.roc if self.roc is None or not len(added) else self.roc.with_unranked(added, truth)
         return replace(self, truth=truth, average_precision=precision, roc=roc)
@@ -142,7 +140,7 @@ class PerDocument:
         if self.num_train is not None:
             arrays["num_train"] = np.array(self.num_train)
         if self.roc is not None:
-            arrays |= stored(self.roc)
+            arrays |= self.roc.arrays()
         with atomic_write(path) as temporary:
             np.savez_compressed(temporary, **arrays)
 
@@ -174,7 +172,7 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
             arrays["train_counts"].astype(np.int64) if "train_counts" in arrays else None,
             int(arrays["num_train"]) if "num_train" in arrays else None,
             (first, second),
-            restored(arrays),
+            RocParts.restored(arrays),
             arrays.get("gold_precision"),
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
@@ -188,38 +186,3 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
 def _pairs(labels: npt.NDArray[Any], counts: npt.NDArray[Any], shape: tuple[int, int]) -> sp.csr_matrix:
     indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     return sp.csr_matrix((np.ones(len(labels), dtype=np.float32), labels.astype(np.int64), indptr), shape=shape)
-
-
-class Predicted:
-    """Collects the predicted pairs of each threshold, batch by batch.
-
-    Args:
-        thresholds: Name -> threshold in score space; a label is predicted when its score is greater.
-    """
-
-    def __init__(self, thresholds: dict[str, float]) -> None:
-        self._limits = {name: np.float32(value) for name, value in thresholds.items()}
-        self._batches: dict[str, list[sp.csr_matrix]] = {name: [] for name in thresholds}
-        self._pairs = dict.fromkeys(thresholds, 0)
-
-    def add(self, scores: Scores | sp.csr_matrix) -> None:
-        """Add a batch of scores (B, L)."""
-        for name, limit in self._limits.items():
-            if self._pairs[name] > MOST_PAIRS:
-                continue
-            if sp.issparse(scores):
-                above = scores.copy()
-                above.data = (scores.data > limit).astype(np.float32)
-                above.eliminate_zeros()
-            else:
-                above = sp.csr_matrix(scores > limit, dtype=np.float32)
-            self._pairs[name] += above.nnz
-            self._batches[name].append(above)
-            if self._pairs[name] > MOST_PAIRS:
-                self._batches[name].clear()
-
-    def matrices(self) -> dict[str, sp.csr_matrix]:
-        """Threshold's name -> 0/1 (N, L), without those that predict more than can be kept."""
-        return {
-            name: sp.csr_matrix(sp.vstack(batches, format="csr")) for name, batches in self._batches.items() if batches
-        }

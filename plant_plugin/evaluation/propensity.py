@@ -2,7 +2,7 @@
 
 Source: Jain, Prabhu and Varma, "Extreme multi-label loss functions for recommendation, tagging, ranking and other
 missing label applications" (KDD 2016), as computed by pyxclib: ratios of *sums* over documents, not means of ratios.
-Where pyxclib is installed it does the counting, elsewhere this module does, to the same numbers.
+Where pyxclib is installed it does the counting, elsewhere ``ranking.contributions`` does, to the same numbers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.evaluation.ranking import discounts, ideal_gains
+from plant_plugin.evaluation import ranking
 
 Floats = npt.NDArray[np.float64]
+XCLIB_NAMES = {"P": "precision", "PSP": "psprecision", "PSnDCG": "psndcg", "PSR": "psrecall"}
 
 
 @functools.cache
@@ -59,64 +60,25 @@ def inverse_propensities(label_counts: npt.ArrayLike, num_train: int, a: float =
     return 1.0 + scale * (counts + b) ** -a
 
 
-def propensity_scored(
-    top: npt.NDArray[np.int64], hits: npt.NDArray[np.bool_], truth: sp.csr_matrix, weights: Floats
-) -> dict[str, Floats]:
-    """PSP, PSnDCG and PSR at every cut-off up to K.
+def ranked_metrics(top: npt.NDArray[np.int64], truth: sp.csr_matrix, weights: Floats | None) -> dict[str, Floats]:
+    """The ranked metrics of all documents at every cut-off up to K, by pyxclib as far as it has them.
 
     Args:
-        top: (N, K) label ids, best first; L where fewer labels were scored.
-        hits: (N, K) whether that label is true.
+        top: (N, K) label ids, best first; L where fewer labels were scored. N is at least 1.
         truth: 0/1 (N, L).
-        weights: (L,) inverse propensities.
+        weights: (L,) inverse propensities; None to leave out what is propensity-scored.
 
     Returns:
-        ``PSP``, ``PSnDCG``, ``PSR`` -> float64 (K,), element k-1 for cut-off k. 0 where no document has a label.
+        Family -> float64 (K,), element k-1 for cut-off k. Propensity-scored ones are 0 where no document has a label.
     """
-    if not truth.nnz:
-        return {family: np.zeros(top.shape[1]) for family in ("PSP", "PSnDCG", "PSR")}
-    xc_metrics = xclib_metrics()
+    values = ranking.overall(ranking.contributions(top, truth, weights))
+    xc_metrics = xclib_metrics() if truth.nnz else None
     if xc_metrics is not None:
-        names = {"PSP": "psprecision", "PSnDCG": "psndcg", "PSR": "psrecall"}
-        return {
-            family: np.asarray(
+        for family, name in XCLIB_NAMES.items():
+            if family in values:
+                given = () if family == "P" else (weights,)
                 # The Cython top-k: the numba one takes seconds to compile in every process.
-                getattr(xc_metrics, name)(top, truth.copy(), weights, k=top.shape[1], sorted=True, use_cython=True),
-                dtype=np.float64,
-            )
-            for family, name in names.items()
-        }
-    return builtin_propensity_scored(top, hits, truth, weights)
-
-
-def builtin_propensity_scored(
-    top: npt.NDArray[np.int64], hits: npt.NDArray[np.bool_], truth: sp.csr_matrix, weights: Floats
-) -> dict[str, Floats]:
-    """The same as ``propensity_scored`` without pyxclib."""
-    cutoffs = top.shape[1]
-    gained = np.append(weights, 0.0)[top] * hits  # (N, K)
-    best = ideal_gains(truth, weights, cutoffs)  # (N, K)
-    num_true = np.diff(truth.indptr)
-    discount = discounts(cutoffs)
-    ideal = np.cumsum(discount)[np.minimum(num_true[:, None].clip(1), np.arange(1, cutoffs + 1)) - 1]  # (N, K)
-    per_label = 1.0 / num_true.clip(1)[:, None]
-
-    def ratio(numerator: Floats, denominator: Floats) -> Floats:
-        return np.asarray(numerator.sum(axis=0) / denominator.sum(axis=0))
-
-    gained_sum, best_sum = gained.cumsum(axis=1), best.cumsum(axis=1)
-    return {
-        "PSP": ratio(gained_sum, best_sum),
-        "PSnDCG": ratio((gained * discount).cumsum(axis=1) / ideal, (best * discount).cumsum(axis=1) / ideal),
-        "PSR": ratio(gained_sum * per_label, best_sum * per_label),
-    }
-
-
-def precision(top: npt.NDArray[np.int64], hits: npt.NDArray[np.bool_], truth: sp.csr_matrix) -> Floats:
-    """P@k at every cut-off up to K, float64 (K,); by pyxclib where installed. Arguments as ``propensity_scored``."""
-    xc_metrics = xclib_metrics()
-    cutoffs = top.shape[1]
-    if xc_metrics is not None and truth.nnz:
-        found = xc_metrics.precision(top, truth.copy(), k=cutoffs, sorted=True, use_cython=True)
-        return np.asarray(found, dtype=np.float64)
-    return np.asarray(hits.cumsum(axis=1).mean(axis=0) / np.arange(1, cutoffs + 1))
+                options = {"k": top.shape[1], "sorted": True, "use_cython": True}
+                found = getattr(xc_metrics, name)(top, truth.copy(), *given, **options)
+                values[family] = np.asarray(found, dtype=np.float64)
+    return values

@@ -69,12 +69,7 @@ def true_at(truth: sp.csr_matrix, labels: Integers) -> npt.NDArray[np.bool_]:
     return np.asarray(keys[found] == wanted)
 
 
-def discounts(cutoff: int) -> Floats:
-    """1 / log2(1 + rank) for the ranks 1 to ``cutoff``."""
-    return 1.0 / np.log2(np.arange(cutoff) + 2.0)
-
-
-def ideal_gains(truth: sp.csr_matrix, weights: Floats, cutoff: int) -> Floats:
+def _ideal_gains(truth: sp.csr_matrix, weights: Floats, cutoff: int) -> Floats:
     """The largest ``cutoff`` weights among each document's true labels, descending, 0 where it has fewer: (N, K)."""
     gains = sp.csr_matrix((weights[truth.indices], truth.indices, truth.indptr), shape=truth.shape)
     rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
@@ -86,39 +81,68 @@ def ideal_gains(truth: sp.csr_matrix, weights: Floats, cutoff: int) -> Floats:
     return best
 
 
-def hit_metrics(hits: npt.NDArray[np.bool_], num_true: Integers) -> dict[str, Floats]:
-    """R, RP and nDCG at every cut-off up to K, each a mean over all documents; unlabelled ones count 0.
+def contributions(
+    top: Integers, truth: sp.csr_matrix, inverse_propensities: Floats | None = None
+) -> dict[str, tuple[Floats, Floats]]:
+    """What each document adds above and below the line of the ranked metrics, at every cut-off up to K.
 
     Args:
-        hits: (N, K), N at least 1.
-        num_true: (N,) true labels of each document.
+        top: (N, K) label ids, best first; L where fewer labels were scored.
+        truth: 0/1 (N, L). A document without labels adds 0 above the line.
+        inverse_propensities: (L,) how much a hit on each label weighs; None to leave out what is propensity-scored.
 
     Returns:
-        ``R``, ``RP``, ``nDCG`` -> float64 (K,), element k-1 for cut-off k.
+        Family -> two arrays (N, K), element k-1 for cut-off k. ``P``, ``R``, ``RP`` and ``nDCG`` are means over
+        documents, so that every document has the same below the line; the others are ratios of sums.
     """
-    cutoff = hits.shape[1]
-    hit_sums = hits.cumsum(axis=1)
-    labels = num_true.clip(1)[:, None]  # an unlabelled document has no hits: any divisor will do
-    reachable = np.minimum(labels, np.arange(1, cutoff + 1))
-    discount = discounts(cutoff)
+    hits, num_true = true_at(truth, top), np.diff(truth.indptr)[:, None].astype(np.int64)
+    places = np.arange(1, top.shape[1] + 1)
+    labels = num_true.clip(1)  # an unlabelled document has no hits: any divisor will do
+    reachable = np.minimum(labels, places)
+    discount = 1.0 / np.log2(places + 1.0)
     ideal = np.cumsum(discount)[reachable - 1]
-    gains = (hits * discount).cumsum(axis=1)
-    return {
-        "R": (hit_sums / labels).mean(axis=0),
-        "RP": (hit_sums / reachable).mean(axis=0),
-        "nDCG": (gains / ideal).mean(axis=0),
+    sums, one = hits.cumsum(axis=1), np.ones(hits.shape)
+    found = {
+        "P": (sums, one * places),
+        "R": (sums / labels, one),
+        "RP": (sums / reachable, one),
+        "nDCG": ((hits * discount).cumsum(axis=1) / ideal, one),
     }
+    if inverse_propensities is not None:
+        gained = np.append(inverse_propensities, 0.0)[top] * hits
+        best = _ideal_gains(truth, inverse_propensities, top.shape[1])
+        of_label = 1.0 / labels
+        found["PSP"] = gained.cumsum(axis=1), best.cumsum(axis=1)
+        found["PSnDCG"] = (gained * discount).cumsum(axis=1) / ideal, (best * discount).cumsum(axis=1) / ideal
+        found["PSR"] = gained.cumsum(axis=1) * of_label, best.cumsum(axis=1) * of_label
+    return found
+
+
+def overall(found: dict[str, tuple[Floats, Floats]]) -> dict[str, Floats]:
+    """The metrics of all documents from their contributions: family -> (K,); 0/0 = 0."""
+    values = {}
+    for family, (above, below) in found.items():
+        if family.startswith("PS"):
+            values[family] = divided(above.sum(axis=0), below.sum(axis=0))
+        else:
+            values[family] = above.mean(axis=0) / below[0]
+    return values
+
+
+def divided(above: Floats, below: Floats) -> Floats:
+    """Quotients of sums over documents; 0/0 = 0."""
+    return np.asarray(above / np.where(below == 0, 1.0, below))
 
 
 def average_precisions(scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> Floats:
-    """Average precision of each labelled document over its full ranking.
+    """Average precision of each document over its full ranking.
 
     Args:
         scores: float32 (B, L), -inf for not scored; or sparse with only the stored entries scored.
         truth: 0/1 (B, L), sorted indices.
 
     Returns:
-        float64, one value in [0, 1] for each document with labels. A true label without a score adds nothing.
+        float64 (B,) in [0, 1], NaN for documents without labels. A true label without a score adds nothing.
     """
     num_true = np.diff(truth.indptr)
     rows = np.repeat(np.arange(truth.shape[0]), num_true)
@@ -135,7 +159,12 @@ def average_precisions(scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> 
     order = np.lexsort((ranks, rows))
     nth = np.arange(len(rows)) - truth.indptr[:-1].astype(np.int64)[rows] + 1
     sums = np.bincount(rows, weights=nth / ranks[order], minlength=truth.shape[0])
-    return np.asarray(sums[num_true > 0] / num_true[num_true > 0])
+    return np.where(num_true > 0, sums / num_true.clip(1), np.nan)
+
+
+def with_unranked(precisions: npt.NDArray[np.floating], known: Integers, wanted: Integers) -> Floats:
+    """Average precisions (N,) of the ``known`` true labels where ``wanted`` are to be found; NaN where that is 0."""
+    return np.where(wanted > 0, np.nan_to_num(precisions) * known / wanted.clip(1), np.nan)
 
 
 def _look_up(keys: Integers, values: Integers, wanted: Integers) -> Floats:

@@ -1,10 +1,20 @@
-"""Metrics of weighted documents: what a resample or an exchange of documents changes is only how often each counts.
+"""Metrics of weighted documents, and with them: is a system better than another on these documents?
 
-Every metric here is made of sums over documents. Precision, recall, nDCG, MAP, the propensity-scored and the micro
-metrics are one sum divided by another; the macro metrics are means over labels of such quotients. So the numbers of a
-resample need one product of its weights with stored values, and no score is looked at again. The AUCs compare documents
-with each other: a resample weighs both sides (``roc_parts``). When two systems exchange documents, their scores cannot
-be compared, and a document brings the places of its true labels among the false ones of its own system.
+Every metric here is made of sums over documents. Precision, recall, nDCG, MAP and the propensity-scored metrics are one
+sum divided by another; the thresholded metrics follow from three counts of each label. So the numbers of a resample
+need one product of its weights with stored values, and no score is looked at again. The AUCs compare documents with
+each other: a resample weighs both sides (``roc``). When two systems exchange documents, their scores cannot be
+compared, and a document brings the places of its true labels among the false ones of its own system.
+
+Three answers, paired document by document:
+
+- *Paired bootstrap*: both systems on the same documents drawn with replacement; the 95 % interval of the gain.
+- *Approximate randomisation*: exchange the two systems' outputs on a random half of the documents; how often is the
+  gain at least as far from 0 as the one observed? (For the AUCs, the places of each document's true labels.)
+- *Wilcoxon signed-rank*: over documents, or over labels for the macro metrics.
+
+Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), percentile interval; Noreen, Computer-Intensive
+Methods for Testing Hypotheses (1989), approximate randomisation with (r + 1) / (R + 1); scipy.stats.wilcoxon.
 """
 
 from __future__ import annotations
@@ -16,56 +26,36 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.evaluation import names
+from plant_plugin.evaluation.classification import LabelCounts, classified, labels_in_bins
 from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.propensity import inverse_propensities
-from plant_plugin.evaluation.ranking import discounts, ideal_gains, true_at
-from plant_plugin.evaluation.roc_parts import RocSums
+from plant_plugin.evaluation.ranking import contributions, divided
+from plant_plugin.evaluation.roc import RocSums
 
 Floats = npt.NDArray[np.float64]
-Counts = tuple[Floats, Floats, Floats]  # hit, predicted, true
 WHOLE_RANKING = {"MAP": "average_precision", "MAP-gold": "gold_precision"}  # family -> what is kept of each document
-
-
-@dataclass
-class Sums:
-    """Sums over weighted documents, for B weightings at once; they add up like the documents do.
-
-    Attributes:
-        above: (B, M) numerators of the metrics that are quotients.
-        below: (B, M) denominators.
-        counts: Threshold's name -> hit, predicted and true documents of each label, (L, B) each.
-    """
-
-    above: Floats
-    below: Floats
-    counts: dict[str, Counts]
-
-    def __add__(self, other: Sums) -> Sums:
-        counts = {
-            name: (hit + other.counts[name][0], predicted + other.counts[name][1], true + other.counts[name][2])
-            for name, (hit, predicted, true) in self.counts.items()
-        }
-        return Sums(self.above + other.above, self.below + other.below, counts)
+ROUNDING = 1e-12  # gains this close count as equal
+BLOCK_ELEMENTS = 2_000_000  # counts of labels times weightings in memory at a time
 
 
 def computable(metric: Metric, documents: PerDocument) -> bool:
     """Whether a metric follows from what is kept of the documents; the loss never does."""
+    if documents.train_counts is None and metric.needs_training_counts:
+        return False
     if metric.k:
-        known = documents.train_counts is not None and bool(documents.num_train)
-        return metric.k <= documents.top.shape[1] and (known or not metric.propensity_scored)
+        return metric.k <= documents.top.shape[1] and (bool(documents.num_train) or not metric.propensity_scored)
     if metric.threshold is not None:
-        return metric.threshold in documents.predicted and (metric.bin is None or documents.train_counts is not None)
-    if metric.family == "AUC-macro":
-        return documents.roc is not None and (metric.bin is None or documents.train_counts is not None)
-    if metric.family == "AUC-micro":
-        return documents.roc is not None and documents.roc.micro is not None
+        return metric.threshold in documents.predicted
+    if metric.needs_all_scores:
+        return documents.roc is not None and (metric.family == "AUC-macro" or documents.roc.bins is not None)
     return metric.family in WHOLE_RANKING and getattr(documents, WHOLE_RANKING[metric.family]) is not None
 
 
 class DocumentSums:
     """Some metrics of one result, ready to be computed under any weighting of its documents.
+
+    Weights are whole numbers: how often each document counts.
 
     Args:
         documents: What is kept of them.
@@ -74,95 +64,80 @@ class DocumentSums:
 
     def __init__(self, documents: PerDocument, metrics: Sequence[Metric]) -> None:
         self.metrics = list(metrics)
-        self.num_labels = len(documents.labels)
-        self._quotients = [metric for metric in metrics if not metric.family.startswith("Macro")]
-        self._num_true = np.diff(documents.truth.indptr).astype(np.float64)
-        hit_pairs = {name: pairs.multiply(documents.truth).tocsr() for name, pairs in documents.predicted.items()}
-        ranked = _ranked(documents, self._quotients) if any(metric.k for metric in self._quotients) else {}
-        self._in_bin: dict[str | None, npt.NDArray[np.bool_]] = {None: np.ones(len(documents.labels), dtype=bool)}
-        if documents.train_counts is not None:
-            for name, (lowest, highest) in names.BINS.items():
-                upper = np.inf if highest is None else highest
-                self._in_bin[name] = (documents.train_counts >= lowest) & (documents.train_counts <= upper)
-        self._areas = [metric for metric in metrics if metric.family in ("AUC-macro", "AUC-micro")]
-        if self._areas:
+        self.num_documents, self.num_labels = documents.truth.shape
+        self._in_bin = labels_in_bins(self.num_labels, documents.train_counts)
+        self._quotients = [metric for metric in metrics if metric.threshold is None]
+        if any(metric.needs_all_scores for metric in metrics):
             assert documents.roc is not None  # `computable` was asked
-            self._roc = RocSums(documents.roc, len(documents))
-        columns = [self._column(metric, documents, ranked, hit_pairs) for metric in self._quotients]
-        empty = np.empty((len(documents), 0))
-        self.above = np.column_stack([above for above, _ in columns]) if columns else empty  # (N, M)
-        self.below = np.column_stack([below for _, below in columns]) if columns else empty
-        macro = {str(metric.threshold) for metric in metrics if metric.family.startswith("Macro")}
-        self._pairs = {
-            name: tuple(sp.csr_matrix(m.T) for m in (hit_pairs[name], documents.predicted[name], documents.truth))
-            for name in macro
-        }
+            self._roc = RocSums(documents.roc, self.num_documents)
+        columns = self._columns(documents)
+        empty = np.empty((self.num_documents, 0))
+        self._above, self._below = (np.column_stack([empty, *(c[side] for c in columns)]) for side in (0, 1))  # (N, M)
+        self._thresholds = sorted({metric.threshold for metric in metrics if metric.threshold is not None})
+        predicted = [documents.predicted[name] for name in self._thresholds]
+        pairs = [documents.truth, *predicted, *(own.multiply(documents.truth) for own in predicted)]
+        self._pairs = sp.csr_matrix(sp.vstack([own.T for own in pairs]))  # true, predicted, hit: ((1 + 2T) L, N)
 
-    def _column(
-        self,
-        metric: Metric,
-        documents: PerDocument,
-        ranked: dict[str, tuple[Floats, Floats]],
-        hit_pairs: dict[str, sp.csr_matrix],
-    ) -> tuple[Floats, Floats]:
-        """What each document adds above and below the line of a quotient, (N,) each."""
-        if metric.k:
-            above, below = ranked[metric.family]
-            return above[:, metric.k - 1], below[:, metric.k - 1]
-        if metric.family in WHOLE_RANKING:
-            precision = np.asarray(getattr(documents, WHOLE_RANKING[metric.family]), dtype=np.float64)
-            return np.nan_to_num(precision), (~np.isnan(precision)).astype(np.float64)
-        if metric.family == "AUC-macro":
-            return self._roc.macro_column(self._in_bin[metric.bin])
-        if metric.family == "AUC-micro":
-            return self._roc.micro_column()
-        hit = np.diff(hit_pairs[str(metric.threshold)].indptr).astype(np.float64)
-        predicted = np.diff(documents.predicted[str(metric.threshold)].indptr).astype(np.float64)
-        if metric.family == "Micro-P":
-            return hit, predicted
-        return (hit, self._num_true) if metric.family == "Micro-R" else (2 * hit, predicted + self._num_true)
-
-    def sums(self, weights: Floats) -> Sums:
-        """Sums under B weightings of the N documents, (B, N)."""
-        columns = np.ascontiguousarray(weights.T)
-        counts = {name: tuple(pairs @ columns for pairs in three) for name, three in self._pairs.items()}
-        return Sums(weights @ self.above, weights @ self.below, counts)  # type: ignore[arg-type]
-
-    def values(self, sums: Sums) -> Floats:
-        """The metrics, (B, number of metrics), in the order they were asked for; 0/0 = 0."""
-        quotients = dict(zip(self._quotients, (sums.above / np.where(sums.below > 0, sums.below, 1.0)).T, strict=True))
-        found = [
-            quotients[m] if m in quotients else self._macro(m, sums.counts[str(m.threshold)]) for m in self.metrics
-        ]
-        return np.stack(found, axis=1)
-
-    def resampled(self, weights: Floats) -> Floats:
-        """The metrics under B weightings of the documents (B, N), the AUCs against false documents so weighted too."""
-        found = self.values(self.sums(weights))
-        for metric in self._areas:
-            macro = metric.family == "AUC-macro"
-            column = self._roc.macro(weights, self._in_bin[metric.bin]) if macro else self._roc.micro(weights)
-            found[:, self.metrics.index(metric)] = column
+    def _columns(self, documents: PerDocument) -> list[tuple[Floats, Floats]]:
+        """What each document adds above and below the line of every quotient, (N,) each."""
+        weights, ranked = None, {}
+        if any(metric.propensity_scored for metric in self._quotients):
+            weights = inverse_propensities(documents.train_counts, documents.num_train, *documents.propensity)
+        if any(metric.k for metric in self._quotients):
+            ranked = contributions(documents.top, documents.truth, weights)
+        found = []
+        for metric in self._quotients:
+            if metric.k:
+                above, below = (side[:, metric.k - 1] for side in ranked[metric.family])
+            elif metric.family == "AUC-macro":
+                above, below = self._roc.macro_column(self._in_bin[metric.bin])
+            elif metric.family == "AUC-micro":
+                above, below = self._roc.micro_column()
+            else:
+                precision = np.asarray(getattr(documents, WHOLE_RANKING[metric.family]), dtype=np.float64)
+                above, below = np.nan_to_num(precision), ~np.isnan(precision)
+            found.append((above, below))
         return found
 
-    def _macro(self, metric: Metric, counts: Counts) -> Floats:
-        in_bin = self._in_bin[metric.bin]
-        hit, predicted, true = (array if in_bin.all() else array[in_bin] for array in counts)  # (L, B)
-        number = max(1, len(hit))
-        if metric.family == "Macro-F1":
-            return np.asarray(_ratio(2 * hit, predicted + true).sum(axis=0) / number)
-        if metric.family == "Macro-F1-present":
-            present = true > 0
-            return np.asarray(
-                _ratio(2 * hit, predicted + true).sum(axis=0, where=present) / present.sum(axis=0).clip(1)
-            )
-        precision, recall = _ratio(hit, predicted).sum(axis=0) / number, _ratio(hit, true).sum(axis=0) / number
-        if metric.family == "Macro-F1-caml":
-            return _ratio(2 * precision * recall, precision + recall)
-        return np.asarray(precision if metric.family == "Macro-P" else recall)
+    def sums(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Sums over documents that count as often as B weightings (B, N) say; they add up like the documents do.
+
+        Returns:
+            What stands above the line of the M quotients and what below it, (B, M) each; documents of each label, true,
+            predicted at each of T thresholds, and both, (1 + 2T, L, B).
+        """
+        counts = self._pairs @ np.ascontiguousarray(weights.T)
+        return weights @ self._above, weights @ self._below, counts.reshape(-1, self.num_labels, len(weights))
+
+    def values(self, above: Floats, below: Floats, counts: Floats) -> Floats:
+        """The metrics from sums, (B, number of metrics), in the order they were asked for; 0/0 = 0.
+
+        The areas are against the false documents of each one's own result, all counting once.
+        """
+        quotients = dict(zip(self._quotients, divided(above, below).T, strict=True))
+        found = [
+            quotients[metric] if metric in quotients else classified(metric.family, self._counts(metric, counts))
+            for metric in self.metrics
+        ]
+        return np.nan_to_num(np.stack(found, axis=1))
+
+    def resampled(self, weights: Floats) -> Floats:
+        """The metrics of documents that count as often as B weightings (B, N) say, false documents of areas too."""
+        found = self.values(*self.sums(weights))
+        for column, metric in enumerate(self.metrics):
+            if metric.family == "AUC-macro":
+                found[:, column] = self._roc.macro(weights, self._in_bin[metric.bin])
+            elif metric.family == "AUC-micro":
+                found[:, column] = self._roc.micro(weights)
+        return found
+
+    def _counts(self, metric: Metric, counts: Floats) -> LabelCounts:
+        place = 1 + self._thresholds.index(str(metric.threshold))
+        hit, predicted = counts[place + len(self._thresholds)], counts[place]
+        return LabelCounts(hit, predicted, counts[0]).of(self._in_bin[metric.bin])
 
     def per_unit(self, metric: Metric) -> Floats | None:
-        """Values whose mean the metric is, for a signed-rank test; None where it is not the mean of anything.
+        """Values whose mean the metric is (up to a factor), for a signed-rank test; None where there are none.
 
         Documents for P, R, RP, nDCG, MAP and MAP-gold, and also for the propensity-scored ones (what each adds above
         the line; below it stands the same for every system). Labels for Macro-P, Macro-R, Macro-F1, Macro-F1-present,
@@ -172,48 +147,111 @@ class DocumentSums:
             labels = self._roc.parts.labels
             by_label = np.argsort(labels)  # labels that were never ranked stand at the end of the parts
             return self._roc.areas[by_label][self._in_bin[metric.bin][labels[by_label]]]
-        if metric in self._quotients:
-            column = self._quotients.index(metric)
-            return None if metric.family.startswith("Micro") or metric.family == "AUC-micro" else self.above[:, column]
-        hit, predicted, true = (
-            np.asarray(pairs.sum(axis=1), dtype=np.float64).ravel()[self._in_bin[metric.bin]]
-            for pairs in self._pairs[str(metric.threshold)]
-        )
+        if metric.family.startswith("Micro") or metric.family in ("AUC-micro", "Macro-F1-caml"):
+            return None
+        if metric.threshold is None:
+            return self._above[:, self._quotients.index(metric)]
+        counts = self._counts(metric, self.sums(np.ones((1, self.num_documents)))[2][..., 0])
         if metric.family == "Macro-F1-present":
-            return _ratio(2 * hit, predicted + true)[true > 0]
-        by_family = {"Macro-P": (hit, predicted), "Macro-R": (hit, true), "Macro-F1": (2 * hit, predicted + true)}
-        return _ratio(*by_family[metric.family]) if metric.family in by_family else None
+            counts = counts.of(counts.true > 0)
+        return counts.ratios(metric.family.split("-")[1])
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
-    return np.asarray(above / np.where(below > 0, below, 1.0))
+@dataclass(frozen=True)
+class Comparison:
+    """One metric of a system against a baseline.
+
+    Attributes:
+        gain: System minus baseline, each a mean over its seeds.
+        low: Lower end of the bootstrap interval of the gain.
+        high: Upper end.
+        randomisation: p of approximate randomisation, two-sided.
+        wilcoxon: p of the signed-rank test, two-sided; None where the metric is no mean over documents or labels.
+        significant: The randomisation test passes at 1 - level, and the interval lies on one side of 0.
+    """
+
+    gain: float
+    low: float
+    high: float
+    randomisation: float
+    wilcoxon: float | None
+    significant: bool
 
 
-def _ranked(documents: PerDocument, metrics: Sequence[Metric]) -> dict[str, tuple[Floats, Floats]]:
-    """Family -> what each document adds above and below the line at every cut-off, (N, K) each."""
-    top, truth = documents.top, documents.truth
-    cutoff = top.shape[1]
-    hits = true_at(truth, top)
-    num_true = np.diff(truth.indptr)[:, None]
-    labels = num_true.clip(1)
-    places = np.arange(1, cutoff + 1)
-    discount = discounts(cutoff)
-    ideal = np.cumsum(discount)[np.minimum(labels, places) - 1]
-    one = np.ones(hits.shape)
-    sums = hits.cumsum(axis=1)
-    found = {
-        "P": (sums / places, one),
-        "R": (sums / labels, one),
-        "RP": (sums / np.minimum(labels, places), one),
-        "nDCG": ((hits * discount).cumsum(axis=1) / ideal, one),
+def compare_documents(
+    system: Sequence[DocumentSums],
+    baseline: Sequence[DocumentSums],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> dict[str, Comparison]:
+    """Test every metric of a system against a baseline on the same documents.
+
+    Args:
+        system: Its seeds; each of the same metrics, documents and label columns as all others here.
+        baseline: The baseline's seeds. A metric of several seeds is the mean of theirs, in each resample too. For the
+            randomisation, as many seeds of either side are paired as both have, in the order given.
+        resamples: B of the bootstrap and of the randomisation, at least 1.
+        seed: Of the random draws.
+        level: Of the interval; 1 - level is that of the test.
+
+    Returns:
+        Metric's name -> comparison.
+    """
+    metrics, number = system[0].metrics, system[0].num_documents
+    observed = _mean(system, np.ones((1, number)))[0] - _mean(baseline, np.ones((1, number)))[0]
+    pairs = list(zip(system, baseline, strict=False))
+    paired = np.mean([_exchange_gain(pair, np.zeros((1, number))) for pair in pairs], axis=0)[0]
+    generator = np.random.default_rng(seed)
+    size = max(1, BLOCK_ELEMENTS // max(number, system[0].num_labels))
+    gains, exceeding = [], np.zeros(len(metrics))
+    for start in range(0, resamples, size):
+        block = min(size, resamples - start)
+        drawn = generator.multinomial(number, np.full(number, 1.0 / number), size=block).astype(np.float64)
+        gains.append(_mean(system, drawn) - _mean(baseline, drawn))
+        exchanged = generator.integers(0, 2, size=(block, number)).astype(np.float64)
+        by_chance = np.mean([_exchange_gain(pair, exchanged) for pair in pairs], axis=0)
+        exceeding += (np.abs(by_chance) >= np.abs(paired) - ROUNDING).sum(axis=0)
+    tail = (1.0 - level) / 2.0
+    low, high = np.quantile(np.concatenate(gains), [tail, 1.0 - tail], axis=0)
+    p_values = (exceeding + 1.0) / (resamples + 1.0)
+    return {
+        metric.name: Comparison(
+            float(observed[column]),
+            float(low[column]),
+            float(high[column]),
+            float(p_values[column]),
+            _wilcoxon(system, baseline, metric),
+            bool(p_values[column] < 1.0 - level and (low[column] > 0 or high[column] < 0)),
+        )
+        for column, metric in enumerate(metrics)
     }
-    if any(metric.propensity_scored for metric in metrics):
-        assert documents.train_counts is not None  # `computable` was asked
-        assert documents.num_train
-        weights = inverse_propensities(documents.train_counts, documents.num_train, *documents.propensity)
-        gained = np.append(weights, 0.0)[top] * hits
-        best = ideal_gains(truth, weights, cutoff)
-        found["PSP"] = (gained.cumsum(axis=1), best.cumsum(axis=1))
-        found["PSnDCG"] = ((gained * discount).cumsum(axis=1) / ideal, (best * discount).cumsum(axis=1) / ideal)
-        found["PSR"] = (gained.cumsum(axis=1) / labels, best.cumsum(axis=1) / labels)
-    return found
+
+
+def _mean(runs: Sequence[DocumentSums], weights: Floats) -> Floats:
+    """Metrics under each weighting, mean over seeds, (B, metrics)."""
+    return np.asarray(np.mean([run.resampled(weights) for run in runs], axis=0))
+
+
+def _exchange_gain(pair: tuple[DocumentSums, DocumentSums], exchanged: Floats) -> Floats:
+    """The gain of the first over the second after the marked documents (B, N) changed sides."""
+    first, second = pair
+    kept = 1.0 - exchanged
+    one = zip(first.sums(kept), second.sums(exchanged), strict=True)
+    other = zip(first.sums(exchanged), second.sums(kept), strict=True)
+    return first.values(*map(sum, one)) - second.values(*map(sum, other))
+
+
+def _wilcoxon(system: Sequence[DocumentSums], baseline: Sequence[DocumentSums], metric: Metric) -> float | None:
+    from scipy.stats import wilcoxon
+
+    ours, theirs = ([run.per_unit(metric) for run in runs] for runs in (system, baseline))
+    if any(values is None for values in (*ours, *theirs)):
+        return None
+    difference = np.mean(np.stack(ours), axis=0) - np.mean(np.stack(theirs), axis=0)  # type: ignore[arg-type]
+    # In whole units: what differs by the order of a sum alone, which processors choose, is a tie and shares a rank.
+    difference = np.rint(difference / ROUNDING)
+    if not difference.any():
+        return 1.0
+    return float(wilcoxon(difference, method="approx").pvalue)

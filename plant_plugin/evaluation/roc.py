@@ -1,49 +1,253 @@
-"""Area under the ROC curve, per label and over all pairs, exact, ties half."""
+"""Area under the ROC curve, per label and over all pairs, ties half: exact, and on any resample of the documents.
+
+The area of a label is 1 - (false documents above true ones, ties half) / (true × false). A false document matters only
+where at least one true one is not above it, so a good ranking leaves few to keep: for each, how many true documents of
+the label score lower and how many the same. A resample weighs both sides; the area is exact.
+
+The area over all pairs compares each true pair with each false one of any label and document. For resamples, scores are
+counted in 256 bins; pairs within a bin count half. As long as true pairs have at most 127 distinct scores, each of
+these has a bin of its own and the area is exact. With more the edges are quantiles of them, and what this rounds off
+the exact area of all documents is added to every resample's; the rest shrinks with the number of true pairs: a few
+tenths of what resamples differ by with some hundred of them, a few hundredths with many thousands.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from plant_plugin.evaluation.score_store import ScoreStore, positives
+from plant_plugin.evaluation.ranking import Scores
+from plant_plugin.evaluation.store import ScoreStore
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+BINS = 256
+MOST_PLACES = 3_000_000  # a file of some 10 MB; a ranking that needs more is hardly one
+BLOCK_ELEMENTS = 4_000_000  # sums in memory at a time
+ARRAYS = ("labels", "true_documents", "true_counts", "false_documents", "false_counts", "lower", "ties")
 
 
-def roc_areas(store: ScoreStore) -> tuple[npt.NDArray[np.float64], float]:
-    """The probability that a true pair outscores a false one, equal scores counting half.
+@dataclass(frozen=True)
+class RocParts:
+    """Of every label with both classes, K of them: its true documents, and the false ones not below all of them.
 
-    Both come from one pass over blocks of labels: a label's sorted scores give the rank sum of its positives; for all
-    pairs, the sorted block is looked up at the distinct scores of all positives.
+    Attributes:
+        labels: (K,) columns.
+        true_documents: Label after label, by ascending score.
+        true_counts: (K,) how many of these a label has.
+        false_documents: Label after label.
+        false_counts: (K,) how many of these a label has.
+        lower: Beside ``false_documents``: true documents of the label with a lower score.
+        ties: The same with the same score.
+        bins: (2, N, BINS) true and false pairs of each document in each bin of scores; None where that is not known.
+        area: The exact area over all pairs of all documents.
+    """
+
+    labels: Integers = field(repr=False)
+    true_documents: Integers = field(repr=False)
+    true_counts: Integers = field(repr=False)
+    false_documents: Integers = field(repr=False)
+    false_counts: Integers = field(repr=False)
+    lower: Integers = field(repr=False)
+    ties: Integers = field(repr=False)
+    bins: Integers | None = field(default=None, repr=False)
+    area: float | None = None
+
+    @classmethod
+    def of_label(cls, label: int, scores: Scores, true: npt.NDArray[np.integer]) -> RocParts:
+        """One label's, from the scores of all documents (N,) and the numbers of the true ones."""
+        true = true[np.argsort(scores[true], kind="stable")].astype(np.int64)
+        lower, up_to = (np.searchsorted(scores[true], scores, side=side) for side in ("left", "right"))
+        matters = up_to > 0
+        matters[true] = False
+        false = np.flatnonzero(matters)
+        one, num_true, num_false = (np.array([number]) for number in (label, len(true), len(false)))
+        return cls(one, true, num_true, false, num_false, lower[false], (up_to - lower)[false])
+
+    @classmethod
+    def joined(cls, parts: Sequence[RocParts], bins: Integers | None = None, area: float | None = None) -> RocParts:
+        """Those of several labels or groups of labels."""
+        none = np.empty(0, dtype=np.int64)
+        return cls(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in ARRAYS), bins, area)
+
+    def in_order(self, order: Integers) -> RocParts:
+        """The same with document ``order[i]`` called i."""
+        new = np.argsort(order)
+        bins = None if self.bins is None else self.bins[:, order]
+        true, false = new[self.true_documents], new[self.false_documents]
+        return replace(self, true_documents=true, false_documents=false, bins=bins)
+
+    def renamed(self, new: Integers) -> RocParts:
+        """The same with label l called ``new[l]`` among others; the area over all pairs is not known there."""
+        return replace(self, labels=new[self.labels], bins=None, area=None)
+
+    def with_unranked(self, labels: Integers, truth: sp.csr_matrix) -> RocParts:
+        """The same with labels (columns of the truth) that scored every document alike: their area is a half."""
+        columns, alike = sp.csc_matrix(truth), np.zeros(truth.shape[0], dtype=np.float32)
+        true = [columns.indices[columns.indptr[label] : columns.indptr[label + 1]] for label in labels]
+        both = [(label, found) for label, found in zip(labels, true, strict=True) if 0 < len(found) < len(alike)]
+        return RocParts.joined([self, *(RocParts.of_label(label, alike, found) for label, found in both)])
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """For a file, small."""
+        found = {f"roc_{name}": _small(getattr(self, name)) for name in ARRAYS}
+        if self.bins is not None:
+            found["roc_true_bins"], found["roc_false_bins"] = map(_small, self.bins)
+            found["roc_area"] = np.array(self.area)
+        return found
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> RocParts | None:
+        """What :meth:`arrays` made, or None where a file holds none."""
+        if "roc_labels" not in arrays:
+            return None
+        wide = [arrays[f"roc_{name}"].astype(np.int64) for name in ARRAYS]
+        if "roc_area" not in arrays:
+            return cls(*wide)
+        bins = np.stack([arrays["roc_true_bins"], arrays["roc_false_bins"]]).astype(np.int64)
+        return cls(*wide, bins, float(arrays["roc_area"]))
+
+
+def _small(values: Integers) -> npt.NDArray[Any]:
+    return values.astype(np.uint16 if values.max(initial=0) <= np.iinfo(np.uint16).max else np.uint32)
+
+
+class RocAreas(NamedTuple):
+    """What all scores of a split say.
+
+    Attributes:
+        labels: float64 (L,): the probability that a true document outscores a false one, equal scores counting half.
+            NaN for labels without both classes.
+        all_pairs: The same over all pairs of document and label; NaN without both classes.
+        parts: For resamples; None where they were not asked for, or are too many.
+    """
+
+    labels: Floats
+    all_pairs: float
+    parts: RocParts | None
+
+
+def roc_areas(store: ScoreStore, *, keep: bool) -> RocAreas:
+    """Both areas, exact, from two passes over blocks of labels.
 
     Args:
         store: Every score of the split; -inf (not scored) ties with other -inf.
-
-    Returns:
-        float64 (L,), NaN for labels without both classes, and the area over all pairs, NaN without both classes.
+        keep: Keep what resamples need, as long as it is no more than ``MOST_PLACES`` false documents.
     """
-    truth = store.truth()
-    areas = np.full(store.num_labels, np.nan)
-    positive_scores = [found for start, block in store.blocks() for _, found in positives(truth, block, start)]
-    distinct, copies = np.unique(np.concatenate(positive_scores or [np.empty(0, np.float32)]), return_counts=True)
+    number, areas = store.num_documents, np.full(store.num_labels, np.nan)
+    parts: list[RocParts] | None = [] if keep else None
+    places = 0
+    true_scores = store.true_scores()
+    distinct, copies = np.unique(true_scores, return_counts=True)
     above_all = 0.0  # over true pairs: all pairs that score lower, and half of the equal ones
-    for start, block in store.blocks():
-        found = list(positives(truth, block, start))
-        block.sort(axis=1)
-        for place, own in found:
-            if len(own) < store.num_documents:
-                areas[start + place] = _area(block[place], own)
+    for start, block, true in store.blocks():
+        for place, documents in true:
+            if len(documents) < number:
+                found = RocParts.of_label(start + place, block[place], documents)
+                pairs = len(documents) * (number - len(documents))
+                areas[start + place] = (pairs - (found.lower + found.ties / 2).sum()) / pairs
+                places += len(found.lower)
+                if parts is not None:
+                    parts.append(found)
+                parts = parts if places <= MOST_PLACES else None
         block = np.sort(block, axis=None)
         lower, up_to = (np.searchsorted(block, distinct, side=side) for side in ("left", "right"))
         above_all += float(np.dot(copies, (lower + up_to) / 2.0))
-    num_true = int(copies.sum())
-    num_false = store.num_documents * store.num_labels - num_true
+    num_true = len(true_scores)
+    num_false = number * store.num_labels - num_true
     if not num_true or not num_false:
-        return areas, float("nan")
+        return RocAreas(areas, np.nan, None if parts is None else RocParts.joined(parts))
     # Among themselves the true pairs account for exactly half of all their comparisons.
-    return areas, (above_all - num_true**2 / 2) / (num_true * num_false)
+    area = (above_all - num_true**2 / 2) / (num_true * num_false)
+    return RocAreas(areas, area, None if parts is None else RocParts.joined(parts, _bins(store, true_scores), area))
 
 
-def _area(ordered: npt.NDArray[np.float32], own: npt.NDArray[np.float32]) -> float:
-    """Area of one label from all its scores in order and those of its positives."""
-    lower, up_to = (np.searchsorted(ordered, own, side=side) for side in ("left", "right"))
-    num_true, num_false = len(own), len(ordered) - len(own)
-    return float((((lower + up_to) / 2.0).sum() - num_true**2 / 2) / (num_true * num_false))
+def _bins(store: ScoreStore, true_scores: Scores) -> Integers:
+    """True and false pairs of each document in each bin of scores, (2, N, BINS)."""
+    distinct = np.unique(true_scores)
+    if 2 * len(distinct) < BINS:  # below each, at it, above the last
+        edges = np.unique(np.concatenate([distinct, np.nextafter(distinct, np.inf, dtype=distinct.dtype)]))
+    else:
+        edges = np.unique(np.quantile(true_scores, np.linspace(0, 1, BINS)[1:-1], method="lower"))
+    true, every = np.zeros((2, store.num_documents, BINS), dtype=np.int64)
+    all_documents = np.arange(store.num_documents)
+    for _, block, with_true in store.blocks():
+        bins = np.searchsorted(edges, block, side="right")
+        for row in bins:
+            every[all_documents, row] += 1
+        for place, documents in with_true:
+            true[documents, bins[place, documents]] += 1
+    return np.stack([true, every - true])
+
+
+class RocSums:
+    """The AUCs of one result, ready to be computed under any weighting of its documents."""
+
+    def __init__(self, parts: RocParts, num_documents: int) -> None:
+        self.parts, self._number = parts, num_documents
+        self._ends = np.concatenate([[0], np.cumsum(parts.true_counts)])  # of each label's true documents
+        label = np.repeat(np.arange(len(parts.labels)), parts.false_counts)
+        # One row for the false documents of a label that stand at the same place among its true ones.
+        most = int(parts.true_counts.max(initial=0)) + 1
+        keys, row = np.unique((label * most + parts.lower) * most + parts.ties, return_inverse=True)
+        label, lower, ties = keys // most**2, keys // most % most, keys % most
+        self._start = self._ends[label]
+        self._lower, self._up_to = self._start + lower, self._start + lower + ties
+        places = (row, parts.false_documents)
+        self._rows = sp.csr_matrix((np.ones(len(row)), places), shape=(len(keys), num_documents))
+        places = (label, np.arange(len(keys)))
+        self._by_label = sp.csr_matrix((np.ones(len(keys)), places), shape=(len(parts.labels), len(keys)))
+        self.areas = self._areas(np.ones((self._number, 1)))[0][:, 0]
+        if parts.bins is not None and parts.area is not None:
+            self._bins, self._correction = parts.bins.astype(np.float64), 0.0
+            self._correction = parts.area - self.micro(np.ones((1, self._number)))[0]
+
+    def _areas(self, columns: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Area of each label under weightings (N, B), (K, B), and where it is defined."""
+        true = columns[self.parts.true_documents]
+        sums = np.concatenate([np.zeros((1, columns.shape[1])), np.cumsum(true, axis=0)])
+        beaten = (sums[self._lower] + sums[self._up_to]) / 2 - sums[self._start]
+        lost = self._by_label @ ((self._rows @ columns) * beaten)
+        num_true = np.diff(sums[self._ends], axis=0)
+        pairs = num_true * (columns.sum(axis=0) - num_true)
+        return 1 - lost / np.where(pairs > 0, pairs, 1), pairs > 0
+
+    def macro(self, weights: Floats, wanted: npt.NDArray[np.bool_]) -> Floats:
+        """Mean area of the wanted labels (of all L) that have both classes, under weightings (B, N); 0 without any."""
+        own = wanted[self.parts.labels]
+        size = max(1, BLOCK_ELEMENTS // max(1, self._rows.shape[0], len(self.parts.true_documents)))
+        found = []
+        for start in range(0, len(weights), size):
+            areas, defined = self._areas(np.ascontiguousarray(weights[start : start + size].T))
+            defined &= own[:, None]
+            found.append((areas * defined).sum(axis=0) / defined.sum(axis=0).clip(1))
+        return np.concatenate(found)
+
+    def micro(self, weights: Floats) -> Floats:
+        """Area over all pairs under weightings (B, N)."""
+        true, false = weights @ self._bins
+        below = np.cumsum(false, axis=1) - false / 2
+        pairs = true.sum(axis=1) * false.sum(axis=1)
+        return np.asarray((true * below).sum(axis=1) / np.where(pairs > 0, pairs, 1)) + self._correction
+
+    def macro_column(self, wanted: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """What each document adds above and below the line of AUC-macro with the false documents as they are, (N,)."""
+        parts, sizes = self.parts, np.diff(self._rows.indptr)
+        number, places = self._number, len(parts.true_documents) + 1
+        # Of each true document: the false ones above it, a tie half; from differences over the places in its label.
+        changes = ((self._start, sizes), (self._lower, -sizes / 2), (self._up_to, -sizes / 2))
+        lost = np.cumsum(sum(np.bincount(at, change, minlength=places) for at, change in changes))[:-1]
+        num_true, own = (np.repeat(of, parts.true_counts) for of in (parts.true_counts, wanted[parts.labels]))
+        above = np.bincount(parts.true_documents, own * (1 - lost / (number - num_true)) / num_true, minlength=number)
+        return above, np.bincount(parts.true_documents, own / num_true, minlength=number)
+
+    def micro_column(self) -> tuple[Floats, Floats]:
+        """The same of AUC-micro."""
+        true, false = self._bins[0], self._bins[1].sum(axis=0)
+        placed = (np.cumsum(false) - false / 2) / max(1.0, false.sum()) + self._correction
+        return true @ placed, true.sum(axis=1)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plant_plugin.errors import DataError
-from plant_plugin.evaluation.inputs import checked_scores, checked_truth, dense_blocks
-from plant_plugin.evaluation.score_store import ScoreStore, positives
+from plant_plugin.evaluation.classification import LabelCounts
+from plant_plugin.evaluation.store import ScoreStore, checked
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,28 +58,24 @@ def tune(
     store: ScoreStore | None = None
     try:
         for given_scores, given_truth in batches:
-            truth = checked_truth(given_truth)
-            scores = checked_scores(given_scores, truth)
-            if store is None:
-                store = ScoreStore(truth.shape[1], spill_folder)
-            for rows, block in dense_blocks(scores):
-                store.append(block, truth[rows])
+            scores, truth = checked(given_scores, given_truth)
+            store = store or ScoreStore(truth.shape[1], spill_folder)
+            store.append(scores, truth)
         if store is None or not store.num_documents:
             raise DataError(
                 "there are no validation documents to tune thresholds on", fix="give val_file or a val_size above 0"
             )
         thresholds = _best_thresholds(store)
-        documents = np.diff(store.truth().indptr).astype(np.int64)
-        return Tuned(thresholds, documents, _f1_of_labels(store, {**(fixed or {}), **thresholds}))
+        counts = _counts(store, {**(fixed or {}), **thresholds})
+        return Tuned(thresholds, store.documents(), {name: found.ratios("F1") for name, found in counts.items()})
     finally:
         if store is not None:
             store.close()
 
 
 def _best_thresholds(store: ScoreStore) -> dict[str, float]:
-    truth = store.truth()
-    positive_scores = [found for start, block in store.blocks() for _, found in positives(truth, block, start)]
-    candidates, copies = np.unique(np.concatenate(positive_scores or [np.empty(0, np.float32)]), return_counts=True)
+    candidates, copies = np.unique(store.true_scores(), return_counts=True)
+    num_true = copies.sum()
     scored = ~np.isneginf(candidates)
     candidates, copies = candidates[scored], copies[scored]  # ascending
     if not len(candidates):
@@ -87,15 +83,15 @@ def _best_thresholds(store: ScoreStore) -> dict[str, float]:
     predicted = np.zeros(len(candidates), dtype=np.int64)  # pairs that score at least the candidate
     neighbour = np.full(len(candidates), -np.inf, dtype=np.float32)  # largest score below it
     macro_change = np.zeros(len(candidates))  # of the sum of the labels' F1, when the candidate is let in
-    for start, block in store.blocks():
-        for place, own in positives(truth, block, start):
-            _add_label(macro_change, block[place], own, candidates)
+    for _, block, true in store.blocks():
+        for place, documents in true:
+            _add_label(macro_change, block[place], block[place, documents], candidates)
         ordered = np.sort(block, axis=None)
         lower = np.searchsorted(ordered, candidates, side="left")
         predicted += len(ordered) - lower
         np.maximum(neighbour, np.where(lower > 0, ordered[lower - 1], -np.inf), out=neighbour)
     true_positives = copies[::-1].cumsum()[::-1]
-    micro = 2.0 * true_positives / (predicted + truth.nnz)
+    micro = 2.0 * true_positives / (predicted + num_true)
     macro = macro_change[::-1].cumsum()[::-1]
     return {name: _below(candidates, neighbour, _best(values)) for name, values in (("micro", micro), ("macro", macro))}
 
@@ -113,18 +109,17 @@ def _add_label(
     change[entered[last]] += np.diff(f1, prepend=0.0)
 
 
-def _f1_of_labels(store: ScoreStore, thresholds: Mapping[str, float]) -> dict[str, Floats]:
-    truth = store.truth()
-    support = np.diff(truth.indptr)
-    f1 = {}
-    for name, threshold in thresholds.items():
-        predicted, hits = np.zeros(store.num_labels), np.zeros(store.num_labels)
-        for start, block in store.blocks():
-            predicted[start : start + len(block)] = (block > threshold).sum(axis=1)
-            for place, own in positives(truth, block, start):
-                hits[start + place] = (own > threshold).sum()
-        f1[name] = 2.0 * hits / np.maximum(predicted + support, 1)
-    return f1
+def _counts(store: ScoreStore, thresholds: Mapping[str, float]) -> dict[str, LabelCounts]:
+    """Of each label at each threshold."""
+    true = store.documents()
+    counts = {name: LabelCounts(np.zeros_like(true), np.zeros_like(true), true) for name in thresholds}
+    for start, block, with_true in store.blocks():
+        for name, threshold in thresholds.items():
+            above = block > threshold
+            counts[name].predicted[start : start + len(block)] = above.sum(axis=1)
+            for place, documents in with_true:
+                counts[name].hit[start + place] = above[place, documents].sum()
+    return counts
 
 
 def _best(values: Floats) -> int:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.names import Metric, parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
-from plant_plugin.evaluation.resampling import DocumentSums, computable
-from plant_plugin.evaluation.significance import Comparison, compare_documents
+from plant_plugin.evaluation.resampling import Comparison, DocumentSums, compare_documents, computable
 from plant_plugin.report.systems import System, check_same_split, counted_on, obstacle
 
 METRICS = ("P@1", "P@5", "P@15", "R@5", "RP@5", "nDCG@5", "PSP@5", "MAP", "MAP-gold", "Micro-F1@micro",

@@ -122,7 +122,7 @@ def _documents(path: Path, result: dict[str, Any]) -> PerDocument:
     metrics = [parse_metric(name) for name in CHECKED if result["metrics"].get(name) is not None]
     metrics = [metric for metric in metrics if computable(metric, documents)]
     sums = DocumentSums(documents, metrics)
-    found = sums.values(sums.sums(np.ones((1, len(documents)))))[0] if metrics else np.empty(0)
+    found = sums.resampled(np.ones((1, len(documents))))[0] if metrics else np.empty(0)
     for metric, value in zip(metrics, found, strict=True):
         if abs(value - result["metrics"][metric.name]) > AGREE:
             raise DataError(

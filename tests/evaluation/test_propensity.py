@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from plant_plugin.evaluation import propensity
+from plant_plugin.evaluation import propensity, ranking
 
 
 @pytest.fixture
@@ -19,15 +19,18 @@ def fresh() -> Iterator[None]:
     propensity.xclib_metrics.cache_clear()
 
 
-def case() -> tuple[np.ndarray, np.ndarray, sp.csr_matrix, np.ndarray]:
+def case() -> tuple[np.ndarray, sp.csr_matrix, np.ndarray]:
     """Two documents of three labels, weights 4, 2, 1: document 0 has labels 0 and 2, document 1 has label 1."""
     top = np.array([[2, 1], [1, 3]])  # 3 = L: nothing scored at rank 2
-    hits = np.array([[True, False], [True, False]])
-    return top, hits, sp.csr_matrix(np.array([[1.0, 0, 1], [0, 1, 0]])), np.array([4.0, 2.0, 1.0])
+    return top, sp.csr_matrix(np.array([[1.0, 0, 1], [0, 1, 0]])), np.array([4.0, 2.0, 1.0])
+
+
+def builtin(top: np.ndarray, truth: sp.csr_matrix, weights: np.ndarray) -> dict[str, np.ndarray]:
+    return ranking.overall(ranking.contributions(top, truth, weights))
 
 
 def test_by_hand() -> None:
-    found = propensity.builtin_propensity_scored(*case())
+    found = builtin(*case())
     # Gained 1 and 2, at best 4 and 2 (k=1), 4 + 1 and 2 (k=2): ratios of sums over documents.
     assert found["PSP"] == pytest.approx([3 / 6, 3 / 7])
     discount = 1 / np.log2(3)
@@ -38,9 +41,9 @@ def test_by_hand() -> None:
 
 
 def test_more_true_labels_than_ranks() -> None:
-    top, hits, truth, weights = case()
-    whole = propensity.builtin_propensity_scored(top, hits, truth, weights)
-    first = propensity.builtin_propensity_scored(top[:, :1], hits[:, :1], truth, weights)
+    top, truth, weights = case()
+    whole = builtin(top, truth, weights)
+    first = builtin(top[:, :1], truth, weights)
     assert {family: values[:1].tolist() for family, values in whole.items()} == {
         family: values.tolist() for family, values in first.items()
     }
@@ -54,7 +57,7 @@ def test_one_training_document_is_enough() -> None:
 def test_pyxclib_agrees() -> None:
     if propensity.xclib_metrics() is None:
         pytest.skip("pyxclib is not installed")
-    theirs, ours = propensity.propensity_scored(*case()), propensity.builtin_propensity_scored(*case())
+    theirs, ours = propensity.ranked_metrics(*case()), builtin(*case())
     for family, values in ours.items():
         assert theirs[family] == pytest.approx(values, abs=1e-6), family
 
@@ -65,9 +68,9 @@ def test_absent_pyxclib(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib.util, "find_spec", no_parent)
     assert propensity.xclib_metrics() is None
-    assert propensity.propensity_scored(*case())["PSP"] == pytest.approx([3 / 6, 3 / 7])
-    top, hits, truth, _ = case()
-    assert propensity.precision(top, hits, truth) == pytest.approx([1.0, 0.5])
+    found = propensity.ranked_metrics(*case())
+    assert found["PSP"] == pytest.approx([3 / 6, 3 / 7])
+    assert found["P"] == pytest.approx([1.0, 0.5])
 
 
 def test_pyxclib_that_does_not_load(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,10 @@ import scipy.sparse as sp
 from scipy.stats import wilcoxon
 
 from plant_plugin.errors import DataError
-from plant_plugin.evaluation import names, per_document, significance
+from plant_plugin.evaluation import classification, names, resampling
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.per_document import PerDocument, load_per_document
-from plant_plugin.evaluation.resampling import DocumentSums, computable
-from plant_plugin.evaluation.significance import compare_documents
+from plant_plugin.evaluation.resampling import DocumentSums, compare_documents, computable
 
 NUMBER, LABELS = 60, 24
 THRESHOLDS = {"0.5": 0.0, "micro": 0.4, "macro": -0.6}
@@ -144,7 +143,7 @@ def test_what_is_not_kept_is_not_computable(monkeypatch: pytest.MonkeyPatch) -> 
                       gold_precision=None)  # fmt: skip
     for name in ("MAP", "MAP-gold", "PSP@1", "Macro-F1@macro:1-5", "AUC-macro", "AUC-micro"):
         assert not computable(names.parse_metric(name), without)
-    monkeypatch.setattr(per_document, "MOST_PAIRS", 300)
+    monkeypatch.setattr(classification, "MOST_PAIRS", 300)
     few = evaluated(*drawn(2)).per_document(COLUMNS).predicted
     assert "macro" not in few  # the lowest threshold predicts the most
     assert "micro" in few
@@ -229,7 +228,7 @@ def test_another_order_of_sums_changes_no_rank() -> None:
     steps = np.random.default_rng(0).integers(-3, 5, size=200) / 7
     noise = np.random.default_rng(1).uniform(-1e-15, 1e-15, size=200)
     metric, none = names.parse_metric("P@1"), Values(np.zeros(200))
-    exact, moved = (significance._wilcoxon([Values(values)], [none], metric) for values in (steps, steps + noise))  # type: ignore[list-item]
+    exact, moved = (resampling._wilcoxon([Values(values)], [none], metric) for values in (steps, steps + noise))  # type: ignore[list-item]
     assert exact == moved == pytest.approx(wilcoxon(np.rint(steps * 7), method="approx").pvalue)
 
 
@@ -263,7 +262,7 @@ def test_seeds_are_averaged_and_their_number_may_differ() -> None:
 
 
 def test_blocks_do_not_change_the_number_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plant_plugin.evaluation.significance.BLOCK_ELEMENTS", 3 * NUMBER)
+    monkeypatch.setattr("plant_plugin.evaluation.resampling.BLOCK_ELEMENTS", 3 * NUMBER)
     found = compare_documents([sums(kept(2))], [sums(kept(3))], resamples=10)["P@5"]
     assert found.low <= found.gain <= found.high
     assert (found.randomisation * 11) == pytest.approx(round(found.randomisation * 11))
@@ -327,7 +326,7 @@ def test_without_exchange_the_columns_of_the_areas_are_the_areas() -> None:
     asked = ["AUC-macro", "AUC-macro:1-5", "AUC-micro"]
     run = sums(kept(2), asked)
     ones = np.ones((1, NUMBER))
-    np.testing.assert_allclose(run.values(run.sums(ones)), run.resampled(ones), atol=1e-12)
+    np.testing.assert_allclose(run.values(*run.sums(ones)), run.resampled(ones), atol=1e-12)
     assert run.per_unit(names.parse_metric("AUC-macro")).mean() == pytest.approx(run.resampled(ones)[0, 0])
     assert run.per_unit(names.parse_metric("AUC-micro")) is None
 
@@ -347,7 +346,7 @@ def test_areas_survive_the_file_and_the_order_of_batches(tmp_path: Path) -> None
 
 
 def test_too_many_places_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plant_plugin.evaluation.roc_parts.MOST_PLACES", 10)
+    monkeypatch.setattr("plant_plugin.evaluation.roc.MOST_PLACES", 10)
     documents = kept(2)
     assert documents.roc is None
     assert not computable(names.parse_metric("AUC-macro"), documents)

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from plant_plugin.errors import MissingExtraError
-from plant_plugin.evaluation.significance import Comparison
+from plant_plugin.evaluation.resampling import Comparison
 from plant_plugin.report.compare import Cell, Table
 from plant_plugin.report.pictures import frequency_picture, gains_picture, panels, rendered, svg_of_comparison
 from plant_plugin.report.systems import System
