@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,19 +106,19 @@ class Predicted:
         """Add a batch: scores and 0/1 truth (B, L)."""
         counts, num_labels = self.counts, truth.shape[1]
         if sp.issparse(scores):
-            above = scores.copy()
-            above.data = (scores.data > self._limit).astype(np.float32)
-            above.eliminate_zeros()
-            counts.predicted += np.bincount(above.indices, minlength=num_labels)
-            counts.hit += np.bincount(above.multiply(truth).tocsr().indices, minlength=num_labels)
+            pairs: Any = scores.copy()
+            pairs.data = (scores.data > self._limit).astype(np.float32)
+            pairs.eliminate_zeros()
+            counts.predicted += np.bincount(pairs.indices, minlength=num_labels)
+            counts.hit += np.bincount(pairs.multiply(truth).tocsr().indices, minlength=num_labels)
         else:
-            above = scores > self._limit
-            counts.predicted += above.sum(axis=0)
+            pairs = scores > self._limit
+            counts.predicted += pairs.sum(axis=0)
             rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
-            counts.hit += np.bincount(truth.indices[above[rows, truth.indices]], minlength=num_labels)
+            counts.hit += np.bincount(truth.indices[pairs[rows, truth.indices]], minlength=num_labels)
         counts.true += np.bincount(truth.indices, minlength=num_labels)
         if self._pairs is not None:
-            self._pairs.append(sp.csr_matrix(above, dtype=np.float32))
+            self._pairs.append(sp.csr_matrix(pairs, dtype=np.float32))
             if counts.predicted.sum() > MOST_PAIRS:
                 self._pairs = None
 

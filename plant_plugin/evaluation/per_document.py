@@ -22,6 +22,8 @@ from plant_plugin.evaluation.roc import RocParts
 from plant_plugin.files import atomic_write
 
 VERSION = 1
+# What a file may lack, and how the rest is written.
+OPTIONAL = {"average_precision": np.float32, "gold_precision": np.float32, "train_counts": np.uint32, "num_train": None}
 
 
 @dataclass
@@ -117,28 +119,22 @@ class PerDocument:
         Raises:
             PlantError: The disk is full or the folder cannot be written.
         """
-        num_labels = len(self.labels)
-        label_type = np.uint16 if num_labels <= np.iinfo(np.uint16).max else np.uint32
+        label_type = np.uint16 if len(self.labels) <= np.iinfo(np.uint16).max else np.uint32
         arrays: dict[str, Any] = {
             "version": np.array(VERSION),
             "labels": np.frombuffer("\n".join(self.labels).encode(), dtype=np.uint8),
             "top": self.top.astype(label_type),
-            "truth_labels": self.truth.indices.astype(label_type),
-            "truth_counts": np.diff(self.truth.indptr).astype(np.uint32),
             "thresholds": np.array(list(self.predicted), dtype=np.str_),
             "propensity": np.array(self.propensity),
         }
-        for number, pairs in enumerate(self.predicted.values()):
-            arrays[f"predicted{number}_labels"] = pairs.indices.astype(label_type)
-            arrays[f"predicted{number}_counts"] = np.diff(pairs.indptr).astype(np.uint32)
-        if self.average_precision is not None:
-            arrays["average_precision"] = self.average_precision.astype(np.float32)
-        if self.gold_precision is not None:
-            arrays["gold_precision"] = self.gold_precision.astype(np.float32)
-        if self.train_counts is not None:
-            arrays["train_counts"] = self.train_counts.astype(np.uint32)
-        if self.num_train is not None:
-            arrays["num_train"] = np.array(self.num_train)
+        pairs = {"truth": self.truth}
+        pairs |= {f"predicted{number}": predicted for number, predicted in enumerate(self.predicted.values())}
+        for name, matrix in pairs.items():
+            arrays[f"{name}_labels"] = matrix.indices.astype(label_type)
+            arrays[f"{name}_counts"] = np.diff(matrix.indptr).astype(np.uint32)
+        for name, kind in OPTIONAL.items():
+            if getattr(self, name) is not None:
+                arrays[name] = np.asarray(getattr(self, name), dtype=kind)
         if self.roc is not None:
             arrays |= self.roc.arrays()
         with atomic_write(path) as temporary:
@@ -157,17 +153,18 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
         if int(arrays["version"]) != VERSION:
             raise ValueError("version")
         labels = arrays["labels"].tobytes().decode().split("\n")
-        shape = (len(arrays["truth_counts"]), len(labels))
-        predicted = {
-            str(name): _pairs(arrays[f"predicted{number}_labels"], arrays[f"predicted{number}_counts"], shape)
-            for number, name in enumerate(arrays["thresholds"])
-        }
+
+        def pairs(name: str) -> sp.csr_matrix:
+            columns, counts = arrays[f"{name}_labels"].astype(np.int64), arrays[f"{name}_counts"]
+            ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+            return sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(counts), len(labels)))
+
         first, second = arrays["propensity"].tolist()
         return PerDocument(
             labels,
-            _pairs(arrays["truth_labels"], arrays["truth_counts"], shape),
+            pairs("truth"),
             arrays["top"].astype(np.int64),
-            predicted,
+            {str(name): pairs(f"predicted{number}") for number, name in enumerate(arrays["thresholds"])},
             arrays.get("average_precision"),
             arrays["train_counts"].astype(np.int64) if "train_counts" in arrays else None,
             int(arrays["num_train"]) if "num_train" in arrays else None,
@@ -181,8 +178,3 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
             where=str(path),
             fix="copy it again beside its result.json, or delete it to compare without tests",
         ) from error
-
-
-def _pairs(labels: npt.NDArray[Any], counts: npt.NDArray[Any], shape: tuple[int, int]) -> sp.csr_matrix:
-    indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    return sp.csr_matrix((np.ones(len(labels), dtype=np.float32), labels.astype(np.int64), indptr), shape=shape)

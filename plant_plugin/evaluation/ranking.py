@@ -41,20 +41,23 @@ def top_labels(scores: Scores, cutoff: int) -> Integers:
 
 def top_labels_sparse(scores: sp.csr_matrix, cutoff: int) -> Integers:
     """The same for scores of which only the stored entries exist (B, L)."""
-    num_documents, num_labels = scores.shape
-    rows, columns, values = _by_rank(scores)
-    place = np.arange(len(rows)) - scores.indptr[:-1].astype(np.int64)[rows]
-    kept = (place < cutoff) & ~np.isneginf(values)
-    top = np.full((num_documents, cutoff), num_labels, dtype=np.int64)
-    top[rows[kept], place[kept]] = columns[kept]
+    rows, columns, values, ranks = _by_rank(scores)
+    kept = (ranks <= cutoff) & ~np.isneginf(values)
+    top = np.full((scores.shape[0], cutoff), scores.shape[1], dtype=np.int64)
+    top[rows[kept], ranks[kept] - 1] = columns[kept]
     return top
 
 
-def _by_rank(scores: sp.csr_matrix) -> tuple[Integers, Integers, Scores]:
-    """Rows, columns and values of the stored entries: document by document, best first, ties by lower column."""
+def _by_rank(scores: sp.csr_matrix) -> tuple[Integers, npt.NDArray[np.integer], Scores, Integers]:
+    """Rows, columns, values and 1-based ranks of the stored entries: best first, ties by lower column."""
     rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
     order = np.lexsort((scores.indices, -scores.data, rows))
-    return rows[order], scores.indices[order].astype(np.int64), scores.data[order]
+    return rows, scores.indices[order], scores.data[order], _places(scores, rows)
+
+
+def _places(pairs: sp.csr_matrix, rows: Integers) -> Integers:
+    """1, 2, 3, ... along the stored entries of each row."""
+    return np.arange(len(rows)) - pairs.indptr[:-1].astype(np.int64)[rows] + 1
 
 
 def true_at(truth: sp.csr_matrix, labels: Integers) -> npt.NDArray[np.bool_]:
@@ -73,11 +76,10 @@ def _ideal_gains(truth: sp.csr_matrix, weights: Floats, cutoff: int) -> Floats:
     """The largest ``cutoff`` weights among each document's true labels, descending, 0 where it has fewer: (N, K)."""
     gains = sp.csr_matrix((weights[truth.indices], truth.indices, truth.indptr), shape=truth.shape)
     rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
-    order = np.lexsort((-gains.data, rows))
-    place = np.arange(len(rows)) - truth.indptr[:-1].astype(np.int64)[rows]
-    kept = place < cutoff
+    order, places = np.lexsort((-gains.data, rows)), _places(truth, rows)
+    kept = places <= cutoff
     best = np.zeros((truth.shape[0], cutoff))
-    best[rows[kept], place[kept]] = gains.data[order][kept]
+    best[rows[kept], places[kept] - 1] = gains.data[order][kept]
     return best
 
 
@@ -144,35 +146,22 @@ def average_precisions(scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> 
     Returns:
         float64 (B,) in [0, 1], NaN for documents without labels. A true label without a score adds nothing.
     """
-    num_true = np.diff(truth.indptr)
-    rows = np.repeat(np.arange(truth.shape[0]), num_true)
     if sp.issparse(scores):
-        ranked_rows, ranked_columns, _ = _by_rank(scores)
-        place = np.arange(len(ranked_rows)) - scores.indptr[:-1].astype(np.int64)[ranked_rows] + 1
-        width = np.int64(truth.shape[1])
-        keys = ranked_rows * width + ranked_columns
-        order = np.argsort(keys)
-        ranks = _look_up(keys[order], place[order], rows * width + truth.indices)
+        rows, columns, _, places = _by_rank(scores)
+        pairs = sp.csr_matrix((places, (rows, columns)), shape=scores.shape).multiply(truth).tocsr()
     else:
-        ranks = _ranks(scores, rows, truth.indices)
+        pairs = truth
+    num_true, rows = np.diff(truth.indptr), np.repeat(np.arange(truth.shape[0]), np.diff(pairs.indptr))
+    ranks = pairs.data if sp.issparse(scores) else _ranks(scores, rows, truth.indices)
     # Within a document, the i-th best-placed true label has precision i / rank.
     order = np.lexsort((ranks, rows))
-    nth = np.arange(len(rows)) - truth.indptr[:-1].astype(np.int64)[rows] + 1
-    sums = np.bincount(rows, weights=nth / ranks[order], minlength=truth.shape[0])
+    sums = np.bincount(rows, weights=_places(pairs, rows) / ranks[order], minlength=truth.shape[0])
     return np.where(num_true > 0, sums / num_true.clip(1), np.nan)
 
 
 def with_unranked(precisions: npt.NDArray[np.floating], known: Integers, wanted: Integers) -> Floats:
     """Average precisions (N,) of the ``known`` true labels where ``wanted`` are to be found; NaN where that is 0."""
     return np.where(wanted > 0, np.nan_to_num(precisions) * known / wanted.clip(1), np.nan)
-
-
-def _look_up(keys: Integers, values: Integers, wanted: Integers) -> Floats:
-    """Values of the sorted ``keys`` for ``wanted``; inf where missing."""
-    if not len(keys):
-        return np.full(len(wanted), np.inf)
-    found = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
-    return np.where(keys[found] == wanted, values[found], np.inf)
 
 
 def _ranks(scores: Scores, rows: Integers, columns: npt.NDArray[np.integer]) -> Floats:

@@ -82,6 +82,8 @@ class DocumentSums:
         """What each document adds above and below the line of every quotient, (N,) each."""
         weights, ranked = None, {}
         if any(metric.propensity_scored for metric in self._quotients):
+            assert documents.train_counts is not None  # `computable` was asked
+            assert documents.num_train
             weights = inverse_propensities(documents.train_counts, documents.num_train, *documents.propensity)
         if any(metric.k for metric in self._quotients):
             ranked = contributions(documents.top, documents.truth, weights)
@@ -238,9 +240,9 @@ def _exchange_gain(pair: tuple[DocumentSums, DocumentSums], exchanged: Floats) -
     """The gain of the first over the second after the marked documents (B, N) changed sides."""
     first, second = pair
     kept = 1.0 - exchanged
-    one = zip(first.sums(kept), second.sums(exchanged), strict=True)
-    other = zip(first.sums(exchanged), second.sums(kept), strict=True)
-    return first.values(*map(sum, one)) - second.values(*map(sum, other))
+    one = [ours + theirs for ours, theirs in zip(first.sums(kept), second.sums(exchanged), strict=True)]
+    other = [ours + theirs for ours, theirs in zip(first.sums(exchanged), second.sums(kept), strict=True)]
+    return first.values(*one) - second.values(*other)
 
 
 def _wilcoxon(system: Sequence[DocumentSums], baseline: Sequence[DocumentSums], metric: Metric) -> float | None:

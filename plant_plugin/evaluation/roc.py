@@ -59,9 +59,9 @@ class RocParts:
     area: float | None = None
 
     @classmethod
-    def of_label(cls, label: int, scores: Scores, true: npt.NDArray[np.integer]) -> RocParts:
+    def of_label(cls, label: int, scores: Scores, true: Integers) -> RocParts:
         """One label's, from the scores of all documents (N,) and the numbers of the true ones."""
-        true = true[np.argsort(scores[true], kind="stable")].astype(np.int64)
+        true = true[np.argsort(scores[true], kind="stable")]
         lower, up_to = (np.searchsorted(scores[true], scores, side=side) for side in ("left", "right"))
         matters = up_to > 0
         matters[true] = False
@@ -73,7 +73,8 @@ class RocParts:
     def joined(cls, parts: Sequence[RocParts], bins: Integers | None = None, area: float | None = None) -> RocParts:
         """Those of several labels or groups of labels."""
         none = np.empty(0, dtype=np.int64)
-        return cls(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in ARRAYS), bins, area)
+        found = {name: np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in ARRAYS}
+        return cls(**found, bins=bins, area=area)
 
     def in_order(self, order: Integers) -> RocParts:
         """The same with document ``order[i]`` called i."""
@@ -89,7 +90,7 @@ class RocParts:
     def with_unranked(self, labels: Integers, truth: sp.csr_matrix) -> RocParts:
         """The same with labels (columns of the truth) that scored every document alike: their area is a half."""
         columns, alike = sp.csc_matrix(truth), np.zeros(truth.shape[0], dtype=np.float32)
-        true = [columns.indices[columns.indptr[label] : columns.indptr[label + 1]] for label in labels]
+        true = [columns.getcol(label).indices.astype(np.int64) for label in labels]
         both = [(label, found) for label, found in zip(labels, true, strict=True) if 0 < len(found) < len(alike)]
         return RocParts.joined([self, *(RocParts.of_label(label, alike, found) for label, found in both)])
 
@@ -106,11 +107,11 @@ class RocParts:
         """What :meth:`arrays` made, or None where a file holds none."""
         if "roc_labels" not in arrays:
             return None
-        wide = [arrays[f"roc_{name}"].astype(np.int64) for name in ARRAYS]
+        wide = {name: arrays[f"roc_{name}"].astype(np.int64) for name in ARRAYS}
         if "roc_area" not in arrays:
-            return cls(*wide)
+            return cls(**wide)
         bins = np.stack([arrays["roc_true_bins"], arrays["roc_false_bins"]]).astype(np.int64)
-        return cls(*wide, bins, float(arrays["roc_area"]))
+        return cls(**wide, bins=bins, area=float(arrays["roc_area"]))
 
 
 def _small(values: Integers) -> npt.NDArray[Any]:
@@ -238,13 +239,16 @@ class RocSums:
     def macro_column(self, wanted: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """What each document adds above and below the line of AUC-macro with the false documents as they are, (N,)."""
         parts, sizes = self.parts, np.diff(self._rows.indptr)
-        number, places = self._number, len(parts.true_documents) + 1
         # Of each true document: the false ones above it, a tie half; from differences over the places in its label.
-        changes = ((self._start, sizes), (self._lower, -sizes / 2), (self._up_to, -sizes / 2))
-        lost = np.cumsum(sum(np.bincount(at, change, minlength=places) for at, change in changes))[:-1]
+        changes = np.zeros(len(parts.true_documents) + 1)
+        for at, change in ((self._start, sizes), (self._lower, -sizes / 2), (self._up_to, -sizes / 2)):
+            np.add.at(changes, at, change)
+        lost = np.cumsum(changes)[:-1]
         num_true, own = (np.repeat(of, parts.true_counts) for of in (parts.true_counts, wanted[parts.labels]))
-        above = np.bincount(parts.true_documents, own * (1 - lost / (number - num_true)) / num_true, minlength=number)
-        return above, np.bincount(parts.true_documents, own / num_true, minlength=number)
+        above, below = np.zeros((2, self._number))
+        np.add.at(above, parts.true_documents, own * (1 - lost / (self._number - num_true)) / num_true)
+        np.add.at(below, parts.true_documents, own / num_true)
+        return above, below
 
     def micro_column(self) -> tuple[Floats, Floats]:
         """The same of AUC-micro."""

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.errors import PlantError
-from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS, Scores
+from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS, Integers, Scores
 
 
 def checked(scores: Any, truth: Any) -> tuple[Scores | sp.csr_matrix, sp.csr_matrix]:
@@ -96,18 +95,19 @@ class ScoreStore:
         self.num_documents += truth.shape[0]
         self._truth.append(truth)
 
-    def documents(self) -> npt.NDArray[np.int64]:
+    def documents(self) -> Integers:
         """How many documents have each label, int64 (L,)."""
-        return sum(np.bincount(truth.indices, minlength=self.num_labels) for truth in self._truth)
+        return np.diff(self._by_label().indptr).astype(np.int64)
 
-    def blocks(self) -> Iterator[tuple[int, Scores, list[tuple[int, npt.NDArray[np.integer]]]]]:
+    def blocks(self) -> Iterator[tuple[int, Scores, list[tuple[int, Integers]]]]:
         """Labels, bounded blocks of them at a time.
 
         Yields:
             First label of the block; its scores (labels in the block, N); place in the block and true documents of each
             label that has any.
         """
-        truth = sp.csc_matrix(sp.vstack(self._truth, format="csr"))
+        truth = self._by_label()
+        documents = truth.indices.astype(np.int64)
         width = max(1, BLOCK_ELEMENTS // max(1, self.num_documents))
         for start in range(0, self.num_labels, width):
             stop = min(start + width, self.num_labels)
@@ -121,6 +121,9 @@ class ScoreStore:
         """The scores of all true pairs, label after label."""
         found = [block[place, documents] for _, block, true in self.blocks() for place, documents in true]
         return np.concatenate(found or [np.empty(0, np.float32)])
+
+    def _by_label(self) -> sp.csc_matrix:
+        return sp.csc_matrix(sp.vstack(self._truth, format="csr"))
 
     def _columns(self, start: int, stop: int) -> Scores:
         block = np.empty((stop - start, self.num_documents), dtype=np.float32)
