@@ -17,7 +17,7 @@ from plant_plugin.evaluation import names, propensity, ranking
 from plant_plugin.evaluation.classification import Predicted, classified, labels_in_bins
 from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
-from plant_plugin.evaluation.roc import RocAreas, roc_areas
+from plant_plugin.evaluation.roc import RocParts, roc_areas
 from plant_plugin.evaluation.store import ScoreStore, checked
 
 PROBABILITY_HALF = MappingProxyType({"0.5": 0.0})
@@ -87,7 +87,7 @@ class Evaluator:
             if keep_documents or name in asked
         }
         self._store: ScoreStore | None = None
-        self._areas: RocAreas | None = None  # as computed last
+        self._areas: tuple[npt.NDArray[np.float64], float, RocParts | None] | None = None  # as computed last
         self._documents = 0
         self._top: list[npt.NDArray[np.int64]] = []
         self._truth: list[sp.csr_matrix] = []
@@ -177,7 +177,11 @@ class Evaluator:
         if not self._documents:
             raise DataError("there are no documents to evaluate", fix="check that the split's file is not empty")
         truth = self._all_truth()
-        ranked = propensity.ranked_metrics(np.concatenate(self._top), truth, self._weights()) if self._cutoff else {}
+        ranked = {}
+        if self._cutoff:
+            given = self.train_label_counts, self.num_train, self._propensity
+            weights = propensity.weights_for(self.metrics, *given)
+            ranked = propensity.ranked_metrics(np.concatenate(self._top), truth, weights)
         in_bin = labels_in_bins(self.num_labels, self.train_label_counts)
         values: dict[str, float] = {}
         for metric in self.metrics:
@@ -194,14 +198,6 @@ class Evaluator:
     def _all_truth(self) -> sp.csr_matrix:
         return sp.csr_matrix(sp.vstack(self._truth, format="csr"))
 
-    def _weights(self) -> npt.NDArray[np.float64] | None:
-        """Inverse propensities (L,) where a metric needs them."""
-        if not any(metric.propensity_scored for metric in self.metrics):
-            return None
-        assert self.train_label_counts is not None  # checked with the metrics' names
-        assert self.num_train
-        return propensity.inverse_propensities(self.train_label_counts, self.num_train, *self._propensity)
-
     def _classified(self, metric: Metric, labels: npt.NDArray[np.bool_]) -> float:
         """A metric of predictions at a threshold, over some labels (a mask)."""
         counts = self._predicted[str(metric.threshold)].counts
@@ -215,11 +211,10 @@ class Evaluator:
             if self._loss_sum is None:
                 raise ConfigError("Loss: the scores came without a loss", fix="choose a metric computed from scores")
             return self._loss_sum / self._documents
-        areas = self._roc_areas() if metric.needs_all_scores else None
         if metric.family == "AUC-micro":
-            return areas.all_pairs if areas else math.nan
+            return self._roc()[1]
         if metric.family == "AUC-macro":
-            found = areas.labels[labels] if areas else np.empty(0)
+            found = self._roc()[0][labels]
         else:
             found = np.concatenate(self._precisions) if metric.family == "MAP" else self._gold_precisions(truth)
         found = found[~np.isnan(found)]
@@ -232,9 +227,11 @@ class Evaluator:
         wanted = known + self._outside[np.concatenate(self._numbers)]
         return ranking.with_unranked(np.concatenate(self._precisions), known, wanted)
 
-    def _roc_areas(self) -> RocAreas | None:
-        if self._areas is None and self._store is not None:
-            self._areas = roc_areas(self._store, keep=self._keep_documents)
+    def _roc(self) -> tuple[npt.NDArray[np.float64], float, RocParts | None]:
+        """Area of each label, area over all pairs, and what resamples need of them; nothing without all scores."""
+        if self._store is None:
+            return np.full(self.num_labels, np.nan), math.nan, None
+        self._areas = self._areas or roc_areas(self._store, keep=self._keep_documents)
         return self._areas
 
     def per_document(self, labels: Sequence[str]) -> PerDocument:
@@ -245,7 +242,7 @@ class Evaluator:
         """
         if not self._keep_documents:
             raise ValueError("the evaluator was made without keep_documents")
-        truth, areas = self._all_truth(), self._roc_areas()
+        truth = self._all_truth()
         pairs = {name: predicted.pairs() for name, predicted in self._predicted.items()}
         return PerDocument(
             list(labels),
@@ -256,7 +253,7 @@ class Evaluator:
             self.train_label_counts,
             self.num_train,
             self._propensity,
-            areas.parts if areas else None,
+            self._roc()[2],
             self._gold_precisions(truth).astype(np.float32) if self._gold else None,
         ).in_order(np.concatenate(self._numbers))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation import ranking
+from plant_plugin.evaluation.names import Metric
 
 Floats = npt.NDArray[np.float64]
 XCLIB_NAMES = {"P": "precision", "PSP": "psprecision", "PSnDCG": "psndcg", "PSR": "psrecall"}
@@ -58,6 +60,15 @@ def inverse_propensities(label_counts: npt.ArrayLike, num_train: int, a: float =
     counts = np.asarray(label_counts, dtype=np.float64)
     scale = (np.log(num_train) - 1.0) * (b + 1.0) ** a
     return 1.0 + scale * (counts + b) ** -a
+
+
+def weights_for(
+    metrics: Iterable[Metric], label_counts: npt.ArrayLike | None, num_train: int | None, model: tuple[float, float]
+) -> Floats | None:
+    """Inverse propensities (L,) under A and B of the ``model``, or None where no metric is propensity-scored."""
+    if not any(metric.propensity_scored for metric in metrics):
+        return None
+    return inverse_propensities(() if label_counts is None else label_counts, num_train or 0, *model)
 
 
 def ranked_metrics(top: npt.NDArray[np.int64], truth: sp.csr_matrix, weights: Floats | None) -> dict[str, Floats]:

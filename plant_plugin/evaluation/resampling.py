@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from plant_plugin.evaluation.classification import LabelCounts, classified, labels_in_bins
 from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
-from plant_plugin.evaluation.propensity import inverse_propensities
+from plant_plugin.evaluation.propensity import weights_for
 from plant_plugin.evaluation.ranking import contributions, divided
 from plant_plugin.evaluation.roc import RocSums
 
@@ -80,13 +80,10 @@ class DocumentSums:
 
     def _columns(self, documents: PerDocument) -> list[tuple[Floats, Floats]]:
         """What each document adds above and below the line of every quotient, (N,) each."""
-        weights, ranked = None, {}
-        if any(metric.propensity_scored for metric in self._quotients):
-            assert documents.train_counts is not None  # `computable` was asked
-            assert documents.num_train
-            weights = inverse_propensities(documents.train_counts, documents.num_train, *documents.propensity)
+        ranked = {}
         if any(metric.k for metric in self._quotients):
-            ranked = contributions(documents.top, documents.truth, weights)
+            given = documents.train_counts, documents.num_train, documents.propensity
+            ranked = contributions(documents.top, documents.truth, weights_for(self._quotients, *given))
         found = []
         for metric in self._quotients:
             if metric.k:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -107,40 +107,29 @@ class RocParts:
         """What :meth:`arrays` made, or None where a file holds none."""
         if "roc_labels" not in arrays:
             return None
-        wide = {name: arrays[f"roc_{name}"].astype(np.int64) for name in ARRAYS}
-        if "roc_area" not in arrays:
-            return cls(**wide)
-        bins = np.stack([arrays["roc_true_bins"], arrays["roc_false_bins"]]).astype(np.int64)
-        return cls(**wide, bins=bins, area=float(arrays["roc_area"]))
+        bins, area = None, None
+        if "roc_area" in arrays:
+            bins = np.stack([arrays["roc_true_bins"], arrays["roc_false_bins"]]).astype(np.int64)
+            area = float(arrays["roc_area"])
+        return cls(**{name: arrays[f"roc_{name}"].astype(np.int64) for name in ARRAYS}, bins=bins, area=area)
 
 
 def _small(values: Integers) -> npt.NDArray[Any]:
     return values.astype(np.uint16 if values.max(initial=0) <= np.iinfo(np.uint16).max else np.uint32)
 
 
-class RocAreas(NamedTuple):
-    """What all scores of a split say.
-
-    Attributes:
-        labels: float64 (L,): the probability that a true document outscores a false one, equal scores counting half.
-            NaN for labels without both classes.
-        all_pairs: The same over all pairs of document and label; NaN without both classes.
-        parts: For resamples; None where they were not asked for, or are too many.
-    """
-
-    labels: Floats
-    all_pairs: float
-    parts: RocParts | None
-
-
-def roc_areas(store: ScoreStore, *, keep: bool) -> RocAreas:
-    """Both areas, exact, from two passes over blocks of labels.
+def roc_areas(store: ScoreStore, *, keep: bool) -> tuple[Floats, float, RocParts | None]:
+    """The probability that a true pair outscores a false one, equal scores counting half; exact.
 
     Args:
         store: Every score of the split; -inf (not scored) ties with other -inf.
         keep: Keep what resamples need, as long as it is no more than ``MOST_PLACES`` false documents.
+
+    Returns:
+        Area of each label (L,), NaN for labels without both classes; area over all pairs, NaN without both classes;
+        what resamples need, None where it was not asked for or is too much.
     """
-    number, areas = store.num_documents, np.full(store.num_labels, np.nan)
+    number, areas, area = store.num_documents, np.full(store.num_labels, np.nan), np.nan
     parts: list[RocParts] | None = [] if keep else None
     places = 0
     true_scores = store.true_scores()
@@ -148,24 +137,27 @@ def roc_areas(store: ScoreStore, *, keep: bool) -> RocAreas:
     above_all = 0.0  # over true pairs: all pairs that score lower, and half of the equal ones
     for start, block, true in store.blocks():
         for place, documents in true:
-            if len(documents) < number:
-                found = RocParts.of_label(start + place, block[place], documents)
-                pairs = len(documents) * (number - len(documents))
-                areas[start + place] = (pairs - (found.lower + found.ties / 2).sum()) / pairs
-                places += len(found.lower)
-                if parts is not None:
-                    parts.append(found)
-                parts = parts if places <= MOST_PLACES else None
+            if len(documents) == number:
+                continue
+            found = RocParts.of_label(start + place, block[place], documents)
+            pairs = len(documents) * (number - len(documents))
+            areas[start + place] = (pairs - (found.lower + found.ties / 2).sum()) / pairs
+            places += len(found.lower)
+            parts = None if parts is None or places > MOST_PLACES else parts
+            if parts is not None:
+                parts.append(found)
         block = np.sort(block, axis=None)
         lower, up_to = (np.searchsorted(block, distinct, side=side) for side in ("left", "right"))
         above_all += float(np.dot(copies, (lower + up_to) / 2.0))
     num_true = len(true_scores)
     num_false = number * store.num_labels - num_true
-    if not num_true or not num_false:
-        return RocAreas(areas, np.nan, None if parts is None else RocParts.joined(parts))
-    # Among themselves the true pairs account for exactly half of all their comparisons.
-    area = (above_all - num_true**2 / 2) / (num_true * num_false)
-    return RocAreas(areas, area, None if parts is None else RocParts.joined(parts, _bins(store, true_scores), area))
+    if num_true and num_false:
+        # Among themselves the true pairs account for exactly half of all their comparisons.
+        area = (above_all - num_true**2 / 2) / (num_true * num_false)
+    if parts is None:
+        return areas, area, None
+    binned = (_bins(store, true_scores), area) if num_true and num_false else ()
+    return areas, area, RocParts.joined(parts, *binned)
 
 
 def _bins(store: ScoreStore, true_scores: Scores) -> Integers:
@@ -244,7 +236,8 @@ class RocSums:
         for at, change in ((self._start, sizes), (self._lower, -sizes / 2), (self._up_to, -sizes / 2)):
             np.add.at(changes, at, change)
         lost = np.cumsum(changes)[:-1]
-        num_true, own = (np.repeat(of, parts.true_counts) for of in (parts.true_counts, wanted[parts.labels]))
+        num_true = np.repeat(parts.true_counts, parts.true_counts)
+        own = np.repeat(wanted[parts.labels], parts.true_counts).astype(np.float64)
         above, below = np.zeros((2, self._number))
         np.add.at(above, parts.true_documents, own * (1 - lost / (self._number - num_true)) / num_true)
         np.add.at(below, parts.true_documents, own / num_true)

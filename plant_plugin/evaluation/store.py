@@ -112,10 +112,9 @@ class ScoreStore:
         for start in range(0, self.num_labels, width):
             stop = min(start + width, self.num_labels)
             ends = truth.indptr[start : stop + 1]
-            found = [
-                (int(place), truth.indices[ends[place] : ends[place + 1]]) for place in np.flatnonzero(np.diff(ends))
-            ]
-            yield start, self._columns(start, stop), found
+            with_true = np.flatnonzero(np.diff(ends)).tolist()
+            true = [(place, documents[ends[place] : ends[place + 1]]) for place in with_true]
+            yield start, self._columns(start, stop), true
 
     def true_scores(self) -> Scores:
         """The scores of all true pairs, label after label."""
