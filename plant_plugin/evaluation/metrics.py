@@ -242,20 +242,23 @@ class Evaluator:
         """
         if not self._keep_documents:
             raise ValueError("the evaluator was made without keep_documents")
-        truth = self._all_truth()
+        order = np.argsort(np.concatenate(self._numbers), kind="stable")
+        truth, roc = self._all_truth(), self._roc()[2]
+        top = np.concatenate(self._top) if self._top else np.empty((self._documents, 0), dtype=np.int64)
         pairs = {name: predicted.pairs() for name, predicted in self._predicted.items()}
+        whole = np.concatenate(self._precisions)[order].astype(np.float32) if self._whole_rankings else None
         return PerDocument(
             list(labels),
-            truth,
-            np.concatenate(self._top) if self._top else np.empty((self._documents, 0), dtype=np.int64),
-            {name: kept for name, kept in pairs.items() if kept is not None},
-            np.concatenate(self._precisions).astype(np.float32) if self._whole_rankings else None,
+            truth[order],
+            top[order],
+            {name: kept[order] for name, kept in pairs.items() if kept is not None},
+            whole,
             self.train_label_counts,
             self.num_train,
             self._propensity,
-            self._roc()[2],
-            self._gold_precisions(truth).astype(np.float32) if self._gold else None,
-        ).in_order(np.concatenate(self._numbers))
+            None if roc is None else roc.in_order(order),
+            self._gold_precisions(truth)[order].astype(np.float32) if self._gold else None,
+        )
 
     @property
     def counts(self) -> dict[str, int]:

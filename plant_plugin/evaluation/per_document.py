@@ -58,20 +58,6 @@ class PerDocument:
     def __len__(self) -> int:
         return int(self.truth.shape[0])
 
-    def in_order(self, documents: npt.NDArray[np.int64]) -> PerDocument:
-        """The same with row i being the document that stood at number ``documents[i]`` of the file, sorted by it."""
-        order = np.argsort(documents, kind="stable")
-        precision, gold = self.average_precision, self.gold_precision
-        return replace(
-            self,
-            truth=self.truth[order],
-            top=self.top[order],
-            predicted={name: pairs[order] for name, pairs in self.predicted.items()},
-            average_precision=None if precision is None else precision[order],
-            roc=None if self.roc is None else self.roc.in_order(order),
-            gold_precision=None if gold is None else gold[order],
-        )
-
     def under(self, labels: list[str]) -> PerDocument:
         """The same under a larger label set, (N, len(labels)); the added labels are never true nor predicted."""
         if labels == self.labels:

@@ -103,9 +103,9 @@ def contributions(
     reachable = np.minimum(labels, places)
     discount = 1.0 / np.log2(places + 1.0)
     ideal = np.cumsum(discount)[reachable - 1]
-    sums, one = hits.cumsum(axis=1), np.ones(hits.shape)
+    sums, one = hits.cumsum(axis=1), np.broadcast_to(1.0, hits.shape)
     found = {
-        "P": (sums, one * places),
+        "P": (sums, np.broadcast_to(places, hits.shape)),
         "R": (sums / labels, one),
         "RP": (sums / reachable, one),
         "nDCG": ((hits * discount).cumsum(axis=1) / ideal, one),

@@ -62,12 +62,13 @@ class RocParts:
     def of_label(cls, label: int, scores: Scores, true: Integers) -> RocParts:
         """One label's, from the scores of all documents (N,) and the numbers of the true ones."""
         true = true[np.argsort(scores[true], kind="stable")]
-        lower, up_to = (np.searchsorted(scores[true], scores, side=side) for side in ("left", "right"))
-        matters = up_to > 0
+        own = scores[true]
+        matters = scores >= own[0]
         matters[true] = False
         false = np.flatnonzero(matters)
+        lower, up_to = (np.searchsorted(own, scores[false], side=side) for side in ("left", "right"))
         one, num_true, num_false = (np.array([number]) for number in (label, len(true), len(false)))
-        return cls(one, true, num_true, false, num_false, lower[false], (up_to - lower)[false])
+        return cls(one, true, num_true, false, num_false, lower, up_to - lower)
 
     @classmethod
     def joined(cls, parts: Sequence[RocParts], bins: Integers | None = None, area: float | None = None) -> RocParts:
