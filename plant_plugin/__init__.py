@@ -57,6 +57,7 @@ def register() -> tuple[str, ...]:
 # Where modules that have moved stood; their old names work, with a warning.
 _MOVED = {
     "plant_plugin.data.libmultilabel_txt": "plant_plugin.data.text",
+    "plant_plugin.evaluation.significance": "plant_plugin.evaluation.resampling",
     "plant_plugin.kernels": "plant_plugin.networks.kernels",
     "plant_plugin.losses": "plant_plugin.networks.losses",
     "plant_plugin.options": "plant_plugin.config.options",

@@ -15,6 +15,7 @@ import pytest
         ("plant_plugin.prediction.predictor", "Predictor", "plant_plugin.model.predictor"),
         ("plant_plugin.data.libmultilabel_txt", "read_libmultilabel_text", "plant_plugin.data.text"),
         ("plant_plugin.report.scored", "Scored", "plant_plugin.report.result"),
+        ("plant_plugin.evaluation.significance", "compare_documents", "plant_plugin.evaluation.resampling"),
         ("plant_plugin.options", "Stage1Options", "plant_plugin.config.options"),
     ],
 )
