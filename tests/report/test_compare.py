@@ -187,7 +187,7 @@ def test_other_test_splits_are_refused(results: Path) -> None:
 def test_documents_in_another_order_are_refused(results: Path) -> None:
     systems = load_systems(both(results))
     backwards = np.arange(NUMBER)[::-1]
-    systems[0].documents = [documents.in_order(backwards) for documents in systems[0].documents]
+    systems[0].documents = [replace(documents, truth=documents.truth[backwards]) for documents in systems[0].documents]
     with pytest.raises(DataError, match="cannot be paired"):
         compare(systems, "bad_one", resamples=5)
 
