@@ -144,7 +144,7 @@ def _entropy(count, total):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def kept_values(  # type: ignore[no-untyped-def]
-    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, normalize, top
+    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, by_entropy, top
 ):
     """The ``top`` highest values of each label.
 
@@ -157,7 +157,7 @@ def kept_values(  # type: ignore[no-untyped-def]
         total: N.
         frequency: The counts themselves are the values.
         positive: Only pairs that meet more often than by chance.
-        normalize: 0 by the label's highest value, 1 by H(l), 2 by H(l) + H(t) − r.
+        by_entropy: Divide by H(l), not by the label's highest value.
         top: Values kept of a label, by float32 value (equal relevance from different tables may differ in the last
             float64 digit); ties go to the lower token.
 
@@ -183,15 +183,13 @@ def kept_values(  # type: ignore[no-untyped-def]
                 if excess == 0 or (positive and excess < 0):
                     continue
                 found = mutual_information(both, with_label, with_token, total)
-                if normalize == 1:
+                if by_entropy:
                     found /= _entropy(with_label, total)
-                elif normalize == 2:
-                    found /= _entropy(with_label, total) + _entropy(with_token, total) - found
             exact[number], where[number] = found, token
             highest = max(highest, found)
             number += 1
         for entry in range(number):
-            value[entry] = exact[entry] / highest if normalize == 0 and highest > 0 else exact[entry]
+            value[entry] = exact[entry] if by_entropy or not highest > 0 else exact[entry] / highest
         limit, equal = np.float32(0), number
         if number > top:
             limit = np.partition(value[:number], number - top)[number - top]  # the lowest value that stays

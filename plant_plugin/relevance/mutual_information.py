@@ -115,7 +115,7 @@ def compute_relevance(
     ``measure: mig`` is the mutual information, in nats, between "the document has the label" and "the document holds
     the token": r = Σ P(x,y)·ln(P(x,y) / (P(x)·P(y))) over the four cells, where a zero cell adds 0. With
     ``association: positive`` only pairs with n_lt·N > n_l·n_t are kept, with ``any`` also tokens that avoid the label.
-    ``normalize: max`` divides by the label's highest value, ``entropy`` by H(l), ``jaccard`` by H(l) + H(t) − r.
+    ``normalize: max`` divides by the label's highest value, ``entropy`` by H(l).
 
     ``measure: term_frequency`` counts the token's occurrences in the label's documents and divides by the label's
     highest count; ``association`` does not apply to it.
@@ -264,10 +264,8 @@ def blocks_of(cells: Integers, limit: int) -> list[slice]:
 def values_of(table: Table, label_documents: Integers, margins: Margins, options: RelevanceOptions) -> Values:
     """The kept values of a block of labels."""
     frequency, positive = options.measure == "term_frequency", options.association == "positive"
-    normalize = ("max", "entropy", "jaccard").index(options.normalize)
-    found = kept_values(
-        *table, label_documents, margins.token_documents, margins.documents, frequency, positive, normalize, options.top
-    )
+    by_entropy, counts = options.normalize == "entropy", (margins.token_documents, margins.documents)
+    found = kept_values(*table, label_documents, *counts, frequency, positive, by_entropy, options.top)
     return Values(*found)
 
 

@@ -45,7 +45,6 @@ def load_language_model(
     quantization: str = "none",
     from_scratch: bool = False,
     frozen: bool = False,
-    attention: str | None = None,
     trust_remote_code: bool = False,
 ) -> nn.Module:
     """The model without a language model head, in evaluation mode.
@@ -67,7 +66,7 @@ def load_language_model(
         )
     config.use_cache = False  # keys and values of earlier positions are for generating text
     width = narrow_type() if frozen else torch.float32
-    options: dict[str, Any] = {"attn_implementation": attention, "trust_remote_code": trust_remote_code}
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if from_scratch:
         if quantization != "none":
             raise ConfigError(
