@@ -107,8 +107,8 @@ class PlantedBiGRULWAN(HeadNetwork):
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Any) -> None:
         given = arguments.PlantedBiGRULWAN(**options)
-        head = LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength)
-        super().__init__(_recurrent("bigru", embed_vecs, given), head)
+        backbone = _recurrent("bigru", embed_vecs, given)
+        super().__init__(backbone, LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength))
 
 
 class MultiHeadLabelwiseHead(LinearReadoutHead):
