@@ -159,3 +159,12 @@ class PlantedBiLSTMLWMHAN(PlantedBiGRULWAN):
     """BiLSTMLWMHAN as LibMultiLabel has it."""
 
     num_heads: int = 8  # A, must divide `rnn_dim`
+
+
+# What older versions had, with all values that left the numbers as they are.
+_GONE = {"prior_sharing": ("none",), "lm_attention": (None, "sdpa", "flash_attention_2", "eager")}
+
+
+def of_this_version(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that a model was saved with, without those that are gone and change nothing."""
+    return {name: value for name, value in saved.items() if value not in _GONE.get(name, ())}

@@ -11,8 +11,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.networks.kernels.chosen_labels import chosen_label_logits
-from plant_plugin.networks.kernels.label_attention import label_attention_logits
+from plant_plugin.networks.kernels.label_attention import chosen_label_logits, label_attention_logits
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 
 INITIAL_SPREAD = 0.03  # standard deviation of a head's first weights in the programs of LAAT, PLM-ICD and PLM-CA

@@ -13,8 +13,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from plant_plugin.networks.kernels.label_attention import PriorLookup
-from plant_plugin.networks.planted_relevance import PlantedRelevance
+from plant_plugin.networks.kernels.prior import PlantedRelevance, PriorLookup
 
 
 class Hidden(NamedTuple):

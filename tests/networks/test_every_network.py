@@ -188,7 +188,7 @@ def moved(parameter: nn.Parameter) -> bool:
 
 def hidden_states(width: int) -> tuple[Hidden, Tensor]:
     """Random states of two documents with a prior, and its relevance (L, B, T) written out."""
-    from plant_plugin.networks.kernels.label_attention import PriorLookup
+    from plant_plugin.networks.kernels.prior import PriorLookup
 
     torch.manual_seed(2)
     mask = torch.arange(4) < torch.tensor([4, 2])[:, None]

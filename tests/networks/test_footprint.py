@@ -13,8 +13,8 @@ from plant_plugin.config.network import PLANT as Arguments
 from plant_plugin.config.options import LoraOptions, Stage1Options, Stage2Options
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.footprint import STEP, STORED, Plan, footprint, graph_bytes, plan_of, words_footprint
+from plant_plugin.networks.kernels.prior import PlantedRelevance
 from plant_plugin.networks.plant import PLANT
-from plant_plugin.networks.planted_relevance import PlantedRelevance
 from plant_plugin.networks.trained_state import trained_state
 
 pytest.importorskip("peft", reason="needs the extra llm")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from plant_plugin.networks.kernels.label_attention import PriorLookup
+from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.label_attention_head import LabelAttentionHead, reference_logits
 from plant_plugin.networks.plantable import Hidden
 

@@ -1,8 +1,8 @@
-"""The planted prior where it is not zero: compiled loops that add it to a block of scores on a CPU.
+"""The planted prior: the relevance (L, V) as a network reads it, batch by batch, and its part in a block of scores.
 
-Shape key: as in :mod:`.label_attention`, and **C** columns: the positions of a few documents, one after the other.
-A label keeps relevance for a few percent of a batch's token types, so that going through these costs a fraction of
-looking up and adding a dense (labels, C) block.
+Shape key: as in :mod:`.label_attention`, and **V** token types, **C** columns: the positions of a few documents, one
+after the other. A label keeps relevance for a few percent of a batch's token types, so that on a CPU compiled loops go
+through these: that costs a fraction of looking up and adding a dense (labels, C) block.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from numba import njit
+from scipy import sparse
+from torch import Tensor
 
 
 class SparseTable(NamedTuple):
@@ -46,6 +49,113 @@ class SparseTable(NamedTuple):
         """Relevance (B, M, T) of labels (B, M) at token types (B, T), each document its own."""
         found: npt.NDArray[np.floating] = _relevance_at(labels, columns, *self[:4])
         return found
+
+
+class PriorLookup(NamedTuple):
+    """Relevance of the batch's tokens, kept once per distinct token type.
+
+    Attributes:
+        table: (L, U) relevance r of each label for each distinct token type of the batch; None: it is in ``entries``.
+        columns: (B, T) int64, the column of the table that belongs to each position.
+        entries: The table where it is not zero, in its place; on CPUs.
+        marks: (B, T) int64, a second column of the table for each position, whose relevance is added: what is marked
+            there, whatever the token. A column of zeros where nothing is. None: nothing is marked.
+    """
+
+    table: Tensor | None
+    columns: Tensor
+    entries: SparseTable | None = None
+    marks: Tensor | None = None
+
+    def dense(self) -> Tensor:
+        """The table (L, U) written out."""
+        if self.entries is not None:
+            return torch.from_numpy(self.entries.dense())
+        assert self.table is not None
+        return self.table
+
+    def everywhere(self) -> Tensor:
+        """Relevance (L, B, T) of all labels at every position, written out."""
+        table = self.dense()
+        found = table[:, self.columns]
+        return found if self.marks is None else found + table[:, self.marks]
+
+    def at(self, document: int, labels: Tensor) -> PriorLookup:
+        """The same of chosen labels (M,) for one document."""
+        one = slice(document, document + 1)
+        columns, marks = self.columns[one], None if self.marks is None else self.marks[one]
+        if self.entries is not None:
+            return PriorLookup(None, columns, self.entries.of_labels(labels.numpy()), marks)
+        return PriorLookup(self.dense()[labels], columns, None, marks)
+
+    def of_labels(self, labels: Tensor) -> Tensor:
+        """Relevance (B, M, T) of chosen labels (B, M), each document its own, at every position."""
+        if self.marks is not None:
+            marked = PriorLookup(self.table, self.marks, self.entries)
+            return self._replace(marks=None).of_labels(labels) + marked.of_labels(labels)
+        if self.entries is not None:
+            return torch.from_numpy(self.entries.at(labels.numpy(), self.columns.numpy()))
+        table = self.dense()
+        picked = [table[chosen][:, columns] for chosen, columns in zip(labels, self.columns, strict=True)]
+        return torch.stack(picked)
+
+
+class PlantedRelevance:
+    """Sparse relevance of labels for token types, looked up batch by batch.
+
+    Args:
+        matrix: (L, V) relevance in [0, 1], sparse; what :mod:`plant_plugin.relevance` computes.
+    """
+
+    def __init__(self, matrix: sparse.csr_array) -> None:
+        self.shape: tuple[int, int] = matrix.shape
+        self._by_token = sparse.csr_matrix(matrix.T, dtype=np.float32)  # (V, L): a batch reads rows of tokens
+        self._by_token.sort_indices()
+
+    def lookup(self, text: Tensor, marks: tuple[Tensor, Tensor, Tensor] | None = None) -> PriorLookup:
+        """Relevance of every label for the batch's distinct token types.
+
+        Args:
+            text: (B, T) token ids.
+            marks: What is added to the relevance at single positions: their places in the flat (B·T), in order, labels
+                and values; or None.
+
+        Returns:
+            ``columns`` (B, T) and the float32 table (L, U) that they point into: on a CPU where it is not zero, else
+            dense and on the device of ``text``. Each marked position has a column more of its own.
+        """
+        types, index = torch.unique(text, return_inverse=True)
+        rows = self._by_token[types.cpu().numpy()]
+        second = None
+        if marks is not None:
+            own, second = _columns_of_marks(marks, rows.shape, text)
+            rows = sparse.vstack([rows, own], format="csr")
+        if text.device.type == "cpu":
+            by_label = rows.tocsc()
+            by_type = (rows.indptr, rows.indices, rows.data)
+            parts = (by_label.indptr, by_label.indices, by_label.data)
+            return PriorLookup(None, index, SparseTable(*parts, rows.shape[0], by_type), second)
+        # Fortran order of (U, L) is C order of (L, U): the layout that blocks of labels slice
+        table = torch.from_numpy(rows.toarray(order="F").T)
+        return PriorLookup(table.to(text.device), index, None, second)
+
+
+def _columns_of_marks(
+    marks: tuple[Tensor, Tensor, Tensor], shape: tuple[int, int], text: Tensor
+) -> tuple[sparse.csr_matrix, Tensor]:
+    """The further rows that marks make, the last one empty, and which of all rows belongs to each position (B, T).
+
+    Args:
+        marks: See :meth:`PlantedRelevance.lookup`.
+        shape: (U, L), of the rows before these.
+        text: (B, T).
+    """
+    places, labels, values = (part.cpu().numpy() for part in marks)
+    marked, row = np.unique(places, return_inverse=True)
+    rows = sparse.csr_matrix((values, (row, labels)), shape=(len(marked) + 1, shape[1]), dtype=np.float32)
+    second = torch.full_like(text, shape[0] + len(marked))
+    second.view(-1)[torch.from_numpy(marked).to(text.device)] = torch.arange(len(marked), device=text.device) + shape[0]
+    return rows, second
 
 
 class Places(NamedTuple):
