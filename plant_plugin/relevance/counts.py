@@ -62,7 +62,18 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
 
 
 @njit(nogil=True, cache=True)
-def _count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room):  # type: ignore[no-untyped-def]
+def count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room):  # type: ignore[no-untyped-def]
+    """The parts of the :class:`Table` of a block of labels.
+
+    Args:
+        label_offsets: (labels + 1,), where each label's documents begin in ``documents``.
+        documents: Document numbers.
+        token_offsets: (N+1,) and ``tokens``: what :func:`distinct_tokens` found.
+        tokens: See there.
+        size: V.
+        every: Write every token type, also where the count is 0.
+        room: Entries that the table has at most.
+    """
     found_tokens, found_counts = np.empty(room, np.int32), np.empty(room, np.int32)
     offsets = np.zeros(len(label_offsets), np.int64)
     counter, met = np.zeros(size, np.int32), np.empty(size, np.int32)
@@ -96,23 +107,6 @@ def _count_pairs(label_offsets, documents, token_offsets, tokens, size, every, r
                 place += 1
         offsets[label + 1] = place
     return offsets, found_tokens[:place], found_counts[:place]
-
-
-def count_pairs(
-    label_offsets: Integers, documents: Small, token_offsets: Integers, tokens: Small, size: int, every: bool, room: int
-) -> Table:
-    """n_lt of a block of labels.
-
-    Args:
-        label_offsets: (labels + 1,), where each label's documents begin in ``documents``.
-        documents: Document numbers.
-        token_offsets: (N+1,) and ``tokens``: what :func:`distinct_tokens` found.
-        tokens: See there.
-        size: V.
-        every: Write every token type, also where the count is 0.
-        room: Entries that the table has at most.
-    """
-    return Table(*_count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room))
 
 
 @njit(nogil=True, cache=True)
