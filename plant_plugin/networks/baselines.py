@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from plant_plugin.config import network as arguments
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import INITIAL_SPREAD, HeadNetwork, LabelwiseHead, LinearReadoutHead
-from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone, real_positions
+from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone
+from plant_plugin.networks.encoders import real_positions
 
 
 class LAAT(HeadNetwork):

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from plant_plugin.config import network as arguments
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
-from plant_plugin.networks.backbone import EmbeddedWords, real_positions
+from plant_plugin.networks.backbone import EmbeddedWords
+from plant_plugin.networks.encoders import real_positions
 
 
 class RealBatchNorm(nn.Module):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from plant_plugin.networks.encoders import real_positions
 from plant_plugin.networks.kernels.prior import PlantedRelevance, PriorLookup
 
 
@@ -129,7 +129,8 @@ class PlantableNetwork(nn.Module, ABC):
                 the states of a frozen language model are known.
         """
         text, length = batch["text"], batch["length"]
-        mask = batch["mask"] if "mask" in batch else default_mask(text, length)
+        # LibMultiLabel's own batches have none; an empty document has one position
+        mask = batch["mask"] if "mask" in batch else real_positions(text, length.clamp(min=1))
         known = {"frozen": batch["frozen"]} if "frozen" in batch else {}
         states = self.backbone(text, length, mask, **known)
         return Hidden(states, mask, self.relevance_of(batch) if self.has_prior else None)
@@ -140,9 +141,3 @@ class PlantableNetwork(nn.Module, ABC):
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Logits (B, L) of a batch, under the key ``logits``, as LibMultiLabel's trainer wants them."""
         return {"logits": self.logits(self.encode(batch))}
-
-
-def default_mask(text: Tensor, length: Tensor) -> Tensor:
-    """Mask (B, T) from lengths, for callers that give none (LibMultiLabel's own batches); one position at least."""
-    positions = torch.arange(text.shape[1], device=text.device)
-    return positions < length.to(text.device).clamp(min=1)[:, None]
