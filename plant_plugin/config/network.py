@@ -82,9 +82,7 @@ class PLANT(Words):
     lm_dropout: float | None = None
     quantization: str = "none"  # of the language model's weights: nf4, int8 or none; quantised ones do not train
     lora: Mapping[str, Any] | None = None  # {r: 16, alpha: 32, dropout: 0.05} or parts: train adapters in its place
-    gradient_checkpointing: bool = (
-        False  # compute layers again in the backward pass: less memory, a third more time
-    )
+    gradient_checkpointing: bool = False  # compute layers again in the backward pass: less memory, a third more time
     trust_remote_code: bool = False  # run Python code that comes with the model
     # Train the encoder through this many last tokens of each document (of a language model: through the windows that
     # hold them); what stands before is encoded without a gradient, with the state carried on where the encoder is
