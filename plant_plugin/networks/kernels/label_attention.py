@@ -60,14 +60,7 @@ def label_attention_reference(
 ) -> Tensor:
     """The same numbers as :func:`label_attention_logits`, with every tensor written out. For tests and reading.
 
-    Args:
-        queries: (L, A, D) label queries, already divided by √D.
-        keys: (B, T, A, D).
-        values: (B, T, A, D).
-        outputs: (L, A, D) what each label reads from the attended values.
-        mask: (B, T) bool, true on real tokens; at least one per document.
-        prior: Relevance that is added to the scores (method §8), or None.
-        strength: (L, A) β, the weight of the prior; needed with ``prior``.
+    Arguments as of :func:`label_attention_logits`.
 
     Returns:
         (B, L) logits without the label bias.

@@ -36,19 +36,21 @@ class SparseTable(NamedTuple):
 
     def dense(self) -> npt.NDArray[np.floating]:
         """The table (L, U) written out."""
-        table = np.zeros((len(self.offsets) - 1, self.size), self.values.dtype)
-        table[np.repeat(np.arange(len(table)), np.diff(self.offsets)), self.types] = self.values
+        table: npt.NDArray[np.floating] = self._matrix().toarray()
         return table
 
     def of_labels(self, labels: npt.NDArray[np.int64]) -> SparseTable:
         """The rows of chosen labels (M,)."""
-        offsets, types, values = _rows(labels, self.offsets, self.types, self.values)
-        return SparseTable(offsets, types, values, self.size)
+        rows = self._matrix()[labels]
+        return SparseTable(rows.indptr, rows.indices, rows.data, self.size)
 
     def at(self, labels: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.NDArray[np.floating]:
         """Relevance (B, M, T) of labels (B, M) at token types (B, T), each document its own."""
         found: npt.NDArray[np.floating] = _relevance_at(labels, columns, *self[:4])
         return found
+
+    def _matrix(self) -> sparse.csr_array:
+        return sparse.csr_array((self.values, self.types, self.offsets), shape=(len(self.offsets) - 1, self.size))
 
 
 class PriorLookup(NamedTuple):
@@ -193,19 +195,6 @@ def entries_of(table: SparseTable, places: Places, labels: slice, room: BlockEnt
     else:
         number = _entries(labels.start, labels.stop, *table[:3], *places, *room)
     return BlockEntries(room.rows[:number], room.columns[:number], room.values[:number])
-
-
-@njit(nogil=True, cache=True)
-def _rows(labels, offsets, types, values):  # type: ignore[no-untyped-def]
-    chosen = np.zeros(len(labels) + 1, offsets.dtype)
-    for row in range(len(labels)):
-        chosen[row + 1] = chosen[row] + offsets[labels[row] + 1] - offsets[labels[row]]
-    chosen_types, chosen_values = np.empty(chosen[-1], types.dtype), np.empty(chosen[-1], values.dtype)
-    for row in range(len(labels)):
-        first, last = offsets[labels[row]], offsets[labels[row] + 1]
-        chosen_types[chosen[row] : chosen[row + 1]] = types[first:last]
-        chosen_values[chosen[row] : chosen[row + 1]] = values[first:last]
-    return chosen, chosen_types, chosen_values
 
 
 @njit(nogil=True, cache=True)
