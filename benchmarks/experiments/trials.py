@@ -18,8 +18,8 @@ from torch import Tensor
 
 from plant_plugin.config import registry
 from plant_plugin.data.batches import move
+from plant_plugin.networks import losses
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
-from plant_plugin.networks.losses import focal
 from plant_plugin.report.logs import append_log
 from plant_plugin.training import closed_form, stage1, stage2
 from plant_plugin.training import run as training_run
@@ -156,13 +156,13 @@ def smoothed_positives() -> AbstractContextManager[Any]:
         negative = focal_loss(logits, torch.zeros_like(target), gamma, 0.0)
         return plain + target * label_smoothing * (negative - plain)
 
-    focal_loss = focal.focal_loss
-    return mock.patch.object(focal, "focal_loss", loss)
+    focal_loss = losses.focal_loss
+    return mock.patch.object(losses, "focal_loss", loss)
 
 
 def negatives_of_the_batch() -> AbstractContextManager[Any]:
     """Every document of a batch is trained on the labels that any of them has or finds hard."""
-    of_documents = focal.hard_negatives
+    of_documents = losses.hard_negatives
 
     def union(scores: Tensor, positives: Tensor, count: int) -> tuple[Tensor, Tensor]:
         labels, chosen = of_documents(scores, positives, count)

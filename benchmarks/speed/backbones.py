@@ -78,20 +78,16 @@ def case(family: str, way: str) -> tuple[dict[str, Any], Size]:
 
 def expected(family: str, way: str) -> dict[str, int]:
     """What the formula says."""
-    from plant_plugin.config.options import LoraOptions
-    from plant_plugin.networks.footprint import Plan, footprint
-    from plant_plugin.networks.footprint_words import Words, words_footprint
+    from plant_plugin.config.network import PLANT as Arguments
+    from plant_plugin.networks.footprint import Plan, footprint, words_footprint
 
     options, size = case(family, way)
-    plan = Plan(
-        size.batch, TOKENS, size.labels, chosen=size.chosen, quantization=options.get("quantization", "none"),
-        lora=LoraOptions() if "lora" in options else None, narrow=4, stored=4, noise=4,
-        gradient_checkpointing=options.get("gradient_checkpointing", False), prior="planted_prior" in options, **HEAD,
-    )  # fmt: skip
+    own = Arguments(**HEAD, **options)
+    plan = Plan(size.batch, TOKENS, size.labels, own, chosen=size.chosen, narrow=4, stored=4, noise=4)
     if family in FAMILIES:
         found = footprint(shape(family), plan)
     else:
-        found = words_footprint(Words.of(options, size.words, 100), plan)
+        found = words_footprint(plan, size.words, 100)
     return {"trained": found.trained, "formula_bytes": found.total}
 
 

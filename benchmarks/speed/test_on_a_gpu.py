@@ -15,7 +15,7 @@ from libmultilabel.nn.networks.modules import LabelwiseLinearOutput, LabelwiseMu
 from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.networks.kernels.ranking_loss import ranking_loss
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
-from plant_plugin.networks.losses.focal import focal_loss, hard_negatives, reduce_selected
+from plant_plugin.networks.losses import focal_loss, hard_negatives, reduce_selected
 from plant_plugin.networks.plantable import Hidden
 
 pytestmark = [

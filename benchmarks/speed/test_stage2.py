@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
-from plant_plugin.networks.losses.focal import focal_loss, hard_negatives, reduce_selected
+from plant_plugin.networks.losses import focal_loss, hard_negatives, reduce_selected
 from plant_plugin.networks.plantable import Hidden
 
 # documents, positions, width, labels, hard negatives

@@ -15,7 +15,6 @@ from plant_plugin.errors import ConfigError
 if TYPE_CHECKING:
     from plant_plugin.config import Config
     from plant_plugin.networks.footprint import Footprint
-    from plant_plugin.networks.footprint_words import Words
 
 PEAKS = {"A100": 312e12, "H200": 989e12}  # bf16 operations a second with dense matrices, as their maker states them
 SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not a measurement
@@ -53,8 +52,7 @@ def show_needs(config: str, numbers: Numbers, *, on_gpu: bool) -> None:
         ConfigError: It is not PLANT, or a number is neither given nor to be counted.
     """
     from plant_plugin.config import load_config
-    from plant_plugin.networks.footprint import footprint, plan_of
-    from plant_plugin.networks.footprint_words import words_footprint
+    from plant_plugin.networks.footprint import footprint, plan_of, words_footprint
 
     counts = (numbers.documents, numbers.labels)
     stand_in = {} if None in counts else STAND_IN  # nothing is counted: no file has to be there
@@ -79,12 +77,14 @@ def show_needs(config: str, numbers: Numbers, *, on_gpu: bool) -> None:
     if over_language_model:
         found = footprint(_shape(network), plan)
     else:
-        found = words_footprint(_words(settings, numbers.words), plan)
+        vocabulary = _vocabulary(settings) if numbers.words is None else numbers.words
+        file = settings.embed_file
+        found = words_footprint(plan, vocabulary, _width_of_vectors(file) if file else plan.network.embed_dim)
     unit = "sub-words" if over_language_model else "words"
     click.echo(f"{settings.config_path}: {documents:,} documents of {tokens:,} {unit}, {labels:,} labels, ", nl=False)
     click.echo(f"{plan.batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}")
     _show(found, "language model" if over_language_model else "words and encoder", documents * tokens, on_gpu=on_gpu)
-    if plan.prior or settings.strategy == "plant":
+    if plan.network.strength is not None or settings.strategy == "plant":
         table = labels * settings.relevance.top * RELEVANCE_BYTES / GIB
         click.echo(f"  main memory     {table:.2f} GiB at most for the relevance of words, besides the documents")
 
@@ -119,24 +119,15 @@ def _shape(network: dict[str, Any]) -> Any:
     return AutoConfig.for_model(**preset.shape)
 
 
-def _words(settings: Config, vocabulary: int | None) -> Words:
-    """The word-level encoder; its vocabulary is counted by the rules of a run unless given."""
-    from plant_plugin.networks.footprint_words import Words
+def _vocabulary(settings: Config) -> int:
+    """Words of the vocabulary, counted by the rules of a run."""
+    from plant_plugin.data.text import read_libmultilabel_text
+    from plant_plugin.data.word_tokens import WordTokens
 
-    if vocabulary is None:
-        from plant_plugin.data.text import read_libmultilabel_text
-        from plant_plugin.data.word_tokens import WordTokens
-
-        if settings.vocab_file:
-            vocabulary = WordTokens.from_file(settings.vocab_file).size
-        else:
-            _check_counted(settings.training_file, "--words")
-            texts = read_libmultilabel_text(settings.training_file).texts
-            vocabulary = WordTokens.build(texts, settings.min_vocab_freq).size
-    width = settings.network_config.get("embed_dim") or Words.embed_dim
-    if settings.embed_file:
-        width = _width_of_vectors(settings.embed_file)
-    return Words.of(settings.network_config, vocabulary, width)
+    if settings.vocab_file:
+        return WordTokens.from_file(settings.vocab_file).size
+    _check_counted(settings.training_file, "--words")
+    return WordTokens.build(read_libmultilabel_text(settings.training_file).texts, settings.min_vocab_freq).size
 
 
 def _width_of_vectors(embed_file: str) -> int:

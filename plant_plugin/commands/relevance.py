@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -42,6 +41,7 @@ def relevance(config: str, label: str | None, top: int, out: str | None, memory:
     from plant_plugin.data.documents import load_corpus
     from plant_plugin.data.tokens import build_tokens, encode_cached
     from plant_plugin.relevance import compute_relevance
+    from plant_plugin.relevance.counts import mutual_information
 
     if (label is None) == (out is None):
         raise ConfigError("give exactly one of the two", where="--label, --out")
@@ -80,28 +80,3 @@ def relevance(config: str, label: str | None, top: int, out: str | None, memory:
         holding, both = counts[token]
         information = mutual_information(both, len(has_label), holding, len(arrays))
         click.echo(f"{tokens.token(token):<24} {information:>10.5f} {value:>9.4f} {holding:>9,} {both:>10,}")
-
-
-def mutual_information(both: int, with_label: int, with_token: int, total: int) -> float:
-    """Mutual information, in nats, of two yes-or-no properties of documents.
-
-    Args:
-        both: Documents with the label that hold the token.
-        with_label: Documents with the label.
-        with_token: Documents that hold the token.
-        total: All documents.
-
-    Returns:
-        Σ P(x,y)·ln(P(x,y) / (P(x)·P(y))) over the four cells; a zero cell adds 0.
-    """
-    cells = (
-        (both, with_label, with_token),
-        (with_label - both, with_label, total - with_token),
-        (with_token - both, total - with_label, with_token),
-        (total - with_label - with_token + both, total - with_label, total - with_token),
-    )
-    return sum(
-        count / total * math.log(count * total / (label_margin * token_margin))
-        for count, label_margin, token_margin in cells
-        if count
-    )

@@ -12,7 +12,7 @@ from plant_plugin.config.registry import suggestion
 from plant_plugin.config.values import conform
 
 FOR_LANGUAGE_MODELS = (
-    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_attention", "lm_dropout", "quantization", "lora",
+    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_dropout", "quantization", "lora",
     "gradient_checkpointing", "trust_remote_code",
 )  # fmt: skip
 

@@ -40,12 +40,11 @@ class RelevanceOptions:
 
     measure: str = choice("mig", "term_frequency")
     association: str = choice("positive", "any")  # any: the paper to the letter, blind to the sign
-    normalize: str = choice("max", "entropy", "jaccard")
+    normalize: str = choice("max", "entropy")
     top: int = 4000  # token types kept per label
 
 
 PLANTED_PRIOR = ("none", "additive")  # network_config: planted_prior
-PRIOR_SHARING = ("none", "heads", "labels", "both")  # network_config: prior_sharing
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
 """What a configuration can name: networks, backbones, strategies, losses, readers, metrics, linear techniques.
 
 The list is ``registry.yaml``, beside this module in a wheel and one folder up in a checkout. Targets are imported when
-an entry is used; their signatures are read from source, so that a check or a listing never imports torch.
+an entry is used; their signatures are read from source (of our networks: from :mod:`plant_plugin.config.network`), so
+that a check or a listing never imports torch.
 """
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import difflib
 import functools
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from typing import Any
 
 import yaml
 
+from plant_plugin.config import network
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
@@ -101,7 +104,14 @@ class Entry:
         Raises:
             PlantError: The source is not there (a package that is not installed, another version of it).
         """
-        return _signature(self.target)
+        found = _signature(self.target)
+        module, _, name = self.target.partition(":")
+        options = getattr(network, name, None) if module.startswith("plant_plugin.networks.") else None
+        if options is None:
+            return found
+        own = {field.name: field.default for field in dataclasses.fields(options)}
+        required = {name: REQUIRED for name, default in own.items() if default is dataclasses.MISSING}
+        return Signature({**found, **own, **required})
 
 
 def entries(kind: str) -> dict[str, Entry]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from plant_plugin.config import registry
 from plant_plugin.config.language_model import check_language_model, check_rate
-from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_PRIOR, PLANTED_SCORES, PRIOR_SHARING
+from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_PRIOR, PLANTED_SCORES
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.ranges import check_blocks, check_numbers
 from plant_plugin.config.registry import REQUIRED, Entry, suggestion
@@ -23,9 +23,7 @@ GLOVE = tuple(f"glove.{name}" for name in ("6B.50d", "6B.100d", "6B.200d", "6B.3
 GIVEN_BY_US = ("num_classes", "embed_vecs")  # network arguments that the data decide
 CHOICES = {  # of the arguments of our networks
     "planted_prior": PLANTED_PRIOR,
-    "prior_sharing": PRIOR_SHARING,
     "quantization": ("none", "nf4", "int8"),
-    "lm_attention": ("sdpa", "flash_attention_2", "eager"),
 }
 NETWORK_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro)-(Precision|Recall|F1)|Another-Macro-F1|Loss")
 LINEAR_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro|Another-Macro)-F1")

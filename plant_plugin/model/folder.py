@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from plant_plugin.config.network import of_this_version
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.errors import CheckpointError
@@ -146,6 +147,7 @@ def load_model(
         if content["format"] not in READABLE:
             raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
         base = content.get("base")
+        content["network_config"] = of_this_version(dict(content["network_config"]))
         network_config, vectors = dict(content["network_config"]), content["word_vectors"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(

@@ -11,9 +11,10 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.networks.kernels.chosen_labels import chosen_label_logits
-from plant_plugin.networks.kernels.label_attention import label_attention_logits
-from plant_plugin.networks.plantable import Hidden, PlantableNetwork, PriorStrength
+from plant_plugin.networks.kernels.label_attention import chosen_label_logits, label_attention_logits
+from plant_plugin.networks.plantable import Hidden, PlantableNetwork
+
+INITIAL_SPREAD = 0.03  # standard deviation of a head's first weights in the programs of LAAT, PLM-ICD and PLM-CA
 
 
 class AttentionHead(nn.Module, ABC):
@@ -22,25 +23,15 @@ class AttentionHead(nn.Module, ABC):
     Args:
         num_labels: L.
         num_heads: A.
-        prior_strength: How β starts, a number for one per label and head; None: no prior.
+        prior_strength: What β starts at, one per label and head; None: no prior.
     """
 
-    def __init__(
-        self, num_labels: int, num_heads: int = 1, prior_strength: PriorStrength | float | None = None
-    ) -> None:
+    def __init__(self, num_labels: int, num_heads: int = 1, prior_strength: float | None = None) -> None:
         super().__init__()
         self.num_labels, self.num_heads = num_labels, num_heads
         self.prior_strength: nn.Parameter | None = None
         if prior_strength is not None:
-            chosen = prior_strength if isinstance(prior_strength, PriorStrength) else PriorStrength(prior_strength)
-            self.prior_strength = nn.Parameter(torch.full(chosen.shape(num_labels, num_heads), float(chosen.start)))
-
-    @property
-    def strengths(self) -> Tensor | None:
-        """β of every label and head, (L, A), whatever shares it; None: no prior."""
-        if self.prior_strength is None:
-            return None
-        return self.prior_strength.expand(self.num_labels, self.num_heads).contiguous()
+            self.prior_strength = nn.Parameter(torch.full((num_labels, num_heads), float(prior_strength)))
 
     @abstractmethod
     def queries(self, labels: Tensor | None = None) -> Tensor:
@@ -109,8 +100,8 @@ class AttentionHead(nn.Module, ABC):
     def _weights(self, hidden: Hidden, keys: Tensor, labels: Tensor, *, with_prior: bool = True) -> Tensor:
         """Softmax (B, A, M, T) of chosen labels."""
         scores = torch.einsum("bmad,btad->bamt", self._wide(self.queries(labels)), keys)
-        if with_prior and hidden.prior is not None and (strengths := self.strengths) is not None:
-            strength = strengths[labels].permute(0, 2, 1)[..., None]  # (B, A, M, 1)
+        if with_prior and hidden.prior is not None and self.prior_strength is not None:
+            strength = self.prior_strength[labels].permute(0, 2, 1)[..., None]  # (B, A, M, 1)
             scores = scores + strength * hidden.prior.of_labels(labels)[:, None]
         return scores.masked_fill(~hidden.mask[:, None, None, :], float("-inf")).softmax(dim=-1)
 
@@ -155,7 +146,7 @@ class LinearReadoutHead(AttentionHead):
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.values(hidden.states))
         queries, outputs, bias = self._folded or self._of_labels()
         logits = label_attention_logits(
-            queries, keys, values, outputs, hidden.mask, hidden.prior, self.strengths, product_dtype=product_dtype
+            queries, keys, values, outputs, hidden.mask, hidden.prior, self.prior_strength, product_dtype=product_dtype
         )
         return logits + bias
 
@@ -173,7 +164,7 @@ class LinearReadoutHead(AttentionHead):
         queries = self._wide(self.queries(labels))  # (B, M, A, D)
         outputs, bias = self.outputs(labels)
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.values(hidden.states))
-        strength = None if (strengths := self.strengths) is None else strengths[labels]
+        strength = None if self.prior_strength is None else self.prior_strength[labels]
         logits = chosen_label_logits(
             queries, keys, values, self._wide(outputs), hidden.mask, labels, hidden.prior, strength,
             product_dtype=product_dtype,
@@ -213,7 +204,7 @@ class LabelwiseHead(LinearReadoutHead):
         hidden_size: int,
         num_labels: int,
         projection_size: int | None = None,
-        prior_strength: PriorStrength | float | None = None,
+        prior_strength: float | None = None,
         spread: float | None = None,
     ) -> None:
         super().__init__(num_labels, 1, prior_strength)
@@ -279,10 +270,6 @@ class HeadNetwork(PlantableNetwork):
     def planted_parameters(self) -> list[nn.Parameter]:
         """What stage 1 trains of the head."""
         return self.head.planted_parameters()
-
-    def prior_parameters(self) -> list[nn.Parameter]:
-        """The strength of the prior."""
-        return [] if self.head.prior_strength is None else [self.head.prior_strength]
 
     def logits(self, hidden: Hidden) -> Tensor:
         """Logits (B, L) of all labels; under autocast the products are narrow in training, never in evaluation."""

@@ -8,7 +8,7 @@ Shape key: **B** documents · **T** token positions · **H** hidden width.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -21,28 +21,23 @@ RECURRENT: dict[str, type[nn.GRU | nn.LSTM]] = {"bigru": nn.GRU, "bilstm": nn.LS
 
 
 class Convolution(nn.Module):
-    """One width of filters over words, an activation and dropout; shorter by ``filter_size - 1`` than its input.
+    """One width of filters over words, tanh and dropout; shorter by ``filter_size - 1`` than its input.
 
     Args:
         input_size: Size of one embedded token.
         filter_size: Width in tokens.
         num_filters: Output channels.
-        activation: Name of a function of ``torch`` or ``torch.nn.functional``.
         dropout: Probability of dropping an output element, in [0, 1).
     """
 
-    def __init__(self, input_size: int, filter_size: int, num_filters: int, activation: str, dropout: float) -> None:
+    def __init__(self, input_size: int, filter_size: int, num_filters: int, dropout: float) -> None:
         super().__init__()
         self.convs = nn.ModuleList([nn.Conv1d(input_size, num_filters, filter_size)])
-        self.activation: Callable[[Tensor], Tensor] = getattr(torch, activation, None) or getattr(
-            functional, activation
-        )
         self.post_encoder_dropout = nn.Dropout(dropout)
 
     def forward(self, embedded: Tensor) -> Tensor:
         """Encode ``embedded`` (B, T, input_size) to (B, T - filter_size + 1, num_filters)."""
-        encoded = self.activation(self.convs[0](embedded.transpose(1, 2)).transpose(1, 2))
-        dropped: Tensor = self.post_encoder_dropout(encoded)
+        dropped: Tensor = self.post_encoder_dropout(self.convs[0](embedded.transpose(1, 2)).transpose(1, 2).tanh())
         return dropped
 
 
@@ -79,24 +74,17 @@ class SameLengthCNN(nn.Module):
         input_size: Size of one embedded token.
         filter_sizes: Widths in tokens; their outputs are joined along the last axis.
         num_filters: Output channels for each width.
-        activation: Name of a function of ``torch`` or ``torch.nn.functional``.
         dropout: Probability of dropping an output element, in [0, 1).
     """
 
-    def __init__(
-        self, input_size: int, filter_sizes: Sequence[int], num_filters: int, activation: str, dropout: float
-    ) -> None:
+    def __init__(self, input_size: int, filter_sizes: Sequence[int], num_filters: int, dropout: float) -> None:
         super().__init__()
-        self.encoders = nn.ModuleList(
-            Convolution(input_size, size, num_filters, activation, dropout) for size in filter_sizes
-        )
+        self.encoders = nn.ModuleList(Convolution(input_size, size, num_filters, dropout) for size in filter_sizes)
         self.filter_sizes = list(filter_sizes)
 
     def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
         """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
-        positions = torch.arange(embedded.shape[1], device=embedded.device)
-        real = positions < length.to(embedded.device).unsqueeze(1)  # (B, T)
-        embedded = embedded.masked_fill(~real.unsqueeze(2), 0.0)
+        embedded = embedded.masked_fill(~real_positions(embedded, length).unsqueeze(2), 0.0)
         outputs = []
         for size, encoder in zip(self.filter_sizes, self.encoders, strict=True):
             left = (size - 1) // 2
@@ -126,6 +114,11 @@ class SameLengthRNN(nn.Module):
         return functional.pad(encoded, (0, 0, 0, embedded.shape[1] - encoded.shape[1]))  # (B, T, H)
 
 
+def real_positions(embedded: Tensor, length: Tensor) -> Tensor:
+    """Mask (B, T) of the positions of ``embedded`` (B, T, …) that are within ``length`` (B,)."""
+    return torch.arange(embedded.shape[1], device=embedded.device) < length.to(embedded.device)[:, None]
+
+
 def is_quicker_unpacked(embedded: Tensor) -> bool:
     """Whether a gradient will be computed on a CPU."""
     return embedded.device.type == "cpu" and torch.is_grad_enabled()
@@ -137,7 +130,7 @@ def unpacked(rnn: nn.GRU | nn.LSTM, dropout: nn.Module, states: Tensor, length: 
     Zero behind the ``length`` (B,) of each document, of which an empty one has 1, as where they are packed.
     """
     length = length.clamp(min=1)
-    real = torch.arange(states.shape[1]) < length[:, None]  # (B, T)
+    real = real_positions(states, length)
     with torch.autocast("cpu", enabled=False):  # an LSTM would be narrow here, not when packed
         for layer in range(rnn.num_layers):
             forward = one_direction(rnn, f"l{layer}", states)
@@ -213,7 +206,6 @@ def word_encoder(
     hidden_size: int = 512,
     num_layers: int = 1,
     filter_sizes: Sequence[int] = (10,),
-    activation: str = "tanh",
     encoder_dropout: float = 0.0,
     post_encoder_dropout: float = 0.0,
 ) -> tuple[nn.Module, int]:
@@ -227,7 +219,6 @@ def word_encoder(
         hidden_size: Output size H: both directions together (as LibMultiLabel's ``rnn_dim``), or all filters together.
         num_layers: Recurrent layers; ``cnn`` has one and ignores it.
         filter_sizes: Widths of the ``cnn``, in tokens; the others ignore it.
-        activation: Function after the ``cnn``; the others ignore it.
         encoder_dropout: Dropout between recurrent layers, in [0, 1); without effect when there is one.
         post_encoder_dropout: Dropout of the output, in [0, 1).
 
@@ -251,7 +242,7 @@ def word_encoder(
     if not filter_sizes or hidden_size % len(filter_sizes):
         raise _unfit(f"hidden_size {hidden_size} cannot be shared out to {len(filter_sizes)} widths", "filter_sizes")
     num_filters = hidden_size // len(filter_sizes)
-    return SameLengthCNN(input_size, filter_sizes, num_filters, activation, post_encoder_dropout), hidden_size
+    return SameLengthCNN(input_size, filter_sizes, num_filters, post_encoder_dropout), hidden_size
 
 
 def _unfit(what: str, key: str) -> ConfigError:

@@ -1,18 +1,15 @@
-"""What training PLANT over a language model needs: parameters, memory and arithmetic, from shapes alone.
-
-Word-level encoders: :mod:`plant_plugin.networks.footprint_words`.
+"""What training PLANT needs: parameters, memory and arithmetic, from shapes alone.
 
 Shape key: **B** documents · **T** token positions · **L** labels · **H** hidden width · **A** heads · **M** chosen
-labels of a document.
+labels of a document · **V** words · **D** width of their embeddings · **u** = H/2, units of one direction.
 
-The model is made without memory (PyTorch's ``meta`` device), so parameters are counted, not estimated. Activations are
-what one layer's backward pass keeps, added up from its linear layers; tests count the kept tensors beside it. Attention
-is taken to be computed without its T × T weights (sdpa, flash attention).
+A language model is made without memory (PyTorch's ``meta`` device), so parameters are counted, not estimated.
+Activations are what one layer's backward pass keeps, added up from its linear layers; tests count the kept tensors
+beside it. Attention is taken to be computed without its T × T weights (sdpa, flash attention).
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from plant_plugin.config.options import LoraOptions
+from plant_plugin.config.network import PLANT
 from plant_plugin.networks.backbone.adapters import attention_projections
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 
@@ -30,6 +27,13 @@ TRAINING = 3 * FLOAT  # gradient and two moments of Adam, for every parameter th
 STATE_COPIES = 5  # states, keys, values, and the gradients of the last two (B, T, H)
 SELECTED_COPIES = 4  # queries and outputs (B, M, H) of the chosen labels, and their gradients
 SCORE_COPIES = 4  # scores (B, M, T) of stage 1, relevance, gradient and room to work
+GATES = {"bigru": 3, "bilstm": 4}
+# Numbers, in units of u, that one direction of a layer keeps for each token besides its input and its outputs. GRU: of
+# torch's own loop over steps. LSTM: gates and cells in oneDNN's workspace; the rest of it, twice as much, is written
+# only in the backward pass, when what the label attention kept is gone. Both on a CPU; cuDNN's are not known here.
+STEP = {"bigru": 7.0, "bilstm": 5.0}
+GRU_NODES = 13_000  # bytes of graph for each step and direction, however wide: measured with torch 2.13
+INPUT_COPIES = 3  # the input as it came, and turned over for each direction
 
 
 @dataclass(frozen=True)
@@ -40,47 +44,31 @@ class Plan:
         batch_size: B.
         tokens: T, of the longest document of a batch.
         labels: L.
+        network: Its arguments.
         ranked: Labels of a document whose attention stage 1 trains by gradient; 0: none.
         chosen: Labels of a document that get a gradient in stage 2.
-        num_heads: A.
-        pool_size: P.
-        quantization: ``nf4``, ``int8`` or ``none``.
-        lora: Its options, or None.
-        frozen: The language model does not train.
-        gradient_checkpointing: Only the input of each layer is kept.
         narrow: Bytes of an activation: 2 under autocast, else 4.
         stored: Bytes of a weight that neither trains nor is quantised.
         noise: Bytes of a dropout's mask: 1 on a GPU, 4 on a CPU.
-        prior: Whether a prior is planted.
         dense_relevance: Whether the relevance of a batch is a dense table, as on a GPU.
-        gradient_tokens: Last tokens of a document through which the encoder is trained; None: all.
-        lm_window: Sub-words of a window over long documents; None: what the model can take.
     """
 
     batch_size: int
     tokens: int
     labels: int
+    network: PLANT
     ranked: int = 0
     chosen: int = 1000
-    num_heads: int = 8
-    pool_size: int = 128
-    quantization: str = "none"
-    lora: LoraOptions | None = None
-    frozen: bool = False
-    gradient_checkpointing: bool = False
     narrow: int = 2
     stored: int = 2
     noise: int = 1
-    prior: bool = False
     dense_relevance: bool = False
-    gradient_tokens: int | None = None
-    lm_window: int | None = None
 
     def trained_tokens(self, window: int = 0) -> int:
         """Tokens of the longest document that have a gradient in the encoder, in whole windows of a language model."""
-        if self.gradient_tokens is None or self.tokens <= window:
+        if self.network.gradient_tokens is None or self.tokens <= window:
             return self.tokens
-        return min(self.tokens, self.gradient_tokens + window)
+        return min(self.tokens, self.network.gradient_tokens + window)
 
 
 @dataclass(frozen=True)
@@ -88,7 +76,7 @@ class Footprint:
     """The answer.
 
     Attributes:
-        parameters: Of the language model without a language model head, adapters left out.
+        parameters: Of the encoder with its word embeddings, or of the language model without its own head and adapters.
         trained: Parameters that train, the head's included.
         bytes: Part -> bytes; their sum is the expected peak.
         checkpoint: Bytes of ``model.safetensors``.
@@ -119,16 +107,17 @@ def footprint(config: Any, plan: Plan) -> Footprint:
     with torch.device("meta"):
         model = AutoModel.from_config(config)
     width = int(config.get_text_config().hidden_size)
-    frozen = plan.frozen or plan.lora is not None or plan.quantization != "none"
+    lora, quantization = plan.network.adapters, plan.network.quantization
+    frozen = plan.network.lm_frozen or lora is not None or quantization != "none"
     linear = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
     in_linear = sum(weight.numel() for weight in model.parameters() if id(weight) in linear)
     everything = sum(weight.numel() for weight in model.parameters())
     projections = _projections(model)
-    adapters = 0 if plan.lora is None else sum(plan.lora.r * (p.in_features + p.out_features) for p in projections)
+    adapters = 0 if lora is None else sum(lora.r * (p.in_features + p.out_features) for p in projections)
     of_head = count_head(width, plan)
     trained = of_head + adapters + (0 if frozen else everything)
-    if plan.quantization in STORED:
-        weights = int(in_linear * STORED[plan.quantization] + (everything - in_linear) * plan.stored)
+    if quantization in STORED:
+        weights = int(in_linear * STORED[quantization] + (everything - in_linear) * plan.stored)
     else:
         weights = everything * (plan.stored if frozen else FLOAT)
     parts = {
@@ -139,7 +128,7 @@ def footprint(config: Any, plan: Plan) -> Footprint:
         **label_attention(width, plan, len(model.get_input_embeddings().weight)),
     }
     # 2 operations a weight forward, 2 for the states' gradient, 2 for the weights' where they train, 2 to compute anew
-    passes = 2 + (not frozen) + plan.gradient_checkpointing
+    passes = 2 + (not frozen) + plan.network.gradient_checkpointing
     flops = 2.0 * in_linear * passes + 3 * 4.0 * plan.labels * width
     return Footprint(everything, trained, parts, trained * FLOAT, flops)
 
@@ -148,12 +137,12 @@ def _activations(model: nn.Module, config: Any, plan: Plan, frozen: bool) -> dic
     layers = int(config.get_text_config().num_hidden_layers)
     blocks = next(m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == layers)
     text = config.get_text_config()
-    window = plan.lm_window or getattr(text, "max_position_embeddings", None) or plan.tokens
+    window = plan.network.lm_window or getattr(text, "max_position_embeddings", None) or plan.tokens
     positions, width = plan.batch_size * plan.trained_tokens(window), int(text.hidden_size)
     of_layer = layer_bytes(blocks[0], config, plan, frozen)
     inner, gated = _feed_forward(blocks[0], width)
     room = positions * ((3 if gated else 2) * inner + 2 * width) * plan.narrow  # the widest gradients of one layer
-    if not plan.gradient_checkpointing:
+    if not plan.network.gradient_checkpointing:
         return {"activations": positions * layers * of_layer, "gradients of activations": room}
     inputs = positions * layers * width * plan.narrow
     return {
@@ -186,12 +175,14 @@ def layer_bytes(layer: nn.Module, config: Any, plan: Plan, frozen: bool) -> int:
         frozen: The layer's own weights do not train.
     """
     text = config.get_text_config()
-    width, narrow = int(text.hidden_size), plan.narrow
+    width, narrow, lora = int(text.hidden_size), plan.narrow, plan.network.adapters
     attention = _projections(layer)
     inner, gated = _feed_forward(layer, width)
     root_mean_square = getattr(text, "rms_norm_eps", None) is not None
     kept = 2 * width * FLOAT  # what the two norms read, in float32
-    reads_inputs = not frozen or plan.quantization == "int8"  # bitsandbytes keeps them for weights that do not train
+    reads_inputs = (
+        not frozen or plan.network.quantization == "int8"
+    )  # bitsandbytes keeps them for weights that do not train
     if reads_inputs:  # what the linear layers behind the norms read
         kept += 2 * width * narrow
     if not frozen and root_mean_square:  # what the norms' weights read
@@ -202,21 +193,79 @@ def layer_bytes(layer: nn.Module, config: Any, plan: Plan, frozen: bool) -> int:
     kept += narrow * (heads + reads)  # what attention reads and makes
     if fused:  # the values are a part of the fused output, which stays as a whole beside the turned queries and keys
         kept += narrow * (heads - (heads - reads) // 2)
-    if plan.lora is not None:
+    if lora is not None:
         distinct = {module.in_features: module for module in attention}.values()
-        read = attention if plan.lora.dropout else distinct
-        mask = plan.noise if plan.lora.dropout else 0
-        kept += sum(module.in_features * (narrow + mask) for module in read) + len(attention) * plan.lora.r * narrow
+        read = attention if lora.dropout else distinct
+        mask = plan.noise if lora.dropout else 0
+        kept += sum(module.in_features * (narrow + mask) for module in read) + len(attention) * lora.r * narrow
     kept += inner * narrow * ((3 if gated else 1) + reads_inputs)
     if getattr(text, "hidden_dropout_prob", 0.0):
         kept += 2 * width * plan.noise
     return kept
 
 
+def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
+    """Parameters, memory and arithmetic of PLANT over a word-level encoder; everything trains.
+
+    Args:
+        plan: What is to be trained; its keys for language models are not read.
+        vocabulary: V.
+        embed_dim: D.
+    """
+    width = plan.network.hidden_size
+    in_encoder, of_head = encoder_parameters(plan.network, embed_dim), count_head(width, plan)
+    of_words = vocabulary * embed_dim
+    trained = of_words + in_encoder + of_head
+    positions = plan.batch_size * plan.trained_tokens()
+    widest = max(_inputs(plan.network, embed_dim))
+    parts = {
+        "weights": trained * FLOAT,
+        "gradients and Adam": trained * TRAINING,
+        "activations": int(positions * kept_bytes_of_token(plan, embed_dim)) + graph_bytes(plan),
+        "gradients of activations": positions * 2 * (width + widest) * plan.narrow,
+        **label_attention(width, plan, vocabulary),
+    }
+    flops = 3 * (2.0 * in_encoder + 4.0 * plan.labels * width)
+    return Footprint(of_words + in_encoder, trained, parts, trained * FLOAT, flops)
+
+
+def encoder_parameters(words: PLANT, embed_dim: int) -> int:
+    """Parameters of the encoder without the word embeddings."""
+    if words.encoder == "cnn":
+        filters = words.hidden_size // len(words.filter_sizes)
+        return sum(filters * (size * embed_dim + 1) for size in words.filter_sizes)
+    gates, units = GATES[str(words.encoder)], words.hidden_size // 2
+    return sum(2 * gates * units * (width + units + 2) for width in _inputs(words, embed_dim))
+
+
+def _inputs(words: PLANT, embed_dim: int) -> list[int]:
+    """Width of the input of each layer."""
+    return [embed_dim, *(words.hidden_size for _ in range(words.num_layers - 1))]
+
+
+def kept_bytes_of_token(plan: Plan, embed_dim: int) -> float:
+    """Bytes that the backward pass keeps of embeddings and encoder for each token."""
+    words, width, units = plan.network, plan.network.hidden_size, plan.network.hidden_size / 2
+    masks = embed_dim * bool(words.embed_dropout) + width * bool(words.post_encoder_dropout)
+    if words.encoder == "cnn":  # each filter width's padded input, and what the activation made
+        return plan.noise * masks + plan.narrow * (len(words.filter_sizes) * embed_dim + width)
+    masks += width * bool(words.encoder_dropout) * (words.num_layers - 1)
+    step = 2 * STEP[str(words.encoder)] * units
+    kept = sum(INPUT_COPIES * of_input + width + step for of_input in _inputs(words, embed_dim))
+    return plan.noise * masks + plan.narrow * kept
+
+
+def graph_bytes(plan: Plan) -> int:
+    """Bytes of the graph itself where each step over the longest document is a few nodes of its own."""
+    words = plan.network
+    return 2 * words.num_layers * plan.trained_tokens() * GRU_NODES if words.encoder == "bigru" else 0
+
+
 def count_head(width: int, plan: Plan) -> int:
     """Parameters of the head over states of a width."""
     with torch.device("meta"):
-        head = LabelAttentionHead(width, plan.labels, plan.num_heads, plan.pool_size, 4.0 if plan.prior else None)
+        own = plan.network
+        head = LabelAttentionHead(width, plan.labels, own.num_heads, own.pool_size, own.strength)
     return sum(weight.numel() for weight in head.parameters())
 
 
@@ -232,8 +281,9 @@ def label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:
     stage1 = plan.batch_size * plan.ranked * (SCORE_COPIES * plan.tokens + 2 * width) * FLOAT
     stage2 = plan.batch_size * chosen * SELECTED_COPIES * width * FLOAT
     parts = {"label attention": common + max(stage1, stage2)}
-    if plan.dense_relevance and (plan.prior or plan.ranked):
-        rows = plan.labels + plan.batch_size * chosen * (plan.prior and chosen < plan.labels)
+    prior = plan.network.strength is not None
+    if plan.dense_relevance and (prior or plan.ranked):
+        rows = plan.labels + plan.batch_size * chosen * (prior and chosen < plan.labels)
         parts["relevance, at most"] = FLOAT * rows * min(vocabulary, positions)
     return parts
 
@@ -248,26 +298,20 @@ def plan_of(values: Mapping[str, Any], blocks: Mapping[str, Any], tokens: int, l
         labels: L.
         on_gpu: Whether it is for a GPU, where ``precision: auto`` is narrow.
     """
-    network, stage1, stage2 = values["network_config"], blocks["stage1"], blocks["stage2"]
+    stage1, stage2 = blocks["stage1"], blocks["stage2"]
     wide = values["precision"] == "32" or (values["precision"] == "auto" and not on_gpu)
     wanted = {"all": labels, "positive": 0}.get(str(stage1.labels), stage1.labels)
     sizes = [stage.batch_size or values["batch_size"] for stage in (stage1, stage2)]
     ranks = values["strategy"] == "plant" and stage1.method == "gradient"  # the closed form has no gradient to keep
-    lora = network.get("lora")
-    known = {field.name for field in dataclasses.fields(Plan)} & network.keys()
-    taken = {name: network[name] for name in known if name != "lora"}
     return Plan(
         batch_size=max(sizes if ranks else sizes[1:]),
         tokens=tokens,
         labels=labels,
+        network=PLANT(**values["network_config"]),
         ranked=min(int(wanted), labels) if ranks else 0,
         chosen=labels if stage2.hard_negatives is None else stage2.hard_negatives,
-        lora=None if lora is None else LoraOptions(**lora),
-        frozen=bool(network.get("lm_frozen")),
         narrow=FLOAT if wide else 2,
         stored=2 if on_gpu else FLOAT,
         noise=1 if on_gpu else FLOAT,
-        prior=network.get("planted_prior", "none") != "none",
         dense_relevance=on_gpu,
-        **taken,
     )

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from plant_plugin.networks.attention_head import LinearReadoutHead
-from plant_plugin.networks.plantable import Hidden, PriorStrength
+from plant_plugin.networks.plantable import Hidden
 
 
 class LabelAttentionHead(LinearReadoutHead):
@@ -31,7 +31,7 @@ class LabelAttentionHead(LinearReadoutHead):
         num_labels: L.
         num_heads: A; must divide H.
         pool_size: P, at most H; need not divide H.
-        prior_strength: How β starts (method §8), a number for one per label and head; None: no prior, as in the paper.
+        prior_strength: What β starts at (method §8), one per label and head; None: no prior, as in the paper.
 
     Raises:
         ValueError: A head count that does not divide H, or a pool larger than H.
@@ -47,7 +47,7 @@ class LabelAttentionHead(LinearReadoutHead):
         num_labels: int,
         num_heads: int = 8,
         pool_size: int = 128,
-        prior_strength: PriorStrength | float | None = None,
+        prior_strength: float | None = None,
     ) -> None:
         super().__init__(num_labels, num_heads, prior_strength)
         if hidden_size % num_heads:
@@ -133,8 +133,8 @@ def reference_logits(head: LabelAttentionHead, hidden: Hidden) -> Tensor:
     keys = head.key(states).unflatten(-1, (head.num_heads, -1))  # (B, T, A, D)
     values = head.value(states).unflatten(-1, (head.num_heads, -1))
     scores = torch.einsum("lad,btad->balt", queries, keys) / math.sqrt(queries.shape[-1])
-    if hidden.prior is not None and (strengths := head.strengths) is not None:
-        scores = scores + torch.einsum("la,lbt->balt", strengths, hidden.prior.everywhere())
+    if hidden.prior is not None and head.prior_strength is not None:
+        scores = scores + torch.einsum("la,lbt->balt", head.prior_strength, hidden.prior.everywhere())
     attention = scores.masked_fill(~hidden.mask[:, None, None, :], float("-inf")).softmax(dim=-1)  # (B, A, L, T)
     attended = head.merge(torch.einsum("balt,btad->blad", attention, values).flatten(2))  # (B, L, H)
     boosted = head.boost_add / head.hidden_size + attended * head.boost_multiply

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from plant_plugin.config import network as arguments
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
-from plant_plugin.networks.backbone import EmbeddedWords, real_positions
-from plant_plugin.networks.plantable import start_strength
+from plant_plugin.networks.backbone import EmbeddedWords
+from plant_plugin.networks.encoders import real_positions
 
 
 class RealBatchNorm(nn.Module):
@@ -107,14 +109,7 @@ class MultiResCNN(HeadNetwork):
     Args:
         num_classes: L.
         embed_vecs: (V, dim) word vectors.
-        filter_sizes: Widths in words (the paper: 3, 5, 9, 15, 19, 25).
-        num_filter_per_size: Output channels of each width (the paper: 50).
-        inner_sizes: Output channels of residual blocks before the last one (the paper found one block best: none).
-        embed_dim: Width of word embeddings where no ``embed_file`` gives them; read when they are drawn.
-        dropout: Of embedded words and of each residual block's output, in [0, 1).
-        planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
-        prior_strength: Start value of β, one per label.
-        prior_sharing: ``labels`` share one β; ``none``: each has its own (one head: ``both`` is ``labels``).
+        options: :class:`plant_plugin.config.network.MultiResCNN`.
 
     Raises:
         ConfigError: No filter size, or an unknown ``planted_prior``.
@@ -122,26 +117,14 @@ class MultiResCNN(HeadNetwork):
     Source: Li and Yu 2020, ICD Coding from Clinical Text Using Multi-Filter Residual Convolutional Neural Network.
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        embed_vecs: Tensor,
-        filter_sizes: Sequence[int] = (3, 5, 9, 15, 19, 25),
-        num_filter_per_size: int = 50,
-        inner_sizes: Sequence[int] = (),
-        embed_dim: int = 100,
-        dropout: float = 0.2,
-        planted_prior: str = "none",
-        prior_strength: float = 4.0,
-        prior_sharing: str = "none",
-    ) -> None:
-        if not filter_sizes:
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Any) -> None:
+        given = arguments.MultiResCNN(**options)
+        if not given.filter_sizes:
             raise ConfigError("there is no filter size", where="network_config: filter_sizes", fix="e.g. [3, 5, 9]")
-        encoder = ResidualFilters(embed_vecs.shape[1], filter_sizes, num_filter_per_size, inner_sizes, dropout)
-        width = len(filter_sizes) * num_filter_per_size
-        head = LabelwiseHead(
-            width, num_classes, prior_strength=start_strength(planted_prior, prior_strength, prior_sharing)
-        )
+        filters, sizes = given.num_filter_per_size, given.filter_sizes
+        encoder = ResidualFilters(embed_vecs.shape[1], sizes, filters, given.inner_sizes, given.dropout)
+        width = len(sizes) * filters
+        head = LabelwiseHead(width, num_classes, prior_strength=given.strength)
         nn.init.xavier_uniform_(head.query.weight)
         nn.init.xavier_uniform_(head.output.weight)
-        super().__init__(EmbeddedWords(encoder, width, embed_vecs, dropout), head)
+        super().__init__(EmbeddedWords(encoder, width, embed_vecs, given.dropout), head)

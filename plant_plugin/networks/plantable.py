@@ -9,14 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from plant_plugin.config.options import PLANTED_PRIOR, PRIOR_SHARING
-from plant_plugin.errors import ConfigError
-from plant_plugin.networks.kernels.label_attention import PriorLookup
-from plant_plugin.networks.planted_relevance import PlantedRelevance
+from plant_plugin.networks.encoders import real_positions
+from plant_plugin.networks.kernels.prior import PlantedRelevance, PriorLookup
 
 
 class Hidden(NamedTuple):
@@ -78,10 +75,6 @@ class PlantableNetwork(nn.Module, ABC):
     def planted_parameters(self) -> list[nn.Parameter]:
         """What stage 1 trains besides the backbone."""
 
-    def prior_parameters(self) -> list[nn.Parameter]:
-        """Those of the planted parameters that a stage's ``prior_learning_rate`` is for."""
-        return []
-
     def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
         return self.logits(hidden).gather(1, labels)
@@ -136,7 +129,8 @@ class PlantableNetwork(nn.Module, ABC):
                 the states of a frozen language model are known.
         """
         text, length = batch["text"], batch["length"]
-        mask = batch["mask"] if "mask" in batch else default_mask(text, length)
+        # LibMultiLabel's own batches have none; an empty document has one position
+        mask = batch["mask"] if "mask" in batch else real_positions(text, length.clamp(min=1))
         known = {"frozen": batch["frozen"]} if "frozen" in batch else {}
         states = self.backbone(text, length, mask, **known)
         return Hidden(states, mask, self.relevance_of(batch) if self.has_prior else None)
@@ -147,51 +141,3 @@ class PlantableNetwork(nn.Module, ABC):
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Logits (B, L) of a batch, under the key ``logits``, as LibMultiLabel's trainer wants them."""
         return {"logits": self.logits(self.encode(batch))}
-
-
-def default_mask(text: Tensor, length: Tensor) -> Tensor:
-    """Mask (B, T) from lengths, for callers that give none (LibMultiLabel's own batches); one position at least."""
-    positions = torch.arange(text.shape[1], device=text.device)
-    return positions < length.to(text.device).clamp(min=1)[:, None]
-
-
-class PriorStrength(NamedTuple):
-    """How the prior's strength β starts.
-
-    Attributes:
-        start: Its value.
-        sharing: What shares one β: ``none`` (one per label and head), ``heads``, ``labels`` or ``both``.
-    """
-
-    start: float
-    sharing: str = "none"
-
-    def shape(self, labels: int, heads: int) -> tuple[int, int]:
-        """Of the parameter, (L or 1, A or 1)."""
-        return (1 if self.sharing in ("labels", "both") else labels, 1 if self.sharing in ("heads", "both") else heads)
-
-
-def start_strength(planted_prior: str, prior_strength: float, prior_sharing: str = "none") -> PriorStrength | None:
-    """What the prior's strength β starts at; None: no prior.
-
-    Args:
-        planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` does without.
-        prior_strength: Start value of β.
-        prior_sharing: What shares one β: ``none``, ``heads``, ``labels`` or ``both``.
-
-    Raises:
-        ConfigError: Any other word.
-    """
-    if prior_sharing not in PRIOR_SHARING:
-        raise ConfigError(
-            f"{prior_sharing!r} is none of {', '.join(PRIOR_SHARING)}",
-            where="network_config: prior_sharing",
-            fix="`none` gives every label and head a strength of its own",
-        )
-    if planted_prior not in PLANTED_PRIOR:
-        raise ConfigError(
-            f"{planted_prior!r} is neither `none` nor `additive`",
-            where="network_config: planted_prior",
-            fix="`additive` keeps the relevance in the attention's scores, `none` does without",
-        )
-    return PriorStrength(prior_strength, prior_sharing) if planted_prior == "additive" else None

@@ -62,7 +62,18 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
 
 
 @njit(nogil=True, cache=True)
-def _count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room):  # type: ignore[no-untyped-def]
+def count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room):  # type: ignore[no-untyped-def]
+    """The parts of the :class:`Table` of a block of labels.
+
+    Args:
+        label_offsets: (labels + 1,), where each label's documents begin in ``documents``.
+        documents: Document numbers.
+        token_offsets: (N+1,) and ``tokens``: what :func:`distinct_tokens` found.
+        tokens: See there.
+        size: V.
+        every: Write every token type, also where the count is 0.
+        room: Entries that the table has at most.
+    """
     found_tokens, found_counts = np.empty(room, np.int32), np.empty(room, np.int32)
     offsets = np.zeros(len(label_offsets), np.int64)
     counter, met = np.zeros(size, np.int32), np.empty(size, np.int32)
@@ -98,23 +109,6 @@ def _count_pairs(label_offsets, documents, token_offsets, tokens, size, every, r
     return offsets, found_tokens[:place], found_counts[:place]
 
 
-def count_pairs(
-    label_offsets: Integers, documents: Small, token_offsets: Integers, tokens: Small, size: int, every: bool, room: int
-) -> Table:
-    """n_lt of a block of labels.
-
-    Args:
-        label_offsets: (labels + 1,), where each label's documents begin in ``documents``.
-        documents: Document numbers.
-        token_offsets: (N+1,) and ``tokens``: what :func:`distinct_tokens` found.
-        tokens: See there.
-        size: V.
-        every: Write every token type, also where the count is 0.
-        room: Entries that the table has at most.
-    """
-    return Table(*_count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room))
-
-
 @njit(nogil=True, cache=True)
 def mutual_information(both, with_label, with_token, total):  # type: ignore[no-untyped-def]
     """Mutual information in nats from counts whose margins are all above 0 and below ``total``.
@@ -144,7 +138,7 @@ def _entropy(count, total):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def kept_values(  # type: ignore[no-untyped-def]
-    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, normalize, top
+    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, by_entropy, top
 ):
     """The ``top`` highest values of each label.
 
@@ -157,7 +151,7 @@ def kept_values(  # type: ignore[no-untyped-def]
         total: N.
         frequency: The counts themselves are the values.
         positive: Only pairs that meet more often than by chance.
-        normalize: 0 by the label's highest value, 1 by H(l), 2 by H(l) + H(t) − r.
+        by_entropy: Divide by H(l), not by the label's highest value.
         top: Values kept of a label, by float32 value (equal relevance from different tables may differ in the last
             float64 digit); ties go to the lower token.
 
@@ -183,15 +177,13 @@ def kept_values(  # type: ignore[no-untyped-def]
                 if excess == 0 or (positive and excess < 0):
                     continue
                 found = mutual_information(both, with_label, with_token, total)
-                if normalize == 1:
+                if by_entropy:
                     found /= _entropy(with_label, total)
-                elif normalize == 2:
-                    found /= _entropy(with_label, total) + _entropy(with_token, total) - found
             exact[number], where[number] = found, token
             highest = max(highest, found)
             number += 1
         for entry in range(number):
-            value[entry] = exact[entry] / highest if normalize == 0 and highest > 0 else exact[entry]
+            value[entry] = exact[entry] if by_entropy or not highest > 0 else exact[entry] / highest
         limit, equal = np.float32(0), number
         if number > top:
             limit = np.partition(value[:number], number - top)[number - top]  # the lowest value that stays

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
-from plant_plugin.relevance.counts import Integers, Table
+from plant_plugin.relevance.counts import Table
 from plant_plugin.relevance.mutual_information import (
     Margins,
     Relevance,
@@ -33,13 +33,6 @@ from plant_plugin.relevance.spool import Spool
 
 Shard = tuple[TokenArrays, sp.csr_array]
 BLOCKS = 16  # of labels: each is added up and turned into values by itself
-
-
-class LabelMargins(NamedTuple):
-    """What one or several shards contribute besides the tables n_lt."""
-
-    margins: Margins
-    label_documents: Integers  # n_l, (L,)
 
 
 def relevance_of_shards(
@@ -101,7 +94,7 @@ def count_shard(
     special_ids: tuple[int, ...],
     options: RelevanceOptions,
     parts: list[slice],
-) -> tuple[LabelMargins, list[Table]]:
+) -> tuple[Margins, list[Table]]:
     """Read a shard and count it; see :func:`relevance_of_shards`."""
     arrays, labels = shard()
     if labels.shape[1] != num_labels:
@@ -112,7 +105,7 @@ def count_shard(
         tables = [counts.table(part, options) for part in parts]
         if every_type(options):  # their places are the same in all shards
             tables = [table._replace(tokens=np.empty(0, np.int32)) for table in tables]
-        return LabelMargins(counts.margins, counts.label_documents), tables
+        return counts.margins, tables
 
 
 def _tree(add: Callable[..., Any], parts: list[Any]) -> Any:
@@ -123,10 +116,9 @@ def _tree(add: Callable[..., Any], parts: list[Any]) -> Any:
     return parts[0]
 
 
-def _added_margins(left: LabelMargins, right: LabelMargins) -> LabelMargins:
-    documents = left.margins.documents + right.margins.documents
-    margins = Margins(documents, left.margins.token_documents + right.margins.token_documents)
-    return LabelMargins(margins, left.label_documents + right.label_documents)
+def _added_margins(left: Margins, right: Margins) -> Margins:
+    documents, label_documents = left.documents + right.documents, left.label_documents + right.label_documents
+    return Margins(documents, label_documents, left.token_documents + right.token_documents)
 
 
 def _added_tables(left: Table, right: Table) -> Table:
@@ -140,8 +132,8 @@ def _added_tables(left: Table, right: Table) -> Table:
     return Table(total.indptr.astype(np.int64), total.indices.astype(np.int32), total.data.astype(np.int32))
 
 
-def _values(total: LabelMargins, table: Table, part: slice, options: RelevanceOptions) -> Values:
-    size = len(total.margins.token_documents)
+def _values(total: Margins, table: Table, part: slice, options: RelevanceOptions) -> Values:
+    size = len(total.token_documents)
     if every_type(options):
         table = table._replace(tokens=np.tile(np.arange(size, dtype=np.int32), part.stop - part.start))
-    return values_of(table, total.label_documents[part], total.margins, options)
+    return values_of(table, part, total, options)

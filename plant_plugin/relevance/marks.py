@@ -5,7 +5,6 @@ Shapes: L labels; positions are those of the tokens of all documents, one docume
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 from plant_plugin.data.batches import TokenMarks
 from plant_plugin.data.evidence import DocumentEvidence, Spans
 from plant_plugin.data.tokens import TokenArrays
-from plant_plugin.relevance.phrases import Floats, Phrases
+from plant_plugin.relevance.phrases import Floats, Phrases, touched
 
 Places = Callable[[str], Spans]
 
@@ -38,7 +37,7 @@ def phrase_marks(
         arrays: Their tokens.
         places: Where the tokens of a text begin and end.
         strength: What p is multiplied with.
-        own: As in :meth:`~plant_plugin.relevance.phrases.PlantedPhrases.matches`, for each text.
+        own: As in :meth:`~plant_plugin.relevance.phrases.Phrases.matches`, for each text.
     """
 
     def marks(document: int, text: str) -> Iterator[tuple[Spans, npt.NDArray[np.int32], Floats]]:
@@ -83,15 +82,11 @@ def _token_marks(
     rows, columns, values = [], [], []
     for document, text in enumerate(texts):
         # special tokens stand nowhere, and what is searched has to be in order
-        tokens = [(token, *place) for token, place in enumerate(places(text)) if place[0] < place[1]]
-        starts, ends = [start for _, start, _ in tokens], [end for _, _, end in tokens]
+        tokens = [(token, place) for token, place in enumerate(places(text)) if place[0] < place[1]]
+        standing = [place for _, place in tokens]
         highest: dict[tuple[int, int], float] = {}
         for spans, labels, strengths in marks(document, text):
-            on = {
-                tokens[place][0]
-                for first, last in spans
-                for place in range(bisect_right(ends, first), bisect_left(starts, last))
-            }
+            on = {tokens[place][0] for place in touched(standing, spans)}
             for label, strength in zip(labels.tolist(), strengths.tolist(), strict=True):
                 for token in on:
                     highest[token, label] = max(strength, highest.get((token, label), 0.0))

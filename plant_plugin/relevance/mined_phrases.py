@@ -14,7 +14,7 @@ Source: ours; decision lists: Rivest 1987, Yarowsky 1994 for words in context.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.data.evidence import Spans
-from plant_plugin.relevance.phrases import MOST, Floats, Match, words_of
+from plant_plugin.relevance.phrases import Counts, Match, Phrases, words_of
 
 LONGEST = 3  # words of a run
 TOGETHER = 2  # training documents that hold a run and have the label, at least
@@ -32,23 +32,19 @@ HITS, SEEN = -0.5, 0.5  # added to both counts
 LABELS = 512  # labels whose counts are made at once
 
 
-class MinedPhrases:
+class MinedPhrases(Phrases):
     """The runs of words of the training documents that go with labels.
 
     Args:
         runs: Each run's words, with spaces between them.
-        seen: (P,) training documents that hold each.
-        hits: CSR (P, L): training documents that hold it and have the label, of the pairs that are kept.
-        labels: Of the training documents, (N, L); None: these are not asked for any more.
+        counts: Of each with the labels that it goes with.
     """
 
-    kind = "mined"
+    kind, combine = "mined", np.maximum
 
-    def __init__(
-        self, runs: Sequence[str], seen: npt.NDArray[np.int32], hits: sp.csr_array, labels: sp.csr_array | None = None
-    ) -> None:
-        self.runs, self.seen, self.hits, self.labels = list(runs), seen, hits, labels
-        self.num_labels = hits.shape[1]
+    def __init__(self, runs: Sequence[str], counts: Counts) -> None:
+        self.runs, self.counts = list(runs), counts
+        self.num_labels = counts.hits.shape[1]
         self._number = {run: number for number, run in enumerate(self.runs)}
 
     @classmethod
@@ -76,10 +72,11 @@ class MinedPhrases:
         hits = sp.csr_array(sp.hstack(blocks, format="csr"))
         used = np.flatnonzero(np.diff(hits.indptr))
         names = list(number)
-        return cls([names[frequent[run]] for run in used], seen[used].astype(np.int32), hits[used], labels)
+        counts = Counts(seen[used].astype(np.int32), hits[used], labels)
+        return cls([names[frequent[run]] for run in used], counts)
 
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
-        """Every run in a text; arguments as of :meth:`~plant_plugin.relevance.phrases.PlantedPhrases.matches`."""
+        """Every run in a text; arguments as of :meth:`~plant_plugin.relevance.phrases.Phrases.matches`."""
         places: dict[int, list[Spans]] = {}
         for run, spans in _runs(text):
             known = self._number.get(run)
@@ -88,34 +85,19 @@ class MinedPhrases:
         for known, found in places.items():
             labels, p = self._probabilities(known, own)
             if len(labels):
-                yield Match(labels, -np.log1p(-np.minimum(p, MOST)).astype(np.float32), found)
-
-    def scores(self, texts: Iterable[str], own: Sequence[int] | None = None) -> Floats:
-        """Scores (B, L) of texts, 0 and more; ``own`` as in :meth:`matches`, for each text."""
-        texts = list(texts)
-        found = np.zeros((len(texts), self.num_labels), dtype=np.float32)
-        for row, text in enumerate(texts):
-            for match in self.matches(text, None if own is None else own[row]):
-                found[row, match.labels] = np.maximum(found[row, match.labels], match.shares)
-        return found
+                yield Match.of(labels, p, found)
 
     def _probabilities(self, run: int, own: int | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
         """The labels of a run and p of each, without a training document."""
-        entries = slice(self.hits.indptr[run], self.hits.indptr[run + 1])
-        labels, hits, seen = self.hits.indices[entries], self.hits.data[entries].astype(np.float64), self.seen[run]
+        labels, hits, seen = self.counts.of(run, own)
         if own is not None:
-            if self.labels is None:
-                raise ValueError("what training documents hold is known until the phrases are saved")
-            its = self.labels.indices[self.labels.indptr[own] : self.labels.indptr[own + 1]]
-            hits, seen = hits - np.isin(labels, its), seen - 1
             known = hits >= TOGETHER
             labels, hits = labels[known], hits[known]
         return labels, (hits + HITS) / (seen + SEEN)
 
     def content(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What :meth:`from_content` makes them of: what JSON can hold, and arrays by name."""
-        parts = {"seen": self.seen, "hits": self.hits.data, "labels": self.hits.indices, "offsets": self.hits.indptr}
-        return {"runs": self.runs}, parts
+        """See :meth:`~plant_plugin.relevance.phrases.Phrases.content`."""
+        return {"runs": self.runs}, self.counts.arrays()
 
     @classmethod
     def from_content(cls, words: Mapping[str, Any], arrays: Mapping[str, Any], num_labels: int) -> MinedPhrases:
@@ -125,8 +107,7 @@ class MinedPhrases:
             KeyError: Something is missing.
             ValueError: The parts do not fit each other.
         """
-        parts = (arrays["hits"], arrays["labels"], arrays["offsets"])
-        return cls(words["runs"], arrays["seen"], sp.csr_array(parts, shape=(len(words["runs"]), num_labels)))
+        return cls(words["runs"], Counts.from_arrays(arrays, len(words["runs"]), num_labels))
 
 
 def _kept(

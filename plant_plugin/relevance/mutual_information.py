@@ -11,7 +11,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,7 +115,7 @@ def compute_relevance(
     ``measure: mig`` is the mutual information, in nats, between "the document has the label" and "the document holds
     the token": r = Σ P(x,y)·ln(P(x,y) / (P(x)·P(y))) over the four cells, where a zero cell adds 0. With
     ``association: positive`` only pairs with n_lt·N > n_l·n_t are kept, with ``any`` also tokens that avoid the label.
-    ``normalize: max`` divides by the label's highest value, ``entropy`` by H(l), ``jaccard`` by H(l) + H(t) − r.
+    ``normalize: max`` divides by the label's highest value, ``entropy`` by H(l).
 
     ``measure: term_frequency`` counts the token's occurrences in the label's documents and divides by the label's
     highest count; ``association`` does not apply to it.
@@ -151,7 +151,7 @@ def compute_relevance(
         parts = blocks_of(counts.cells(options), cells)
 
         def block(part: slice) -> Values:
-            return values_of(counts.table(part, options), counts.label_documents[part], counts.margins, options)
+            return values_of(counts.table(part, options), part, counts.margins, options)
 
         with ThreadPoolExecutor(workers) as pool:
             matrix = assemble(_few_ahead(pool, block, parts, 2 * workers), vocabulary_size, spool)
@@ -194,6 +194,7 @@ class Margins(NamedTuple):
     """What every pair is measured against."""
 
     documents: int  # N
+    label_documents: Integers  # n_l, (L,)
     token_documents: Integers  # n_t, (V,); 0 for special ids
 
 
@@ -205,11 +206,6 @@ class Counts:
     labels: sp.csr_array  # (L, N): each label's documents
     offsets: Integers  # (N+1,): where each document's tokens begin
     tokens: Small  # its distinct token types, or (term_frequency) all its tokens; no special ids
-
-    @property
-    def label_documents(self) -> Integers:
-        """n_l, (L,)."""
-        return np.diff(self.labels.indptr).astype(np.int64)
 
     def cells(self, options: RelevanceOptions) -> Integers:
         """Entries that each label's row of the table has at most, (L,)."""
@@ -224,8 +220,9 @@ class Counts:
         starts = self.labels.indptr[part.start : part.stop + 1].astype(np.int64)
         documents = self.labels.indices[starts[0] : starts[-1]]
         size = len(self.margins.token_documents)
-        room = int(Counts(self.margins, self.labels[part], self.offsets, self.tokens).cells(options).sum())
-        return count_pairs(starts - starts[0], documents, self.offsets, self.tokens, size, every_type(options), room)
+        room = int(replace(self, labels=self.labels[part]).cells(options).sum())
+        every = every_type(options)
+        return Table(*count_pairs(starts - starts[0], documents, self.offsets, self.tokens, size, every, room))
 
 
 def every_type(options: RelevanceOptions) -> bool:
@@ -251,7 +248,9 @@ def count_documents(
     by_label = sp.csr_array(labels.T, copy=True)
     by_label.sum_duplicates()
     by_label.indices = by_label.indices.astype(np.int32, copy=False)
-    return Counts(Margins(len(arrays), token_documents), by_label, offsets, out[: offsets[-1]])
+    label_documents = np.diff(by_label.indptr).astype(np.int64)
+    margins = Margins(len(arrays), label_documents, token_documents)
+    return Counts(margins, by_label, offsets, out[: offsets[-1]])
 
 
 def blocks_of(cells: Integers, limit: int) -> list[slice]:
@@ -261,14 +260,11 @@ def blocks_of(cells: Integers, limit: int) -> list[slice]:
     return [slice(int(start), int(stop)) for start, stop in pairwise(starts)]
 
 
-def values_of(table: Table, label_documents: Integers, margins: Margins, options: RelevanceOptions) -> Values:
-    """The kept values of a block of labels."""
+def values_of(table: Table, part: slice, margins: Margins, options: RelevanceOptions) -> Values:
+    """The kept values of a run of labels."""
     frequency, positive = options.measure == "term_frequency", options.association == "positive"
-    normalize = ("max", "entropy", "jaccard").index(options.normalize)
-    found = kept_values(
-        *table, label_documents, margins.token_documents, margins.documents, frequency, positive, normalize, options.top
-    )
-    return Values(*found)
+    of_pairs = (*table, margins.label_documents[part], margins.token_documents, margins.documents)
+    return Values(*kept_values(*of_pairs, frequency, positive, options.normalize == "entropy", options.top))
 
 
 def assemble(blocks: Iterable[Values], vocabulary_size: int, spool: Spool) -> sp.csr_array:

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,24 +53,86 @@ class Match(NamedTuple):
     shares: Floats
     spans: list[Spans]
 
+    @classmethod
+    def of(cls, labels: npt.NDArray[np.int32], p: npt.NDArray[np.float64], spans: list[Spans]) -> Match:
+        """From p of each label."""
+        return cls(labels, -np.log1p(-np.minimum(p, MOST)).astype(np.float32), spans)
 
-class Phrases(Protocol):
+
+class Counts:
+    """In how many training documents phrases stand, and in how many of them beside which label.
+
+    Args:
+        seen: (P,) training documents that hold each phrase.
+        hits: CSR (P, L): training documents that hold it and have the label, of the pairs that are kept.
+        labels: Of the training documents, (N, L); None: these are not asked for any more.
+    """
+
+    def __init__(self, seen: npt.NDArray[np.int32], hits: sp.csr_array, labels: sp.csr_array | None = None) -> None:
+        self.seen, self.hits, self.labels = seen, hits, labels
+
+    def entries(self, phrase: int) -> slice:
+        """Where the labels of a phrase stand in ``hits``."""
+        return slice(self.hits.indptr[phrase], self.hits.indptr[phrase + 1])
+
+    def labels_of(self, document: int) -> npt.NDArray[np.int32]:
+        """Of a training document."""
+        if self.labels is None:
+            raise ValueError("what training documents hold is known until the phrases are saved")
+        return self.labels.indices[self.labels.indptr[document] : self.labels.indptr[document + 1]]
+
+    def of(self, phrase: int, own: int | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], int]:
+        """The labels of a phrase, documents with it and each of them, documents with it; ``own`` in none of them."""
+        entries = self.entries(phrase)
+        labels, hits, seen = self.hits.indices[entries], self.hits.data[entries].astype(np.float64), self.seen[phrase]
+        if own is not None:
+            hits, seen = hits - np.isin(labels, self.labels_of(own)), seen - 1
+        return labels, hits, seen
+
+    def arrays(self) -> dict[str, Any]:
+        """What :meth:`from_arrays` makes them of; of training documents nothing."""
+        return {"seen": self.seen, "hits": self.hits.data, "labels": self.hits.indices, "offsets": self.hits.indptr}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], phrases: int, labels: int, prefix: str = "") -> Counts:
+        """The counts that :meth:`arrays` described, where all names begin with a prefix."""
+        seen, *parts = (arrays[prefix + name] for name in ("seen", "hits", "labels", "offsets"))
+        return cls(seen, sp.csr_array(tuple(parts), shape=(phrases, labels)))
+
+
+class Phrases(ABC):
     """What tells of labels where it stands: phrases that coders marked, or mined ones."""
 
     kind: str  # what a model's folder calls them
     num_labels: int
+    combine: np.ufunc  # of the shares of several matches
 
+    @abstractmethod
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
-        """Every phrase in a text; see :meth:`PlantedPhrases.matches`."""
+        """Every phrase in a text.
 
-    def scores(self, texts: Iterable[str], own: Sequence[int] | None = None) -> Floats:
-        """Scores (B, L) of texts, 0 and more."""
+        Args:
+            text: A document.
+            own: Its number among the training documents, which leaves it out of all counts; None: it is none of them.
+        """
 
+    @abstractmethod
     def content(self) -> tuple[Any, dict[str, Any]]:
-        """What JSON can hold of them, and arrays by name."""
+        """What ``from_content`` makes them of: what JSON can hold, and arrays by name.
+
+        What single training documents hold is not in it.
+        """
+
+    def scores(self, texts: Sequence[str], own: Sequence[int] | None = None) -> Floats:
+        """Scores (B, L) of texts, 0 and more; ``own`` as in :meth:`matches`, for each text."""
+        found = np.zeros((len(texts), self.num_labels), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for match in self.matches(text, None if own is None else own[row]):
+                found[row, match.labels] = self.combine(found[row, match.labels], match.shares)
+        return found
 
 
-class PlantedPhrases:
+class PlantedPhrases(Phrases):
     """The phrases of the training documents.
 
     Args:
@@ -77,7 +140,7 @@ class PlantedPhrases:
         num_labels: L.
     """
 
-    kind = "phrases"
+    kind, combine = "phrases", np.add
 
     def __init__(self, readings: Sequence[Reading], num_labels: int) -> None:
         self.readings, self.num_labels = list(readings), num_labels
@@ -99,38 +162,21 @@ class PlantedPhrases:
         return cls([Reading.fit(texts, labels, marked, letters) for letters in READINGS], len(names))
 
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
-        """Every phrase in a text.
-
-        Args:
-            text: A document.
-            own: Its number among the training documents, which leaves it out of all counts; None: it is none of them.
-        """
+        """Every phrase in a text, of both readings; see :meth:`Phrases.matches`."""
         for reading in self.readings:
             yield from reading.matches(text, own)
 
-    def scores(self, texts: Iterable[str], own: Sequence[int] | None = None) -> Floats:
-        """Scores (B, L) of texts, 0 and more; ``own`` as in :meth:`matches`, for each text."""
-        texts = list(texts)
-        found = np.zeros((len(texts), self.num_labels), dtype=np.float32)
-        for row, text in enumerate(texts):
-            for match in self.matches(text, None if own is None else own[row]):
-                found[row, match.labels] += match.shares
-        return found
-
     def content(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """What :meth:`from_content` makes them of: what JSON can hold, and arrays by name.
-
-        What single training documents hold is not in it.
-        """
+        """See :meth:`Phrases.content`."""
         words = [
             {"letters": own.letters, "frequent": sorted(own.frequent), "phrases": list(own.phrases)}
             for own in self.readings
         ]
-        arrays: dict[str, Any] = {}
-        for number, own in enumerate(self.readings):
-            parts = {"seen": own.seen, "hits": own.hits.data, "labels": own.hits.indices, "offsets": own.hits.indptr}
-            arrays |= {f"{number}_{name}": value for name, value in parts.items()}
-        return words, arrays
+        return words, {
+            f"{number}_{name}": value
+            for number, own in enumerate(self.readings)
+            for name, value in own.counts.arrays().items()
+        }
 
     @classmethod
     def from_content(
@@ -144,9 +190,8 @@ class PlantedPhrases:
         """
         readings = []
         for number, own in enumerate(words):
-            seen, *parts = (arrays[f"{number}_{name}"] for name in ("seen", "hits", "labels", "offsets"))
-            hits = sp.csr_array(tuple(parts), shape=(len(own["phrases"]), num_labels))
-            readings.append(Reading(own["letters"], own["frequent"], own["phrases"], seen, hits))
+            counts = Counts.from_arrays(arrays, len(own["phrases"]), num_labels, f"{number}_")
+            readings.append(Reading(own["letters"], own["frequent"], own["phrases"], counts))
         return cls(readings, num_labels)
 
 
@@ -157,11 +202,9 @@ class Reading:
         letters: How many letters are kept; None: all.
         frequent: Words that are part of no phrase.
         phrases: Each phrase's words, the rarest first.
-        seen: (P,) training documents that hold each phrase.
-        hits: CSR (P, L): training documents that hold it and have the label, for every label that it was marked for.
-        sources: For the same entries the one document that the phrase was marked in for the label, or −1 where it was
-            in several; None: training documents are not asked for any more.
-        labels: Of the training documents, (N, L), likewise.
+        counts: Of each with every label that it was marked for.
+        sources: For the same pairs the one document that the phrase was marked in for the label, or −1 where it was in
+            several; None: training documents are not asked for any more.
     """
 
     def __init__(
@@ -169,13 +212,11 @@ class Reading:
         letters: int | None,
         frequent: Iterable[str],
         phrases: Sequence[Sequence[str]],
-        seen: npt.NDArray[np.int32],
-        hits: sp.csr_array,
+        counts: Counts,
         sources: npt.NDArray[np.int32] | None = None,
-        labels: sp.csr_array | None = None,
     ) -> None:
-        self.letters, self.frequent, self.phrases, self.seen, self.hits = letters, set(frequent), phrases, seen, hits
-        self.sources, self.labels = sources, labels
+        self.letters, self.frequent, self.phrases = letters, set(frequent), phrases
+        self.counts, self.sources = counts, sources
         self._sets = [frozenset(phrase) for phrase in phrases]
         self._by_rarest: dict[str, list[int]] = defaultdict(list)
         for number, phrase in enumerate(phrases):
@@ -208,20 +249,20 @@ class Reading:
                 for of_label in ordered.values() for _, documents in sorted(of_label.items())]  # fmt: skip
         parts = (np.zeros(len(columns), dtype=np.float32), columns, offsets)
         hits = sp.csr_array(parts, shape=(len(ordered), labels.shape[1]))
-        seen = np.zeros(len(ordered), dtype=np.int32)
-        found = cls(letters, frequent, list(ordered), seen, hits, np.array(only, dtype=np.int32), labels)
+        counts = Counts(np.zeros(len(ordered), dtype=np.int32), hits, labels)
+        found = cls(letters, frequent, list(ordered), counts, np.array(only, dtype=np.int32))
         found._count(split)
         return found
 
     def _count(self, split: Iterable[tuple[list[str], Spans]]) -> None:
-        """Fill ``seen`` and ``hits`` from the words of the training documents."""
-        assert self.labels is not None
+        """Fill the counts from the words of the training documents."""
+        seen, hits = self.counts.seen, self.counts.hits
         for document, (words, _) in enumerate(split):
-            own = set(self._own_labels(document).tolist())
+            own = set(self.counts.labels_of(document).tolist())
             for phrase in self._places(words):
-                self.seen[phrase] += 1
-                entries = self._entries(phrase)
-                self.hits.data[entries] += [label in own for label in self.hits.indices[entries].tolist()]
+                seen[phrase] += 1
+                entries = self.counts.entries(phrase)
+                hits.data[entries] += [label in own for label in hits.indices[entries].tolist()]
 
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
         """See :meth:`PlantedPhrases.matches`."""
@@ -234,26 +275,15 @@ class Reading:
             if any(self._sets[phrase] < other for other in longer):
                 p = p * INSIDE
             spans = [sorted(characters[place] for place in occurrence) for occurrence in places]
-            yield Match(labels, -np.log1p(-np.minimum(p, MOST)).astype(np.float32), spans)
+            yield Match.of(labels, p, spans)
 
     def _probabilities(self, phrase: int, own: int | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
         """The labels of a phrase and p of each, without a training document."""
-        entries = self._entries(phrase)
-        labels, hits, seen = self.hits.indices[entries], self.hits.data[entries].astype(np.float64), self.seen[phrase]
-        if own is not None:
-            if self.sources is None:
-                raise ValueError("what training documents hold is known until the phrases are saved")
-            known = self.sources[entries] != own
-            labels, hits, seen = labels[known], hits[known], seen - 1
-            hits = hits - np.isin(labels, self._own_labels(own))
+        labels, hits, seen = self.counts.of(phrase, own)
+        if own is not None and self.sources is not None:
+            known = self.sources[self.counts.entries(phrase)] != own
+            labels, hits = labels[known], hits[known]
         return labels, (hits + HITS) / (seen + SEEN)
-
-    def _own_labels(self, document: int) -> npt.NDArray[np.int32]:
-        assert self.labels is not None
-        return self.labels.indices[self.labels.indptr[document] : self.labels.indptr[document + 1]]
-
-    def _entries(self, phrase: int) -> slice:
-        return slice(self.hits.indptr[phrase], self.hits.indptr[phrase + 1])
 
     def _places(self, words: Sequence[str]) -> dict[int, list[list[int]]]:
         """Phrase -> where its words stand, one list for each place of its rarest word that has the others near."""
@@ -302,12 +332,15 @@ def words_of(text: str, letters: int | None = None) -> tuple[list[str], Spans]:
     return words, spans
 
 
+def touched(places: Spans, spans: Spans) -> set[int]:
+    """Which of the places, in the order of the text, a span touches."""
+    starts, ends = [start for start, _ in places], [end for _, end in places]
+    return {place for start, end in spans for place in range(bisect_right(ends, start), bisect_left(starts, end))}
+
+
 def _phrases(words: Sequence[str], places: Spans, spans: Spans, frequent: set[str]) -> Iterator[frozenset[str]]:
     """The phrases that the spans of one label make of a text's words."""
-    starts, ends = [start for start, _ in places], [end for _, end in places]
-    inside = sorted(
-        {place for start, end in spans for place in range(bisect_right(ends, start), bisect_left(starts, end))}
-    )
+    inside = sorted(touched(places, spans))
     group: set[str] = set()
     for place, before in zip(inside, [*inside[:1], *inside], strict=False):
         if place - before > GAP + 1:

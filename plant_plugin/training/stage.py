@@ -110,14 +110,11 @@ class StageModule(L.LightningModule):
         self.say(f"{self.stage} epoch {self.current_epoch + 1}/{self.schedule.epochs}: {found}")
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
-        """Parameters by group: ``encoder``, ``attention`` (planted), ``prior`` (where it has a rate), ``rest``."""
+        """Parameters by group: ``encoder``, ``attention`` (planted), ``rest``."""
         encoder, planted = list(self.network.backbone.parameters()), self.network.planted_parameters()
-        prior = [] if self.options.prior_learning_rate is None else self.network.prior_parameters()
-        apart = {id(parameter) for parameter in prior}
         known = {id(parameter) for parameter in (*encoder, *planted)}
         rest = [parameter for parameter in self.network.parameters() if id(parameter) not in known]
-        attention = [parameter for parameter in planted if id(parameter) not in apart]
-        return {"encoder": encoder, "attention": attention, "prior": prior, "rest": rest}
+        return {"encoder": encoder, "attention": planted, "rest": rest}
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
         """What Lightning's checkpoints hold: the trained tensors, never a quantised language model."""
@@ -200,7 +197,6 @@ class StageModule(L.LightningModule):
         rates = {
             "encoder": self.schedule.encoder_learning_rate,
             "attention": self.schedule.attention_learning_rate,
-            "prior": self.options.prior_learning_rate,
             "rest": self.schedule.learning_rate,
         }
         groups = [

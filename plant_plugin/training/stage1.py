@@ -12,7 +12,7 @@ from plant_plugin.config import Config
 from plant_plugin.config.options import Stage1Options
 from plant_plugin.data.batches import move
 from plant_plugin.model.folder import has_stage, load_stage, save_stage
-from plant_plugin.networks.losses.lambda_rank import attention_ndcg, distribution_mse_loss, lambda_rank_loss
+from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss, lambda_rank_loss
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run

@@ -13,7 +13,7 @@ from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage2Options
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.model.folder import has_stage, load_stage, save_stage
-from plant_plugin.networks.losses.focal import hard_negatives, reduce_selected
+from plant_plugin.networks.losses import hard_negatives, reduce_selected
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run

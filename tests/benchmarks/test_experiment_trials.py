@@ -14,8 +14,8 @@ from made_up_task import made_config, write_splits
 from torch import Tensor
 
 from plant_plugin.errors import ConfigError
+from plant_plugin.networks import losses
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
-from plant_plugin.networks.losses import focal
 from plant_plugin.report.run import Run
 from plant_plugin.training import closed_form, stage1, stage2
 from plant_plugin.training import run as training_run
@@ -60,7 +60,7 @@ def of_package() -> list[Any]:
     return [
         stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.Stage2._loss,
         stage2.hard_negatives,
-        stage1.attention_loss, focal.focal_loss, training_run.run_stage1, training_run.run_stage2,
+        stage1.attention_loss, losses.focal_loss, training_run.run_stage1, training_run.run_stage2,
         LabelAttentionHead.reset_parameters, closed_form.RIDGE,
     ]  # fmt: skip
 
@@ -145,10 +145,10 @@ def test_the_planted_value_is_attended_relevance(places: Path, monkeypatch: pyte
 
 def test_smoothing_of_positives_leaves_negatives_alone() -> None:
     logits, target = torch.tensor([0.3, -1.0]), torch.tensor([1.0, 0.0])
-    plain = focal.focal_loss(logits, target, 0.0, 0.0)
-    opposite = focal.focal_loss(logits, 1 - target, 0.0, 0.0)
+    plain = losses.focal_loss(logits, target, 0.0, 0.0)
+    opposite = losses.focal_loss(logits, 1 - target, 0.0, 0.0)
     with trials.smoothed_positives():
-        found = focal.focal_loss(logits, target, 0.0, 0.1)
+        found = losses.focal_loss(logits, target, 0.0, 0.1)
     torch.testing.assert_close(found, torch.stack([0.9 * plain[0] + 0.1 * opposite[0], plain[1]]))
 
 

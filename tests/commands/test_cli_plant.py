@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 
 from plant_plugin.cli import plant
 from plant_plugin.commands import configurations, doctor
-from plant_plugin.commands.relevance import mutual_information
 from plant_plugin.config import registry
 from plant_plugin.relevance import Relevance
 
@@ -145,20 +144,6 @@ def test_relevance_refuses(config_file: str, flags: tuple[str, ...], message: st
     outcome = invoke("relevance", config_file, *flags)
     assert outcome.exit_code == 2
     assert message in outcome.output
-
-
-@pytest.mark.parametrize("counts", [(1, 2, 3, 10), (0, 2, 3, 10), (2, 2, 2, 10), (2, 2, 10, 10), (1, 1, 1, 1)])
-def test_mutual_information_by_entropies(counts: tuple[int, int, int, int]) -> None:
-    """H(X) + H(Y) - H(X, Y), which is the same number by another road."""
-    both, with_label, with_token, total = counts
-
-    def entropy(*cells: int) -> float:
-        shares = np.array([cell for cell in cells if cell]) / total
-        return float(-(shares * np.log(shares)).sum())
-
-    joint = (both, with_label - both, with_token - both, total - with_label - with_token + both)
-    expected = entropy(with_label, total - with_label) + entropy(with_token, total - with_token) - entropy(*joint)
-    assert mutual_information(*counts) == pytest.approx(expected, abs=1e-12)
 
 
 def test_embeddings_hands_everything_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

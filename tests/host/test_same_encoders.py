@@ -34,12 +34,11 @@ def test_recurrent(theirs: type[RNNEncoder], ours: type[nn.GRU | nn.LSTM]) -> No
             torch.testing.assert_close(*outputs)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
-def test_convolution(activation: str) -> None:
+def test_convolution() -> None:
     torch.manual_seed(0)
-    expected = CNNEncoder(5, [3], 4, activation, 0.5, channel_last=True)
+    expected = CNNEncoder(5, [3], 4, "tanh", 0.5, channel_last=True)
     torch.manual_seed(0)
-    found = Convolution(5, 3, 4, activation, 0.5)
+    found = Convolution(5, 3, 4, 0.5)
     same_state(found, expected)
     embedded = torch.randn(2, 9, 5)
     for mode in (True, False):

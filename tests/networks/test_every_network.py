@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks import plm_ca
+from plant_plugin.networks import language_baselines
 from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
+from plant_plugin.networks.baselines import MultiHeadLabelwiseHead
+from plant_plugin.networks.language_baselines import CrossAttentionHead
 from plant_plugin.networks.multi_res_cnn import MultiResCNN, RealBatchNorm
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
-from plant_plugin.networks.planted_baselines import MultiHeadLabelwiseHead
-from plant_plugin.networks.plm_ca import CrossAttentionHead
 
 LABELS, WORDS, DIM = 5, 30, 6
 SMALL: dict[str, dict[str, Any]] = {
@@ -70,17 +70,16 @@ def test_every_network_of_ours_is_tested() -> None:
 
 
 @EVERY
-def test_every_network_can_share_the_strength_of_the_prior(build: Build, name: str) -> None:
-    heads = build(name, "additive").head.num_heads
-    for sharing, shape in (("none", (LABELS, heads)), ("heads", (LABELS, 1)), ("labels", (1, heads)), ("both", (1, 1))):
-        network = build(name, "additive", prior_sharing=sharing)
-        (strength,) = network.prior_parameters()
-        assert strength.shape == shape
-        network(batch())["logits"].square().sum().backward()
-        assert moved(strength)
-    assert build(name, "none").prior_parameters() == []
-    with pytest.raises(ConfigError, match=r"prior_sharing.*'head' is none of none, heads, labels, both"):
-        build(name, "additive", prior_sharing="head")
+def test_the_strength_of_the_prior_learns(build: Build, name: str) -> None:
+    network = build(name, "additive")
+    strength = network.head.prior_strength
+    assert strength is not None
+    assert strength.shape == (LABELS, network.head.num_heads)
+    network(batch())["logits"].square().sum().backward()
+    assert moved(strength)
+    assert build(name, "none").head.prior_strength is None
+    with pytest.raises(ConfigError, match=r"planted_prior.*'head' is neither `none` nor `additive`"):
+        build(name, "head")
 
 
 @PRIORS
@@ -189,7 +188,7 @@ def moved(parameter: nn.Parameter) -> bool:
 
 def hidden_states(width: int) -> tuple[Hidden, Tensor]:
     """Random states of two documents with a prior, and its relevance (L, B, T) written out."""
-    from plant_plugin.networks.kernels.label_attention import PriorLookup
+    from plant_plugin.networks.kernels.prior import PriorLookup
 
     torch.manual_seed(2)
     mask = torch.arange(4) < torch.tensor([4, 2])[:, None]
@@ -242,7 +241,7 @@ def test_the_first_weights_of_laat_are_as_narrow_as_asked() -> None:
 
 @pytest.mark.parametrize("block_elements", [1, 40, 2**22])
 def test_cross_attention_head_is_the_formula_of_plm_ca(monkeypatch: pytest.MonkeyPatch, block_elements: int) -> None:
-    monkeypatch.setattr(plm_ca, "BLOCK_ELEMENTS", block_elements)
+    monkeypatch.setattr(language_baselines, "BLOCK_ELEMENTS", block_elements)
     hidden, relevance = hidden_states(4)
     head = CrossAttentionHead(4, LABELS, scale=0.5, prior_strength=2.0).double()
     for parameter in (head.norm.weight, head.norm.bias):

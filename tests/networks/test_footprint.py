@@ -9,12 +9,12 @@ import torch
 from scipy import sparse
 from torch import nn
 
+from plant_plugin.config.network import PLANT as Arguments
 from plant_plugin.config.options import LoraOptions, Stage1Options, Stage2Options
 from plant_plugin.networks.backbone import HuggingFaceBackbone
-from plant_plugin.networks.footprint import STORED, Plan, footprint, plan_of
-from plant_plugin.networks.footprint_words import STEP, Words, graph_bytes, words_footprint
+from plant_plugin.networks.footprint import STEP, STORED, Plan, footprint, graph_bytes, plan_of, words_footprint
+from plant_plugin.networks.kernels.prior import PlantedRelevance
 from plant_plugin.networks.plant import PLANT
-from plant_plugin.networks.planted_relevance import PlantedRelevance
 from plant_plugin.networks.trained_state import trained_state
 
 pytest.importorskip("peft", reason="needs the extra llm")
@@ -74,10 +74,9 @@ def nodes_of(tensor: torch.Tensor) -> set[Any]:
     return found
 
 
-def plan(**options: Any) -> Plan:
-    lora = options.pop("lora", None)
-    given = {"num_heads": 2, "pool_size": 8, "narrow": 4, "stored": 4, "noise": 4, **options}
-    return Plan(BATCH, TOKENS, 30, lora=None if lora is None else LoraOptions(**lora), **given)
+def plan(ranked: int = 0, chosen: int = 1000, dense_relevance: bool = False, **network: Any) -> Plan:
+    arguments = Arguments(**{"num_heads": 2, "pool_size": 8, "hidden_size": WIDTH, **network})
+    return Plan(BATCH, TOKENS, 30, arguments, ranked, chosen, 4, 4, 4, dense_relevance)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +96,7 @@ def test_activations_are_what_autograd_keeps(folders: dict[str, str], family: st
 )
 def test_parameters_and_checkpoint_are_counted(folders: dict[str, str], options: dict[str, Any]) -> None:
     network = PLANT(30, lm_weight=folders["phi3"], num_heads=2, pool_size=8, planted_prior="additive", **options)
-    found = footprint(network.backbone.config, plan(prior=True, **options))
+    found = footprint(network.backbone.config, plan(planted_prior="additive", **options))
     assert found.trained == sum(weight.numel() for weight in network.parameters() if weight.requires_grad)
     assert found.checkpoint == sum(4 * tensor.numel() for tensor in trained_state(network).values())
     held = sum(weight.numel() * weight.element_size() for weight in HuggingFaceBackbone(folders["phi3"],
@@ -120,7 +119,7 @@ def test_a_7b_run_of_the_paper() -> None:
     from plant_plugin.config import registry
 
     config = AutoConfig.for_model(**registry.get("backbones", "mistral-7b").shape)
-    found = footprint(config, Plan(8, 4096, 8929, quantization="nf4", lora=LoraOptions(), gradient_checkpointing=True))
+    found = footprint(config, Plan(8, 4096, 8929, Arguments(quantization="nf4", lora={}, gradient_checkpointing=True)))
     assert found.parameters == pytest.approx(7.11e9, rel=0.01)
     adapters = 32 * 16 * ((4096 + 4096) * 2 + (4096 + 1024) * 2)
     head = 3 * 8929 * 4096 + 4 * (4096 * 4096 + 4096) + 128
@@ -143,36 +142,33 @@ WORDS = [
 def test_word_encoders_keep_what_autograd_keeps(options: dict[str, Any]) -> None:
     network_config = {"hidden_size": WIDTH, "pool_size": 8, "num_heads": 2, **options}
     network = PLANT(30, torch.zeros(50, 20), **network_config)
-    words = Words.of(network_config, 50, 20)
-    found = words_footprint(words, plan())
+    made = plan(**network_config)
+    found = words_footprint(made, 50, 20)
     assert found.trained == sum(weight.numel() for weight in network.parameters())
     assert found.parameters == sum(weight.numel() for weight in network.backbone.parameters())
     assert found.checkpoint == sum(4 * tensor.numel() for tensor in trained_state(network).values())
-    expected = found.bytes["activations"] - graph_bytes(words, plan())
-    if words.encoder == "bilstm":  # no hook can tell how much of its workspace is in use: see benchmarks/speed
-        expected -= int(BATCH * TOKENS * 4 * STEP["bilstm"] * words.hidden_size * words.num_layers)
+    expected = found.bytes["activations"] - graph_bytes(made)
+    if made.network.encoder == "bilstm":  # no hook can tell how much of its workspace is in use: see benchmarks/speed
+        expected -= int(BATCH * TOKENS * 4 * STEP["bilstm"] * made.network.hidden_size * made.network.num_layers)
     assert expected == pytest.approx(kept_bytes(network.backbone), rel=0.1)
 
 
 def test_the_relevance_of_a_batch_is_a_table_of_its_distinct_tokens() -> None:
-    words = Words("cnn", 1000, 20, WIDTH)
-    expected = {
-        (): None,
-        ("prior",): 4 * (30 + BATCH * 5) * BATCH * TOKENS,
-        ("ranked",): 4 * 30 * BATCH * TOKENS,
-    }
-    for keys, size in expected.items():
-        made = plan(chosen=5, dense_relevance=True, **dict.fromkeys(keys, True))
-        assert words_footprint(words, made).bytes.get("relevance, at most") == size
-    assert "relevance, at most" not in words_footprint(words, plan(prior=True)).bytes
+    prior, ranked = {"planted_prior": "additive"}, {"ranked": 1}
+    expected = [({}, None), (prior, 4 * (30 + BATCH * 5) * BATCH * TOKENS), (ranked, 4 * 30 * BATCH * TOKENS)]
+    for changes, size in expected:
+        made = plan(chosen=5, dense_relevance=True, encoder="cnn", **changes)
+        assert words_footprint(made, 1000, 20).bytes.get("relevance, at most") == size
+    assert "relevance, at most" not in words_footprint(plan(encoder="cnn", **prior), 1000, 20).bytes
     table = PlantedRelevance(sparse.random_array((30, 1000), density=0.5, format="csr", dtype="float32"))
-    prior = table.lookup(torch.arange(3, 3 + BATCH * TOKENS).reshape(BATCH, TOKENS))
-    assert 4 * prior.dense().numel() == expected["ranked",]
+    looked_up = table.lookup(torch.arange(3, 3 + BATCH * TOKENS).reshape(BATCH, TOKENS))
+    assert 4 * looked_up.dense().numel() == 4 * 30 * BATCH * TOKENS
 
 
 def test_gradient_tokens_bound_what_the_encoder_keeps(folders: dict[str, str]) -> None:
-    words = Words("bigru", 50, 20, WIDTH)
-    whole, few, all_of_them = (words_footprint(words, plan(gradient_tokens=n)).bytes for n in (None, 16, TOKENS))
+    whole, few, all_of_them = (
+        words_footprint(plan(encoder="bigru", gradient_tokens=n), 50, 20).bytes for n in (None, 16, TOKENS)
+    )
     assert few["activations"] * TOKENS == pytest.approx(whole["activations"] * 16)
     assert few["label attention"] == whole["label attention"]
     assert all_of_them == whole
@@ -191,8 +187,9 @@ def test_the_plan_of_a_configuration() -> None:
     blocks = {"stage1": Stage1Options(labels="all", batch_size=4), "stage2": Stage2Options(hard_negatives=None)}
     found = plan_of(values, blocks, 100, 30, on_gpu=True)
     assert (found.batch_size, found.tokens, found.labels, found.ranked, found.chosen) == (8, 100, 30, 30, 30)
-    assert (found.lora, found.quantization, found.num_heads) == (LoraOptions(r=4), "nf4", 2)
-    assert (found.narrow, found.stored, found.noise, found.prior, found.dense_relevance) == (2, 2, 1, True, True)
+    assert found.network == Arguments(**values["network_config"])
+    assert found.network.adapters == LoraOptions(r=4)
+    assert (found.narrow, found.stored, found.noise, found.dense_relevance) == (2, 2, 1, True)
     alone = plan_of({**values, "strategy": "end_to_end"}, blocks, 100, 30, on_gpu=False)
     assert (alone.ranked, alone.narrow, alone.stored, alone.dense_relevance) == (0, 4, 4, False)
     larger = {**blocks, "stage1": Stage1Options(method="closed_form", batch_size=16)}
@@ -207,7 +204,7 @@ def test_arithmetic_by_hand() -> None:
                          num_key_value_heads=1)  # fmt: skip
     weights = 4 * 4 * 2 + 4 * 2 * 2 + 3 * 4 * 6
     one = {"num_heads": 1, "pool_size": 1}
-    trained = footprint(config, Plan(1, 1, 0, **one))
-    adapted = footprint(config, Plan(1, 1, 0, **one, lora=LoraOptions(), gradient_checkpointing=True))
+    trained = footprint(config, Plan(1, 1, 0, Arguments(**one)))
+    adapted = footprint(config, Plan(1, 1, 0, Arguments(**one, lora={}, gradient_checkpointing=True)))
     assert (trained.flops, adapted.flops) == (6 * weights, 6 * weights)
     assert trained.parameters == weights + 10 * 4 + 3 * 4

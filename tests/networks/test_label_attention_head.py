@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from plant_plugin.networks.kernels.label_attention import PriorLookup
+from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.label_attention_head import LabelAttentionHead, reference_logits
-from plant_plugin.networks.plantable import Hidden, PriorStrength
+from plant_plugin.networks.plantable import Hidden
 
 
 def made(
@@ -53,30 +53,6 @@ def test_selected_labels_have_the_same_logits_and_gradients(planted: bool) -> No
         strict=True,
     ):
         torch.testing.assert_close(one, other)
-
-
-@pytest.mark.parametrize(("sharing", "shape"), [("heads", (9, 1)), ("labels", (1, 3)), ("both", (1, 1))])
-def test_one_strength_for_several_is_as_if_each_had_it(sharing: str, shape: tuple[int, int]) -> None:
-    each, hidden = made()
-    shared = LabelAttentionHead(12, 9, num_heads=3, pool_size=4, prior_strength=PriorStrength(2.0, sharing)).double()
-    assert shared.prior_strength is not None
-    assert each.prior_strength is not None
-    assert shared.prior_strength.shape == shape
-    assert (shared.prior_strength == 2).all()
-    torch.nn.init.normal_(shared.prior_strength)
-    others = {name: value for name, value in each.state_dict().items() if name != "prior_strength"}
-    shared.load_state_dict(others, strict=False)
-    with torch.no_grad():
-        each.prior_strength.copy_(shared.prior_strength.expand(9, 3))
-    labels = torch.tensor([[0, 8, 3], [5, 5, 1]])
-    for made_of in (lambda head: head(hidden), lambda head: head.selected_logits(hidden, labels)):
-        torch.testing.assert_close(made_of(shared), made_of(each))
-        found, expected = (
-            torch.autograd.grad(made_of(head).square().sum(), [head.prior_strength])[0] for head in (shared, each)
-        )
-        torch.testing.assert_close(found, expected.sum_to_size(shape))
-    torch.testing.assert_close(reference_logits(shared, hidden), shared(hidden))
-    torch.testing.assert_close(shared.attention(hidden, labels), each.attention(hidden, labels))
 
 
 def test_attention_sums_to_one_and_follows_the_scores_with_one_head() -> None:

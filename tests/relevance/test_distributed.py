@@ -17,7 +17,7 @@ from plant_plugin.relevance.distributed import Shard, relevance_of_shards
 SPECIAL, TYPES, LABELS = (0, 1), 40, 9
 OPTIONS = [
     {},
-    {"association": "any", "normalize": "jaccard"},
+    {"association": "any", "normalize": "entropy"},
     {"normalize": "entropy", "top": 5},
     {"measure": "term_frequency"},
 ]

@@ -80,8 +80,8 @@ def test_equals_counting_every_run(block: int, monkeypatch: pytest.MonkeyPatch) 
                 expected[run, label] = p
     phrases = MinedPhrases.fit(texts, sp.csr_array(labels))
     found = {
-        (phrases.runs[run], label): (phrases.hits.toarray()[run, label] - 0.5) / (phrases.seen[run] + 0.5)
-        for run, label in zip(*phrases.hits.nonzero(), strict=True)
+        (phrases.runs[run], label): (phrases.counts.hits.toarray()[run, label] - 0.5) / (phrases.counts.seen[run] + 0.5)
+        for run, label in zip(*phrases.counts.hits.nonzero(), strict=True)
     }
     assert found == pytest.approx(expected)
     assert len(expected) > 4

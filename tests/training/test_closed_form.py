@@ -15,7 +15,7 @@ import torch
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError, Interrupted
 from plant_plugin.networks.attention_head import HeadNetwork
-from plant_plugin.networks.losses.lambda_rank import attention_ndcg
+from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
 from plant_plugin.training.closed_form import RIDGE, plant_queries

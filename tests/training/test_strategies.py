@@ -156,15 +156,6 @@ def test_every_ablation_is_one_key_and_runs(made: Made, changes: dict[str, Any])
     assert result["counts"]["documents"] == 40
 
 
-@pytest.mark.parametrize("rate", [None, 0.0])
-def test_the_strength_of_the_prior_has_a_learning_rate_of_its_own(made: Made, rate: float | None) -> None:
-    config = made(strategy="end_to_end", stage2__epochs=1, stage2__prior_learning_rate=rate)
-    run(config)
-    weights = load_file(Path(config.checkpoint_dir) / "model.safetensors")
-    assert bool((weights["head.prior_strength"] == 4).all()) == (rate == 0)
-    assert weights["head.query.bias"].any()
-
-
 def test_relevance_and_vocabulary_come_from_training_only(made: Made, tmp_path: Path) -> None:
     config = made()
     before = prepare(config, Run(tmp_path / "one", silent=True))
@@ -269,6 +260,10 @@ def test_a_checkpoint_of_other_labels_or_vocabulary_is_refused(made: Made, tmp_p
     (other / "vocabulary.json").write_text(json.dumps(vocabulary))
     with pytest.raises(CheckpointError, match="vocabulary"):
         load_model(other)
+    saved = read(folder / "config.json")  # as an older version wrote it, whose further arguments did nothing
+    saved["network_config"] |= {"prior_sharing": "none", "lm_attention": None}
+    (folder / "config.json").write_text(json.dumps(saved))
+    assert load_model(folder)
     labels = tmp_path / "labels.txt"
     labels.write_text("A\nB\n")
     with pytest.raises(CheckpointError, match="labels"):

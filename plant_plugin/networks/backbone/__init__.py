@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from plant_plugin.networks.backbone.hugging_face import HuggingFaceBackbone
 from plant_plugin.networks.backbone.stateful import StatefulWords
-from plant_plugin.networks.backbone.words import EmbeddedWords, WordBackbone, real_positions
+from plant_plugin.networks.backbone.words import EmbeddedWords, WordBackbone
 
-__all__ = ["EmbeddedWords", "HuggingFaceBackbone", "StatefulWords", "WordBackbone", "real_positions"]
+__all__ = ["EmbeddedWords", "HuggingFaceBackbone", "StatefulWords", "WordBackbone"]

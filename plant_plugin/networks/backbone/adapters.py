@@ -9,7 +9,7 @@ from torch import nn
 
 from plant_plugin.config.options import LoraOptions
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.backbone.extras import needs_extra
+from plant_plugin.networks.backbone.loading import needs_extra
 
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
 

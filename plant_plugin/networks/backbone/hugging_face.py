@@ -38,7 +38,6 @@ class HuggingFaceBackbone(nn.Module):
         lora: Rank, scale and dropout of LoRA on all projections of attention; None: no adapters.
         frozen: Leave the model's weights as they are although they are neither quantised nor adapted.
         gradient_checkpointing: Keep only the input of each layer and compute the rest again in the backward pass.
-        attention: ``sdpa``, ``flash_attention_2`` or ``eager``; None: what transformers picks (sdpa where it can).
         trust_remote_code: Run Python code that comes with the model.
         dequantize: Spread quantised weights out again, to merge adapters into what they were trained on.
         gradient_tokens: Of a document longer than a window, train through the windows that hold its last sub-words, as
@@ -61,7 +60,6 @@ class HuggingFaceBackbone(nn.Module):
         lora: Mapping[str, Any] | None = None,
         frozen: bool = False,
         gradient_checkpointing: bool = False,
-        attention: str | None = None,
         trust_remote_code: bool = False,
         dequantize: bool = False,
         gradient_tokens: int | None = None,
@@ -82,7 +80,6 @@ class HuggingFaceBackbone(nn.Module):
             quantization=quantization,
             from_scratch=from_scratch,
             frozen=self.frozen,
-            attention=attention,
             trust_remote_code=trust_remote_code,
         )
         if dequantize and quantization != "none":

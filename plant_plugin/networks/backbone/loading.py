@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,10 +12,24 @@ from safetensors import SafetensorError
 from torch import nn
 
 from plant_plugin.config import registry
-from plant_plugin.errors import ConfigError
-from plant_plugin.networks.backbone.extras import needs_extra
+from plant_plugin.errors import ConfigError, MissingExtraError
 
 QUANTIZATIONS = ("none", "nf4", "int8")
+
+
+@contextlib.contextmanager
+def needs_extra(extra: str, where: str) -> Iterator[None]:
+    """Turn a failing import in the block into the sentence that names the extra.
+
+    Raises:
+        MissingExtraError: Something imported in the block is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"{error.name} is not installed", where=where, fix=f"pip install 'plant-plugin[{extra}]'"
+        ) from error
 
 
 def read_config(lm_weight: str, trust_remote_code: bool = False) -> Any:
@@ -45,7 +61,6 @@ def load_language_model(
     quantization: str = "none",
     from_scratch: bool = False,
     frozen: bool = False,
-    attention: str | None = None,
     trust_remote_code: bool = False,
 ) -> nn.Module:
     """The model without a language model head, in evaluation mode.
@@ -67,7 +82,7 @@ def load_language_model(
         )
     config.use_cache = False  # keys and values of earlier positions are for generating text
     width = narrow_type() if frozen else torch.float32
-    options: dict[str, Any] = {"attn_implementation": attention, "trust_remote_code": trust_remote_code}
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if from_scratch:
         if quantization != "none":
             raise ConfigError(

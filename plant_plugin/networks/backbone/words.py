@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from plant_plugin.networks.encoders import word_encoder
@@ -48,8 +47,3 @@ class WordBackbone(EmbeddedWords):
     def __init__(self, kind: str, vectors: Tensor, *, embed_dropout: float = 0.2, **options: Any) -> None:
         encoder, hidden_size = word_encoder(kind, vectors.shape[1], **options)
         super().__init__(encoder, hidden_size, vectors, embed_dropout)
-
-
-def real_positions(embedded: Tensor, length: Tensor) -> Tensor:
-    """Mask (B, T) of the positions of ``embedded`` (B, T, dim) that are within ``length`` (B,)."""
-    return torch.arange(embedded.shape[1], device=embedded.device) < length.to(embedded.device)[:, None]

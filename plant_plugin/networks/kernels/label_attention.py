@@ -1,7 +1,7 @@
 """Label attention straight to logits, block by block of labels, beside a plain reference.
 
 Shape key: **B** documents · **A** heads · **T** token positions · **L** labels · **D** width of one head · **U**
-distinct token types of the batch.
+distinct token types of the batch · **M** chosen labels of a document.
 
 For every document and label (method §2, facts 1 to 3)::
 
@@ -15,18 +15,23 @@ the dense way cost more than the products do.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from plant_plugin.networks.kernels.label_attention_blocks import (
     BLOCK_ELEMENTS,
     BLOCK_ELEMENTS_GPU,
     LabelAttention,
     Operands,
+    Threads,
+    attended_values,
+    gradients_of,
 )
-from plant_plugin.networks.kernels.sparse_prior import SparseTable
+from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.kernels.triton_choice import takes_triton
 
 NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops know no narrower ones
@@ -44,55 +49,6 @@ def halve_blocks() -> bool:
     return True
 
 
-class PriorLookup(NamedTuple):
-    """Relevance of the batch's tokens, kept once per distinct token type.
-
-    Attributes:
-        table: (L, U) relevance r of each label for each distinct token type of the batch; None: it is in ``entries``.
-        columns: (B, T) int64, the column of the table that belongs to each position.
-        entries: The table where it is not zero, in its place; on CPUs.
-        marks: (B, T) int64, a second column of the table for each position, whose relevance is added: what is marked
-            there, whatever the token. A column of zeros where nothing is. None: nothing is marked.
-    """
-
-    table: Tensor | None
-    columns: Tensor
-    entries: SparseTable | None = None
-    marks: Tensor | None = None
-
-    def dense(self) -> Tensor:
-        """The table (L, U) written out."""
-        if self.entries is not None:
-            return torch.from_numpy(self.entries.dense())
-        assert self.table is not None
-        return self.table
-
-    def everywhere(self) -> Tensor:
-        """Relevance (L, B, T) of all labels at every position, written out."""
-        table = self.dense()
-        found = table[:, self.columns]
-        return found if self.marks is None else found + table[:, self.marks]
-
-    def at(self, document: int, labels: Tensor) -> PriorLookup:
-        """The same of chosen labels (M,) for one document."""
-        one = slice(document, document + 1)
-        columns, marks = self.columns[one], None if self.marks is None else self.marks[one]
-        if self.entries is not None:
-            return PriorLookup(None, columns, self.entries.of_labels(labels.numpy()), marks)
-        return PriorLookup(self.dense()[labels], columns, None, marks)
-
-    def of_labels(self, labels: Tensor) -> Tensor:
-        """Relevance (B, M, T) of chosen labels (B, M), each document its own, at every position."""
-        if self.marks is not None:
-            marked = PriorLookup(self.table, self.marks, self.entries)
-            return self._replace(marks=None).of_labels(labels) + marked.of_labels(labels)
-        if self.entries is not None:
-            return torch.from_numpy(self.entries.at(labels.numpy(), self.columns.numpy()))
-        table = self.dense()
-        picked = [table[chosen][:, columns] for chosen, columns in zip(labels, self.columns, strict=True)]
-        return torch.stack(picked)
-
-
 def label_attention_reference(
     queries: Tensor,
     keys: Tensor,
@@ -104,14 +60,7 @@ def label_attention_reference(
 ) -> Tensor:
     """The same numbers as :func:`label_attention_logits`, with every tensor written out. For tests and reading.
 
-    Args:
-        queries: (L, A, D) label queries, already divided by √D.
-        keys: (B, T, A, D).
-        values: (B, T, A, D).
-        outputs: (L, A, D) what each label reads from the attended values.
-        mask: (B, T) bool, true on real tokens; at least one per document.
-        prior: Relevance that is added to the scores (method §8), or None.
-        strength: (L, A) β, the weight of the prior; needed with ``prior``.
+    Arguments as of :func:`label_attention_logits`.
 
     Returns:
         (B, L) logits without the label bias.
@@ -238,3 +187,107 @@ def _through_triton(
             block_elements,
         )
     return logits
+
+
+def chosen_label_logits(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    outputs: Tensor,
+    mask: Tensor,
+    labels: Tensor,
+    prior: PriorLookup | None = None,
+    strength: Tensor | None = None,
+    *,
+    product_dtype: torch.dtype | None = None,
+) -> Tensor:
+    """The same numbers as picking ``labels`` from :func:`label_attention_logits`.
+
+    On a CPU documents are shared among threads, forward and backward: one alone is too small for two cores.
+
+    Args:
+        queries: (B, M, A, D) of the chosen labels, already divided by √D.
+        keys: (B, T, A, D).
+        values: (B, T, A, D).
+        outputs: (B, M, A, D).
+        mask: (B, T) bool, true on real tokens; at least one per document.
+        labels: (B, M) label ids.
+        prior: Relevance that is added to the scores (method §8), or None.
+        strength: (B, M, A) β of the chosen labels; needed with ``prior``.
+        product_dtype: As in :func:`label_attention_logits`.
+
+    Returns:
+        (B, M) logits without the label bias.
+    """
+    if prior is not None and strength is None:
+        raise ValueError("a prior needs its strength")
+    # one after the other: on a GPU each is a dense table
+    priors = (None if prior is None else prior.at(document, labels[document]) for document in range(len(labels)))
+    if queries.device.type == "cpu":
+        with torch.autocast(device_type="cpu", enabled=False):
+            logits: Tensor = _ChosenLabels.apply(
+                queries,
+                keys.to(queries.dtype),
+                values.to(queries.dtype),
+                outputs,
+                strength,
+                mask,
+                list(priors),
+                product_dtype,
+            )
+        return logits
+    found = []
+    # unbind, not indexing: the backward pass then stacks gradients instead of adding up one batch per document
+    operands = (part.unbind() for part in (queries, keys, values, outputs, mask))
+    strengths = [None] * len(labels) if strength is None else strength.unbind()
+    for (query, key, value, output, own), planted, beta in zip(
+        zip(*operands, strict=True), priors, strengths, strict=True
+    ):
+        found.append(
+            label_attention_logits(
+                query, key[None], value[None], output, own[None], planted, beta, product_dtype=product_dtype
+            )
+        )
+    return torch.cat(found)
+
+
+class _ChosenLabels(torch.autograd.Function):
+    """One document after the other through the blocks, in threads; arguments as of :func:`chosen_label_logits`."""
+
+    @staticmethod
+    def forward(ctx: Any, *arguments: Any) -> Tensor:
+        *tensors, priors, product_dtype = arguments
+        documents = list(_documents(tensors, priors, product_dtype))
+        with Threads(min(torch.get_num_threads(), len(documents))) as threads:
+            found = threads.map(attended_values, documents)
+        ctx.save_for_backward(*tensors, *(part for both in found for part in both))
+        ctx.rest = priors, product_dtype
+        return torch.stack([attended.sum(dim=0)[:, 0] for attended, _ in found])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *arriving: Tensor) -> Any:
+        """Gradients of queries, keys, values, outputs and strength."""
+        tensors, kept = ctx.saved_tensors[:6], ctx.saved_tensors[6:]
+        pull = arriving[0].to(tensors[0].dtype)[..., None]  # (B, M, 1)
+        tasks = list(zip(_documents(tensors, *ctx.rest), kept[::2], kept[1::2], pull, strict=True))
+        with Threads(min(torch.get_num_threads(), len(tasks))) as threads:
+            found = threads.map(lambda task: gradients_of(*task), tasks)
+        queries, keys, values, outputs, strength = zip(*found, strict=True)
+        by_label = (
+            None if part[0] is None else torch.stack(part).transpose(1, 2) for part in (queries, outputs, strength)
+        )
+        to_queries, to_outputs, to_strength = by_label
+        return to_queries, torch.cat(keys), torch.cat(values), to_outputs, to_strength, None, None, None
+
+
+def _documents(
+    tensors: list[Any], priors: list[PriorLookup | None], product_dtype: torch.dtype | None
+) -> Iterator[Operands]:
+    queries, keys, values, outputs, strength, mask = tensors
+    for document, prior in enumerate(priors):
+        one = slice(document, document + 1)
+        yield as_operands(
+            queries[document], keys[one], values[one], outputs[document], mask[one], prior,
+            None if strength is None else strength[document], product_dtype=product_dtype,
+        )  # fmt: skip

@@ -10,7 +10,8 @@ each thread has labels of its own, and its products and passes run on one core: 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -18,7 +19,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
-from plant_plugin.networks.kernels.sparse_prior import (
+from plant_plugin.networks.kernels.prior import (
     BlockEntries,
     Places,
     SparseTable,
@@ -27,8 +28,8 @@ from plant_plugin.networks.kernels.sparse_prior import (
     entries_of,
     room_for,
 )
-from plant_plugin.networks.kernels.threads import Threads
 
+Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 # Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants
@@ -41,6 +42,39 @@ CHUNK_COLUMNS = 512
 CHUNKS_ELEMENTS = 2**22
 # Scores (l, C) that a thread should have before another one pays.
 ELEMENTS_OF_A_THREAD = 2**20
+
+
+class Threads:
+    """So many threads, for tasks that are too small for torch to share one operation among cores; use as a context.
+
+    Args:
+        count: 1 or less: no threads, the caller does the tasks itself.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._before = torch.get_num_threads()
+        self._inference = torch.is_inference_mode_enabled()
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            torch.set_num_threads(self._before)  # each thread has its own number, threads to come get the last one set
+
+    def map(self, task: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
+        """What the task finds for each item, in their order; no gradient is recorded."""
+        if self._pool is None:
+            return [task(item) for item in items]
+
+        def alone(item: Item) -> Found:
+            torch.set_num_threads(1)  # of this thread
+            with torch.inference_mode(self._inference), torch.no_grad():
+                return task(item)
+
+        return list(self._pool.map(alone, items))
 
 
 class Operands(NamedTuple):

@@ -15,8 +15,13 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from plant_plugin.networks.kernels import ranking_loss_triton as ranking
-from plant_plugin.networks.kernels.label_attention_tiles import attend, score_gradients
-from plant_plugin.networks.kernels.label_attention_triton import LABELS_BACKWARD, LABELS_FORWARD, Tiles
+from plant_plugin.networks.kernels.label_attention_triton import (
+    LABELS_BACKWARD,
+    LABELS_FORWARD,
+    Tiles,
+    attend,
+    score_gradients,
+)
 
 SHARED = 99 * 1024  # capability 8.6 and 8.9
 NAMES = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}

@@ -11,9 +11,12 @@ from scipy import sparse
 
 from plant_plugin.networks.kernels import label_attention_blocks
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
-from plant_plugin.networks.kernels.chosen_labels import chosen_label_logits
-from plant_plugin.networks.kernels.label_attention import PriorLookup, label_attention_logits, label_attention_reference
-from plant_plugin.networks.kernels.sparse_prior import Places, SparseTable, entries_of, room_for
+from plant_plugin.networks.kernels.label_attention import (
+    chosen_label_logits,
+    label_attention_logits,
+    label_attention_reference,
+)
+from plant_plugin.networks.kernels.prior import Places, PriorLookup, SparseTable, entries_of, room_for
 
 
 def case(batch: int = 3, positions: int = 6, heads: int = 2, width: int = 3, labels: int = 7, types: int = 5) -> tuple:

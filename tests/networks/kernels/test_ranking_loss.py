@@ -10,8 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plant_plugin.networks.kernels.ranking_loss import ranking_loss, ranking_loss_reference
-from plant_plugin.networks.kernels.ranking_pairs import descending
+from plant_plugin.networks.kernels.ranking_loss import descending, ranking_loss, ranking_loss_reference
 
 KINDS = ("within", "top_vs_all")
 

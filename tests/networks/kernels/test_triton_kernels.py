@@ -15,11 +15,11 @@ from torch import Tensor
 from plant_plugin.networks.kernels import ranking_loss as ranking_loss_module
 from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.networks.kernels.label_attention import (
-    PriorLookup,
     _through_triton,
     label_attention_logits,
     label_attention_reference,
 )
+from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.kernels.ranking_loss import ranking_loss_reference
 
 pytest.importorskip("triton", reason="Triton is not installed: pip install -e '.[gpu]'")

@@ -1,4 +1,6 @@
-"""The network ``PLMCA``: a pretrained encoder over windows, under cross attention of labels to tokens.
+"""The networks ``PLMICD`` and ``PLMCA``: a pretrained encoder over windows of a long document, under label attention.
+
+That of PLM-ICD is LAAT's; that of PLM-CA is cross attention of labels to tokens.
 
 Shape key: **B** documents · **T** token positions · **L** labels · **H** hidden width · **M** chosen labels of a
 document.
@@ -6,16 +8,43 @@ document.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from plant_plugin.networks.attention_head import AttentionHead, HeadNetwork
+from plant_plugin.config import network as arguments
+from plant_plugin.networks.attention_head import INITIAL_SPREAD, AttentionHead, HeadNetwork, LabelwiseHead
 from plant_plugin.networks.backbone import HuggingFaceBackbone
-from plant_plugin.networks.laat import INITIAL_SPREAD
-from plant_plugin.networks.plantable import Hidden, PriorStrength, start_strength
+from plant_plugin.networks.plantable import Hidden
 
 BLOCK_ELEMENTS = 2**22  # of one (B, labels, T or H) tensor; 16 MiB in float32
+
+
+class PLMICD(HeadNetwork):
+    """Windows of a document through a pretrained encoder, their states joined, then LAAT's attention over all of them.
+
+    Padding gets no attention here; in the authors' program it gets some.
+
+    Args:
+        num_classes: L.
+        embed_vecs: Not read; LibMultiLabel's trainer passes it to every network.
+        options: :class:`plant_plugin.config.network.PLMICD`.
+
+    Raises:
+        ConfigError: ``lm_weight`` is no model, a window longer than it can take, or an unknown ``planted_prior``.
+
+    Source: Huang, Tsai and Chen 2022, PLM-ICD: Automatic ICD Coding with Pretrained Language Models, section 3; start
+    values of the head's weights as in Edin et al. 2023.
+    """
+
+    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Any) -> None:
+        given = arguments.PLMICD(**options)
+        backbone = _backbone(given)
+        width = backbone.hidden_size
+        rows = given.projection_size or width
+        super().__init__(backbone, LabelwiseHead(width, num_classes, rows, given.strength, INITIAL_SPREAD))
 
 
 class CrossAttentionHead(AttentionHead):
@@ -35,7 +64,7 @@ class CrossAttentionHead(AttentionHead):
     """
 
     def __init__(
-        self, hidden_size: int, num_labels: int, scale: float = 1.0, prior_strength: PriorStrength | float | None = None
+        self, hidden_size: int, num_labels: int, scale: float = 1.0, prior_strength: float | None = None
     ) -> None:
         super().__init__(num_labels, 1, prior_strength)
         self.scale = scale
@@ -112,15 +141,8 @@ class PLMCA(HeadNetwork):
 
     Args:
         num_classes: L.
-        lm_weight: A Hugging Face encoder, by name or folder (the paper: RoBERTa-PM).
         embed_vecs: Not read; LibMultiLabel's trainer passes it to every network.
-        lm_window: Sub-words of a window (the paper: 128, of at most 6000 a document).
-        lm_from_scratch: Draw the weights of ``lm_weight``'s architecture instead of loading them.
-        scale: What the attention's scores are divided by (the authors' program: 1).
-        post_encoder_dropout: Dropout of the joined states, in [0, 1); the authors have none.
-        planted_prior: ``additive`` keeps the relevance in the scores (method §8); ``none`` is the paper.
-        prior_strength: Start value of β, one per label.
-        prior_sharing: ``labels`` share one β; ``none``: each has its own (one head: ``both`` is ``labels``).
+        options: :class:`plant_plugin.config.network.PLMCA`.
 
     Raises:
         ConfigError: ``lm_weight`` is no model, a window longer than it can take, or an unknown ``planted_prior``.
@@ -128,19 +150,12 @@ class PLMCA(HeadNetwork):
     Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records.
     """
 
-    def __init__(
-        self,
-        num_classes: int,
-        lm_weight: str,
-        embed_vecs: Tensor | None = None,
-        lm_window: int = 128,
-        lm_from_scratch: bool = False,
-        scale: float = 1.0,
-        post_encoder_dropout: float = 0.0,
-        planted_prior: str = "none",
-        prior_strength: float = 4.0,
-        prior_sharing: str = "none",
-    ) -> None:
-        backbone = HuggingFaceBackbone(lm_weight, lm_window, from_scratch=lm_from_scratch, dropout=post_encoder_dropout)
-        strength = start_strength(planted_prior, prior_strength, prior_sharing)
-        super().__init__(backbone, CrossAttentionHead(backbone.hidden_size, num_classes, scale, strength))
+    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Any) -> None:
+        given = arguments.PLMCA(**options)
+        backbone = _backbone(given)
+        super().__init__(backbone, CrossAttentionHead(backbone.hidden_size, num_classes, given.scale, given.strength))
+
+
+def _backbone(given: arguments.Windows) -> HuggingFaceBackbone:
+    from_scratch, dropout = given.lm_from_scratch, given.post_encoder_dropout
+    return HuggingFaceBackbone(given.lm_weight, given.lm_window, from_scratch=from_scratch, dropout=dropout)

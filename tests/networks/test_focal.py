@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from plant_plugin.networks.losses.focal import (
+from plant_plugin.networks.losses import (
     asymmetric_loss,
     binary_cross_entropy_loss,
     focal_loss,

@@ -10,8 +10,8 @@ import torch
 from plant_plugin.data.batches import Batches, TokenMarks
 from plant_plugin.data.tokens import TokenArrays
 from plant_plugin.networks.construct import construct
+from plant_plugin.networks.kernels.prior import PlantedRelevance
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.networks.planted_relevance import PlantedRelevance
 from plant_plugin.training.guards import in_pieces
 
 LABELS, TOKENS = 5, 20

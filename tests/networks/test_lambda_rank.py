@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from plant_plugin.networks.losses.lambda_rank import attention_ndcg, distribution_mse_loss, lambda_rank_loss
+from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss, lambda_rank_loss
 
 
 def literal(scores: np.ndarray, relevance: np.ndarray, k: int, sigma: float, pairs: str) -> float:

@@ -1,0 +1,254 @@
+"""The planted prior: the relevance (L, V) as a network reads it, batch by batch, and its part in a block of scores.
+
+Shape key: as in :mod:`.label_attention`, and **V** token types, **C** columns: the positions of a few documents, one
+after the other. A label keeps relevance for a few percent of a batch's token types, so that on a CPU compiled loops go
+through these: that costs a fraction of looking up and adding a dense (labels, C) block.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from numba import njit
+from scipy import sparse
+from torch import Tensor
+
+
+class SparseTable(NamedTuple):
+    """The relevance (L, U) of a batch's distinct token types, rows of a CSR matrix.
+
+    Attributes:
+        offsets: (L + 1,), where each label's entries begin.
+        types: Token types, as columns of the table.
+        values: Relevance, floating point.
+        size: U.
+        by_type: The same the other way round, where it is at hand: offsets (U + 1,), labels in ascending order, values.
+    """
+
+    offsets: npt.NDArray[np.integer]
+    types: npt.NDArray[np.integer]
+    values: npt.NDArray[np.floating]
+    size: int
+    by_type: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer], npt.NDArray[np.floating]] | None = None
+
+    def dense(self) -> npt.NDArray[np.floating]:
+        """The table (L, U) written out."""
+        table: npt.NDArray[np.floating] = self._matrix().toarray()
+        return table
+
+    def of_labels(self, labels: npt.NDArray[np.int64]) -> SparseTable:
+        """The rows of chosen labels (M,)."""
+        rows = self._matrix()[labels]
+        return SparseTable(rows.indptr, rows.indices, rows.data, self.size)
+
+    def at(self, labels: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.NDArray[np.floating]:
+        """Relevance (B, M, T) of labels (B, M) at token types (B, T), each document its own."""
+        found: npt.NDArray[np.floating] = _relevance_at(labels, columns, *self[:4])
+        return found
+
+    def _matrix(self) -> sparse.csr_array:
+        return sparse.csr_array((self.values, self.types, self.offsets), shape=(len(self.offsets) - 1, self.size))
+
+
+class PriorLookup(NamedTuple):
+    """Relevance of the batch's tokens, kept once per distinct token type.
+
+    Attributes:
+        table: (L, U) relevance r of each label for each distinct token type of the batch; None: it is in ``entries``.
+        columns: (B, T) int64, the column of the table that belongs to each position.
+        entries: The table where it is not zero, in its place; on CPUs.
+        marks: (B, T) int64, a second column of the table for each position, whose relevance is added: what is marked
+            there, whatever the token. A column of zeros where nothing is. None: nothing is marked.
+    """
+
+    table: Tensor | None
+    columns: Tensor
+    entries: SparseTable | None = None
+    marks: Tensor | None = None
+
+    def dense(self) -> Tensor:
+        """The table (L, U) written out."""
+        if self.entries is not None:
+            return torch.from_numpy(self.entries.dense())
+        assert self.table is not None
+        return self.table
+
+    def everywhere(self) -> Tensor:
+        """Relevance (L, B, T) of all labels at every position, written out."""
+        table = self.dense()
+        found = table[:, self.columns]
+        return found if self.marks is None else found + table[:, self.marks]
+
+    def at(self, document: int, labels: Tensor) -> PriorLookup:
+        """The same of chosen labels (M,) for one document."""
+        one = slice(document, document + 1)
+        columns, marks = self.columns[one], None if self.marks is None else self.marks[one]
+        if self.entries is not None:
+            return PriorLookup(None, columns, self.entries.of_labels(labels.numpy()), marks)
+        return PriorLookup(self.dense()[labels], columns, None, marks)
+
+    def of_labels(self, labels: Tensor) -> Tensor:
+        """Relevance (B, M, T) of chosen labels (B, M), each document its own, at every position."""
+        if self.marks is not None:
+            marked = PriorLookup(self.table, self.marks, self.entries)
+            return self._replace(marks=None).of_labels(labels) + marked.of_labels(labels)
+        if self.entries is not None:
+            return torch.from_numpy(self.entries.at(labels.numpy(), self.columns.numpy()))
+        table = self.dense()
+        picked = [table[chosen][:, columns] for chosen, columns in zip(labels, self.columns, strict=True)]
+        return torch.stack(picked)
+
+
+class PlantedRelevance:
+    """Sparse relevance of labels for token types, looked up batch by batch.
+
+    Args:
+        matrix: (L, V) relevance in [0, 1], sparse; what :mod:`plant_plugin.relevance` computes.
+    """
+
+    def __init__(self, matrix: sparse.csr_array) -> None:
+        self.shape: tuple[int, int] = matrix.shape
+        self._by_token = sparse.csr_matrix(matrix.T, dtype=np.float32)  # (V, L): a batch reads rows of tokens
+        self._by_token.sort_indices()
+
+    def lookup(self, text: Tensor, marks: tuple[Tensor, Tensor, Tensor] | None = None) -> PriorLookup:
+        """Relevance of every label for the batch's distinct token types.
+
+        Args:
+            text: (B, T) token ids.
+            marks: What is added to the relevance at single positions: their places in the flat (B·T), in order, labels
+                and values; or None.
+
+        Returns:
+            ``columns`` (B, T) and the float32 table (L, U) that they point into: on a CPU where it is not zero, else
+            dense and on the device of ``text``. Each marked position has a column more of its own.
+        """
+        types, index = torch.unique(text, return_inverse=True)
+        rows = self._by_token[types.cpu().numpy()]
+        second = None
+        if marks is not None:
+            own, second = _columns_of_marks(marks, rows.shape, text)
+            rows = sparse.vstack([rows, own], format="csr")
+        if text.device.type == "cpu":
+            by_label = rows.tocsc()
+            by_type = (rows.indptr, rows.indices, rows.data)
+            parts = (by_label.indptr, by_label.indices, by_label.data)
+            return PriorLookup(None, index, SparseTable(*parts, rows.shape[0], by_type), second)
+        # Fortran order of (U, L) is C order of (L, U): the layout that blocks of labels slice
+        table = torch.from_numpy(rows.toarray(order="F").T)
+        return PriorLookup(table.to(text.device), index, None, second)
+
+
+def _columns_of_marks(
+    marks: tuple[Tensor, Tensor, Tensor], shape: tuple[int, int], text: Tensor
+) -> tuple[sparse.csr_matrix, Tensor]:
+    """The further rows that marks make, the last one empty, and which of all rows belongs to each position (B, T).
+
+    Args:
+        marks: See :meth:`PlantedRelevance.lookup`.
+        shape: (U, L), of the rows before these.
+        text: (B, T).
+    """
+    places, labels, values = (part.cpu().numpy() for part in marks)
+    marked, row = np.unique(places, return_inverse=True)
+    rows = sparse.csr_matrix((values, (row, labels)), shape=(len(marked) + 1, shape[1]), dtype=np.float32)
+    second = torch.full_like(text, shape[0] + len(marked))
+    second.view(-1)[torch.from_numpy(marked).to(text.device)] = torch.arange(len(marked), device=text.device) + shape[0]
+    return rows, second
+
+
+class Places(NamedTuple):
+    """Where each token type stands among C columns: ``places[offsets[u]:offsets[u + 1]]``."""
+
+    offsets: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, columns: npt.NDArray[np.int64], size: int, *further: npt.NDArray[np.int64]) -> Places:
+        """From the token type (below ``size``) of each column, and from further types of the same columns."""
+        types = np.concatenate([columns, *further]) if further else columns
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(types, minlength=size))]).astype(np.int64)
+        return cls(offsets, np.argsort(types, kind="stable") % max(1, len(columns)))
+
+
+class BlockEntries(NamedTuple):
+    """Where the relevance of a block of labels is not zero, and what it is there; found once for all heads."""
+
+    rows: npt.NDArray[np.int32]  # label, from the block's first one
+    columns: npt.NDArray[np.int32]
+    values: npt.NDArray[np.floating]
+
+
+def room_for(table: SparseTable, labels: int, columns: int) -> BlockEntries:
+    """Memory for the entries of a block of that size; taken from the system only as far as it is written."""
+    size = labels * columns
+    return BlockEntries(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, table.values.dtype))
+
+
+def entries_of(table: SparseTable, places: Places, labels: slice, room: BlockEntries) -> BlockEntries:
+    """The entries of a run of labels, written into ``room`` (:func:`room_for`)."""
+    if table.by_type is not None:  # the types that a document holds are fewer than those of a label
+        number = _entries_by_type(labels.start, labels.stop, *table.by_type, *places, *room)
+    else:
+        number = _entries(labels.start, labels.stop, *table[:3], *places, *room)
+    return BlockEntries(room.rows[:number], room.columns[:number], room.values[:number])
+
+
+@njit(nogil=True, cache=True)
+def _relevance_at(labels, columns, offsets, types, values, size):  # type: ignore[no-untyped-def]
+    found = np.empty((len(labels), labels.shape[1], columns.shape[1]), values.dtype)
+    table = np.zeros(size, values.dtype)  # one label's row, written out and wiped again
+    for document in range(len(labels)):
+        for row in range(labels.shape[1]):
+            first, last = offsets[labels[document, row]], offsets[labels[document, row] + 1]
+            table[types[first:last]] = values[first:last]
+            for position in range(columns.shape[1]):
+                found[document, row, position] = table[columns[document, position]]
+            table[types[first:last]] = 0
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _entries(start, stop, offsets, types, values, place_offsets, places, rows, where, found):  # type: ignore[no-untyped-def]
+    number = 0
+    for label in range(start, stop):
+        for entry in range(offsets[label], offsets[label + 1]):
+            first, last = place_offsets[types[entry]], place_offsets[types[entry] + 1]
+            for place in range(first, last):
+                rows[number], where[number], found[number] = label - start, places[place], values[entry]
+                number += 1
+    return number
+
+
+@njit(nogil=True, cache=True)
+def _entries_by_type(start, stop, offsets, labels, values, place_offsets, places, rows, where, found):  # type: ignore[no-untyped-def]
+    number = 0
+    for kind in range(len(offsets) - 1):
+        first, last = place_offsets[kind], place_offsets[kind + 1]
+        if first == last:
+            continue
+        begin, end = offsets[kind], offsets[kind + 1]
+        begin += np.searchsorted(labels[begin:end], start)
+        while begin < end and labels[begin] < stop:
+            for place in range(first, last):
+                rows[number], where[number], found[number] = labels[begin] - start, places[place], values[begin]
+                number += 1
+            begin += 1
+    return number
+
+
+@njit(nogil=True, cache=True)
+def add_prior(scores, strength, rows, columns, values):  # type: ignore[no-untyped-def]
+    """Add strength (labels,) times relevance to the scores (labels, C) of a block, in place."""
+    for entry in range(len(rows)):
+        scores[rows[entry], columns[entry]] += strength[rows[entry]] * values[entry]
+
+
+@njit(nogil=True, cache=True)
+def add_strength_gradient(total, arriving, rows, columns, values):  # type: ignore[no-untyped-def]
+    """Add to ``total`` (labels,) the sum over columns of ``arriving`` (labels, C) times relevance, in place."""
+    for entry in range(len(rows)):
+        total[rows[entry]] += arriving[rows[entry], columns[entry]] * values[entry]

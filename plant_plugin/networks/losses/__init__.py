@@ -1,1 +1,0 @@
-"""Losses of the two stages."""
