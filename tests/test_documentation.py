@@ -14,7 +14,7 @@ import documentation
 import pytest
 from documentation import DOCS, LANGUAGES, LONG, PAGES, ROOT, Block, blocks, check, follow
 
-from plant_plugin.config.schema import BLOCKS, SCHEMA
+from plant_plugin.config.sections import BLOCKS, SCHEMA
 from plant_plugin.data import demo
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import tempfile
@@ -15,8 +16,7 @@ from hypothesis import strategies as st
 from made_up_task import write_split
 
 from plant_plugin.commands.train import libmultilabel
-from plant_plugin.config.schema import BLOCKS, OPTIONS
-from plant_plugin.config.values import block_fields
+from plant_plugin.config.sections import BLOCKS, OPTIONS
 
 OUTWARD = {"result_dir", "cache_dir", "embed_cache_dir", "predict_out_path", "linear", "cpu", "embed_file"}
 FILES = ("train.txt", "valid.txt", "test.txt")
@@ -30,7 +30,7 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 KEYS = (
     *sorted(OPTIONS.keys() - OUTWARD),
-    *(f"{block}.{field}" for block in BLOCKS for field in block_fields(block)),
+    *(f"{block}.{field.name}" for block in BLOCKS for field in dataclasses.fields(BLOCKS[block])),
     *(f"network_config.{name}" for name in (*NETWORK, "planted_prior", "prior_strength", "embed_dropout", "nonsense")),
     *BLOCKS, "network_config", "scheduler_config", "nonsense",
 )  # fmt: skip

@@ -126,8 +126,8 @@ def _vocabulary(settings: Config) -> int:
 
     if settings.vocab_file:
         return WordTokens.from_file(settings.vocab_file).size
-    _check_counted(settings.training_file, "--words")
-    return WordTokens.build(read_libmultilabel_text(settings.training_file).texts, settings.min_vocab_freq).size
+    texts = read_libmultilabel_text(_countable(settings.training_file, "--words")).texts
+    return WordTokens.build(texts, settings.min_vocab_freq).size
 
 
 def _width_of_vectors(embed_file: str) -> int:
@@ -138,15 +138,17 @@ def _width_of_vectors(embed_file: str) -> int:
         return len([*itertools.islice(stream, 2)][-1].split()) - 1
 
 
-def _counted(training_file: str) -> tuple[int, int]:
+def _counted(training_file: str | None) -> tuple[int, int]:
     """Documents and labels of a training file."""
     from plant_plugin.data.text import read_libmultilabel_text
 
-    _check_counted(training_file, "--labels and --documents")
-    found = read_libmultilabel_text(training_file, keep_texts=False).labels
+    found = read_libmultilabel_text(_countable(training_file, "--labels and --documents"), keep_texts=False).labels
     return len(found), len({label for labels in found for label in labels})
 
 
-def _check_counted(training_file: str, flags: str) -> None:
+def _countable(training_file: str | None, flags: str) -> str:
+    if training_file is None:
+        raise ConfigError("there is none to count", where="training_file", fix=f"give {flags}")
     if training_file.startswith("demo:"):
         raise ConfigError("the built-in data are not counted", where="training_file", fix=f"give {flags}")
+    return training_file

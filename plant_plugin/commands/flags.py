@@ -14,19 +14,12 @@ from typing import Any
 import click
 
 from plant_plugin.commands.endings import plain_ending
-from plant_plugin.config.schema import BLOCKS, MAPPINGS, SCHEMA, SEARCH, Option
-from plant_plugin.config.values import NULLABLE
+from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, SCHEMA, SEARCH, Option
+from plant_plugin.config.values import choices
 
 METAVARS = {int: "NUMBER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 NULL = ("null", "none")
 LISTS = tuple(f"--{option.name}" for option in SCHEMA if option.nargs == "+")
-BLOCK_HELP = {
-    "relevance": "how relevant each token is for each label",
-    "stage1": "the attention learns to rank tokens",
-    "stage2": "end to end",
-    "planted_scores": "a linear model beside the network",
-    "evidence": "what made coders assign labels, and what is planted from it",
-}
 
 
 class MappingOption(click.Option):
@@ -75,13 +68,10 @@ def config_options() -> dict[str, list[click.Option]]:
         groups.setdefault(option.group, []).append(config_option(option))
     for block, kind in BLOCKS.items():
         options = [_block_option(block, field) for field in dataclasses.fields(kind)]
-        groups[f"{block}: {BLOCK_HELP[block]}"] = options
-    sentences = {
-        "network_config": "An argument of the network, e.g. --network_config.hidden_size 256; the value is YAML.",
-        "scheduler_config": "An argument of lr_scheduler.",
-    }
+        groups[f"{block}: {FIELDS[block].metadata['help']}"] = options
     groups["Arguments of networks and schedulers"] = [
-        MappingOption([name, f"--{name}"], nargs=2, multiple=True, help=sentences[name]) for name in MAPPINGS
+        MappingOption([name, f"--{name}"], nargs=2, multiple=True, help=FIELDS[name].metadata["help"])
+        for name in MAPPINGS
     ]
     return groups
 
@@ -110,9 +100,8 @@ def config_option(option: Option) -> click.Option:
 
 
 def _block_option(block: str, field: dataclasses.Field[Any]) -> click.Option:
-    choices = field.metadata.get("choices", ())
-    metavar = "|".join(choices) or "VALUE"
-    shown = f"[default: {_shown(field.default)}]"
+    metavar = "|".join(choices(field.type)) or "VALUE"
+    shown = f"[default: {_shown(field.default)}]  {field.metadata['help']}"
     return click.Option([f"{block}__{field.name}", f"--{block}.{field.name}"], metavar=metavar, help=shown)
 
 
@@ -147,7 +136,7 @@ def spread(args: Iterable[str]) -> list[str]:
 
 def overrides_from(flags: dict[str, Any]) -> dict[str, Any]:
     """What was given on the command line, as ``load_config`` takes it; options that were not given are left out."""
-    optional = {option.name for option in (*SCHEMA, *SEARCH) if option.default is None or option.name in NULLABLE}
+    optional = {option.name for option in (*SCHEMA, *SEARCH) if option.nullable}
     overrides: dict[str, Any] = {}
     for name, value in flags.items():
         if name in MAPPINGS:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, config_option, overrides_from
-from plant_plugin.config.schema import SEARCH
+from plant_plugin.config.sections import SEARCH
 
 
 @click.command(

@@ -1,16 +1,16 @@
 """The arguments of our networks: what ``network_config`` may hold for each of them, and what holds where it is silent.
 
 A network takes them beside ``num_classes`` and ``embed_vecs``, which the data decide, and reads them through the class
-here that has its name. Rates of dropout are in [0, 1). No torch: a configuration is checked without it.
+here that has its name. pydantic reads the ranges beside the types. No torch: a configuration is
+checked without it.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
-from plant_plugin.config.options import PLANTED_PRIOR, LoraOptions
+from plant_plugin.config.options import PLANTED_PRIOR, LoraOptions, PlantedPrior
+from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, Number, Share, Text, Truth, Value, Whole
 from plant_plugin.errors import ConfigError
 
 
@@ -22,8 +22,8 @@ class Prior:
         ConfigError: An unknown ``planted_prior``.
     """
 
-    planted_prior: str = "none"  # additive: the relevance stays in the attention's scores; none: as in the papers
-    prior_strength: float = 4.0  # start value of β, one per label and head
+    planted_prior: PlantedPrior = "none"  # additive: the relevance stays in the attention's scores
+    prior_strength: Number = 4.0  # start value of β, one per label and head
 
     def __post_init__(self) -> None:
         if self.planted_prior not in PLANTED_PRIOR:
@@ -43,18 +43,18 @@ class Prior:
 class Words(Prior):
     """A network that reads words."""
 
-    embed_dim: int = 100  # width of word embeddings where no `embed_file` gives them; read when they are drawn
-    embed_dropout: float = 0.2  # of the embedded words
+    embed_dim: Whole = 100  # width of word embeddings where no `embed_file` gives them; read when they are drawn
+    embed_dropout: Share = 0.2  # of the embedded words
 
 
 @dataclass(frozen=True, kw_only=True)
 class Windows(Prior):
     """A network over windows of a language model."""
 
-    lm_weight: str  # a Hugging Face encoder, by name or folder; the papers: RoBERTa-PM, trained on PubMed and MIMIC
-    lm_window: int = 128  # sub-words of a window; the papers read at most 3072 (PLM-ICD) and 6000 (PLM-CA) a document
-    lm_from_scratch: bool = False  # draw the weights of its architecture instead of loading them
-    post_encoder_dropout: float = 0.0  # of the joined states; the authors have none
+    lm_weight: Text  # a Hugging Face encoder, by name or folder; the papers: RoBERTa-PM, trained on PubMed and MIMIC
+    lm_window: AtLeast1 = 128  # sub-words of it; the papers read at most 3072 (PLM-ICD) and 6000 (PLM-CA) a document
+    lm_from_scratch: Truth = False  # draw the weights of its architecture instead of loading them
+    post_encoder_dropout: Share = 0.0  # of the joined states; the authors have none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,31 +65,31 @@ class PLANT(Words):
     not given), and ``embed_dropout`` that of these states.
     """
 
-    encoder: str | None = None  # cnn, bigru or bilstm
-    hidden_size: int = 256  # H of a word-level encoder: both directions, or all filters, together
-    num_layers: int = 1  # of a recurrent encoder
+    encoder: Text | None = None  # cnn, bigru or bilstm
+    hidden_size: Whole = 256  # H of a word-level encoder: both directions, or all filters, together
+    num_layers: Whole = 1  # of a recurrent encoder
     filter_sizes: Sequence[int] = (9,)  # widths of the cnn, in words
-    encoder_dropout: float = 0.0  # between recurrent layers
-    post_encoder_dropout: float = 0.2  # of the states
-    lm_weight: str | None = None  # an encoder or decoder: a preset (`plant list backbones`), a name or a folder
-    lm_window: int | None = None  # sub-words of a window over long documents; None: what the model can take
-    lm_overlap: int | None = None  # sub-words that neighbouring windows share; None: an eighth of a window
-    lm_from_scratch: bool = False  # draw the weights of its architecture instead of loading them
-    lm_frozen: bool = False  # train the head alone
-    freeze_encoder: bool = False  # train a layer over its states, which are computed once and kept in `cache_dir`
+    encoder_dropout: Share = 0.0  # between recurrent layers
+    post_encoder_dropout: Share = 0.2  # of the states
+    lm_weight: Text | None = None  # an encoder or decoder: a preset (`plant list backbones`), a name or a folder
+    lm_window: AtLeast1 | None = None  # sub-words of a window over long documents; None: what the model can take
+    lm_overlap: AtLeast0 | None = None  # sub-words that neighbouring windows share; None: an eighth of a window
+    lm_from_scratch: Truth = False  # draw the weights of its architecture instead of loading them
+    lm_frozen: Truth = False  # train the head alone
+    freeze_encoder: Truth = False  # train a layer over its states, which are computed once and kept in `cache_dir`
     # Of a language model that trains, in the place of all its own rates; None: its own. On a CPU half of a step goes
     # into drawing random numbers: 0 trains twice as fast.
-    lm_dropout: float | None = None
-    quantization: str = "none"  # of the language model's weights: nf4, int8 or none; quantised ones do not train
-    lora: Mapping[str, Any] | None = None  # {r: 16, alpha: 32, dropout: 0.05} or parts: train adapters in its place
-    gradient_checkpointing: bool = False  # compute layers again in the backward pass: less memory, a third more time
-    trust_remote_code: bool = False  # run Python code that comes with the model
+    lm_dropout: Share | None = None
+    quantization: Literal["none", "nf4", "int8"] = "none"  # of the language model's weights, which do not train then
+    lora: Mapping[str, Value] | None = None  # {r: 16, alpha: 32, dropout: 0.05} or parts: train adapters in its place
+    gradient_checkpointing: Truth = False  # compute layers again in the backward pass: less memory, a third more time
+    trust_remote_code: Truth = False  # run Python code that comes with the model
     # Train the encoder through this many last tokens of each document (of a language model: through the windows that
     # hold them); what stands before is encoded without a gradient, with the state carried on where the encoder is
     # recurrent. The attention reads all states. None: train through all.
-    gradient_tokens: int | None = None
-    num_heads: int = 8  # A, must divide H
-    pool_size: int = 128  # P, at most H
+    gradient_tokens: AtLeast1 | None = None
+    num_heads: Whole = 8  # A, must divide H
+    pool_size: Whole = 128  # P, at most H
 
     @property
     def adapters(self) -> LoraOptions | None:
@@ -101,26 +101,26 @@ class PLANT(Words):
 class LAAT(Words):
     """The label attention of LAAT; its authors' values."""
 
-    hidden_size: int = 1024  # H of both directions together (the paper: 2 × 512; on MIMIC-III's top 50, 2 × 256)
-    num_layers: int = 1
-    projection_size: int = 512  # rows of W, the paper's d_a (256 on MIMIC-III's top 50)
-    embed_dropout: float = 0.3
-    encoder_dropout: float = 0.0  # between LSTM layers
-    post_encoder_dropout: float = 0.0  # of the states; the authors have none
+    hidden_size: Whole = 1024  # H of both directions together (the paper: 2 × 512; on MIMIC-III's top 50, 2 × 256)
+    num_layers: Whole = 1
+    projection_size: Whole = 512  # rows of W, the paper's d_a (256 on MIMIC-III's top 50)
+    embed_dropout: Share = 0.3
+    encoder_dropout: Share = 0.0  # between LSTM layers
+    post_encoder_dropout: Share = 0.0  # of the states; the authors have none
 
 
 @dataclass(frozen=True, kw_only=True)
 class PLMICD(Windows):
     """PLM-ICD."""
 
-    projection_size: int | None = None  # rows of W; None: as many as the states are wide, as in the paper
+    projection_size: Whole | None = None  # rows of W; None: as many as the states are wide, as in the paper
 
 
 @dataclass(frozen=True, kw_only=True)
 class PLMCA(Windows):
     """PLM-CA."""
 
-    scale: float = 1.0  # what the attention's scores are divided by; the authors' program: 1
+    scale: Number = 1.0  # what the attention's scores are divided by; the authors' program: 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +128,10 @@ class MultiResCNN(Prior):
     """MultiResCNN; its authors' values."""
 
     filter_sizes: Sequence[int] = (3, 5, 9, 15, 19, 25)  # widths in words
-    num_filter_per_size: int = 50  # output channels of each width
+    num_filter_per_size: Whole = 50  # output channels of each width
     inner_sizes: Sequence[int] = ()  # output channels of residual blocks before the last one; the paper: none
-    embed_dim: int = 100  # as of the others
-    dropout: float = 0.2  # of embedded words and of each residual block's output
+    embed_dim: Whole = 100  # as of the others
+    dropout: Share = 0.2  # of embedded words and of each residual block's output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,30 +139,33 @@ class PlantedCAML(Words):
     """CAML as LibMultiLabel has it."""
 
     filter_sizes: Sequence[int] = (10,)  # one width, in words
-    num_filter_per_size: int = 50  # H
+    num_filter_per_size: Whole = 50  # H
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlantedBiGRULWAN(Words):
     """BiGRULWAN as LibMultiLabel has it."""
 
-    rnn_dim: int = 512  # H of both directions together
-    rnn_layers: int = 1
-    encoder_dropout: float = 0.0  # between recurrent layers
-    post_encoder_dropout: float = 0.0  # of the states
+    rnn_dim: Whole = 512  # H of both directions together
+    rnn_layers: Whole = 1
+    encoder_dropout: Share = 0.0  # between recurrent layers
+    post_encoder_dropout: Share = 0.0  # of the states
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlantedBiLSTMLWMHAN(PlantedBiGRULWAN):
     """BiLSTMLWMHAN as LibMultiLabel has it."""
 
-    num_heads: int = 8  # A, must divide `rnn_dim`
+    num_heads: Whole = 8  # A, must divide `rnn_dim`
 
 
 # What older versions had, with all values that left the numbers as they are.
-_GONE = {"prior_sharing": ("none",), "lm_attention": (None, "sdpa", "flash_attention_2", "eager")}
+_GONE: dict[str, tuple[str | None, ...]] = {
+    "prior_sharing": ("none",),
+    "lm_attention": (None, "sdpa", "flash_attention_2", "eager"),
+}
 
 
-def of_this_version(saved: Mapping[str, Any]) -> dict[str, Any]:
+def of_this_version(saved: Mapping[str, Value]) -> Keys:
     """The arguments that a model was saved with, without those that are gone and change nothing."""
     return {name: value for name, value in saved.items() if value not in _GONE.get(name, ())}

@@ -1,10 +1,49 @@
-"""Everything that is wrong with a configuration, gathered before anybody is told."""
+"""Everything that is wrong with a configuration, gathered before anybody is told; pydantic's faults in our words."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from plant_plugin.config.options import Block
+from plant_plugin.config.registry import suggestion
+from plant_plugin.config.sections import BLOCKS, SEARCH_OPTIONS
+from plant_plugin.config.values import Keys, Value, choices, shown, wanted
 from plant_plugin.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_core import ErrorDetails
+
+Section = TypeVar("Section", bound=Block)
+RANGES = {
+    "greater_than_equal": "has to be at least {ge}, not {input}",
+    "greater_than": "has to be above {gt}, not {input}",
+    "less_than_equal": "has to be at most {le}, not {input}",
+    "less_than": "has to be below {lt}, not {input}",
+}
+SENTENCES = {
+    "dataclass_type": "has to be `name: value` lines, not {type}",
+    "dict_type": "has to be `name: value` lines, not {type}",
+    "too_short": "is empty",
+    **RANGES,
+}
+NO_SUCH_KEY = ("unexpected_keyword_argument", "invalid_key")
+SEARCH_FIX = "`plant search FILE` takes it: it belongs to a search for hyper-parameters"
+_UNUSED = "it was removed, because no configuration and no experiment ever used it"
+_A_TRIAL = "it was removed, because only two experiments used it; benchmarks/experiments/trials.py has it for them"
+REMOVED = {
+    "stage1.prior_learning_rate": f"leave it out: {_UNUSED}; the prior's strength β learns at attention_learning_rate",
+    "stage2.prior_learning_rate": f"leave it out: {_UNUSED}; the prior's strength β learns at attention_learning_rate",
+    "stage2.label_share": f"leave it out: {_A_TRIAL}",
+    "stage2.watch_training": f"leave it out: {_A_TRIAL}",
+    "network_config.prior_sharing": f"leave it out: {_UNUSED}; each label of each head has a strength β of its own",
+    "network_config.lm_attention": f"leave it out: {_UNUSED}; transformers chooses how attention is computed",
+    "relevance.normalize: jaccard": f"say max or entropy: {_UNUSED}",
+}
 
 
 class Problems:
@@ -25,10 +64,11 @@ class Problems:
         self._keys: set[str] = set()
         self._unread: set[str] = set()
         self._told: set[tuple[str, str]] = set()
+        self._ranges: list[tuple[str, str, str | None]] = []
 
     def all_read(self) -> None:
         """From here on values are compared: a key that could not be read stands at its default and has been told."""
-        self._unread = set(self._keys)
+        self._unread = self._keys | {key for key, _, _ in self._ranges}
 
     def add(self, key: str, what: str, fix: str | None = None, *, value: object = None) -> None:
         """Note a problem, once where two checks find the same.
@@ -47,9 +87,9 @@ class Problems:
         line = self.lines.get(key)
         self.found.append(ConfigError(what, where=f"{where} ({self._file()}, line {line})" if line else where, fix=fix))
 
-    def add_error(self, key: str, error: ConfigError, *, value: object = None) -> None:
-        """Note a problem that another part of the package has put into words."""
-        self.add(key, error.what, error.fix, value=value)
+    def add_later(self, key: str, what: str, fix: str | None) -> None:
+        """Note a number out of its range, to be told behind what cannot run at all."""
+        self._ranges.append((key, what, fix))
 
     def raise_if_any(self) -> None:
         """Tell all at once.
@@ -57,6 +97,9 @@ class Problems:
         Raises:
             ConfigError: Something was noted; one error alone is raised as it is.
         """
+        self._unread, ranges, self._ranges = set(), self._ranges, []
+        for key, what, fix in ranges:
+            self.add(key, what, fix)
         if len(self.found) == 1:
             raise self.found[0]
         if self.found:
@@ -65,3 +108,86 @@ class Problems:
 
     def _file(self) -> str | None:
         return self.path.name if self.path else None
+
+
+@functools.cache
+def _adapter(hint: Value) -> TypeAdapter[Value]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(hint)
+
+
+def _faults(hint: object, value: object) -> tuple[Value, list[ErrorDetails]]:
+    from pydantic import ValidationError
+
+    try:
+        return _adapter(hint).validate_python(value), []
+    except ValidationError as error:
+        return None, error.errors(include_url=False)
+
+
+def read_value(value: object, hint: object) -> Value:
+    """A value as declared.
+
+    Raises:
+        ValueError: Saying what is wrong with it.
+    """
+    read, faults = _faults(hint, value)
+    if faults:
+        raise ValueError(_what(hint, faults))
+    return read
+
+
+def read_section(section: type[Section], given: Mapping[str, object], problems: Problems, above: str = "") -> Section:
+    """A section of a configuration; what is wrong is noted, and stays at its default.
+
+    Args:
+        section: A dataclass whose fields are keys, or again such dataclasses.
+        given: Keys and values; they stay as they are.
+        problems: Receives what is wrong.
+        above: The key that the section stands under, with a dot.
+    """
+    read, faults = _faults(section, given)
+    by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
+    for fault in faults:
+        first = section.__dataclass_fields__.get(str(fault["loc"][0]))
+        inside = first is not None and dataclasses.is_dataclass(first.default)
+        # Behind the key stand the branches of a union and the places of a list.
+        by_key.setdefault(tuple(str(name) for name in fault["loc"][: 2 if inside else 1]), []).append(fault)
+    if not faults:
+        return cast(Section, read)
+    right: Keys = {str(name): value for name, value in given.items() if (str(name),) not in by_key}
+    for path, found in by_key.items():
+        _note(section, path, found, problems, above)
+        if len(path) == 2:
+            right[path[0]] = {name: value for name, value in right[path[0]].items() if str(name) != path[1]}
+    return cast(Section, _faults(section, right)[0])
+
+
+def _note(
+    section: type[Block], path: tuple[str, ...], faults: list[ErrorDetails], problems: Problems, above: str
+) -> None:
+    key, first = above + ".".join(path), faults[0]
+    if len(path) == 2:
+        section = BLOCKS[path[0]]
+    fields = section.__dataclass_fields__
+    if first["type"] in NO_SUCH_KEY:
+        near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(path[-1], tuple(fields))
+        return problems.add(key, section.unknown, REMOVED.get(key, near))
+    field = fields[path[-1]]
+    what, fix = _what(field.type, faults), REMOVED.get(f"{key}: {first['input']}", field.metadata["fix"])
+    if any(fault["type"] in RANGES for fault in faults):
+        return problems.add_later(key, what, fix)
+    return problems.add(key, what, fix)
+
+
+def _what(hint: object, faults: list[ErrorDetails]) -> str:
+    """The faults of one value in a sentence; a range that it misses says more than another type that it is not."""
+    fault = next((fault for fault in faults if fault["type"] in RANGES), faults[0])
+    value, allowed = fault["input"], choices(hint)
+    if fault["type"] in SENTENCES:
+        return SENTENCES[fault["type"]].format(**fault.get("ctx", {}), input=value, type=type(value).__name__)
+    if allowed and isinstance(value, str | int | float) and not isinstance(value, bool):
+        return f"has no choice {value!r}; {suggestion(str(value), allowed)}"
+    is_item = len(fault["loc"]) > 1 and isinstance(fault["loc"][-1], int)
+    return f"has to be {wanted(str if allowed or is_item else hint)}, not {shown(value)}"

@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import difflib
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from typing import Any
 import yaml
 
 from plant_plugin.config import network
+from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
@@ -35,14 +37,14 @@ class _Required:
 REQUIRED = _Required()
 
 
-class Signature(dict[str, Any]):
+class Signature(dict[str, object]):
     """Arguments by name, with their defaults (``REQUIRED`` where there is none), in order.
 
     Attributes:
         open: Any further keyword argument is taken too (``**kwargs``).
     """
 
-    def __init__(self, arguments: dict[str, Any], *, takes_any: bool = False) -> None:
+    def __init__(self, arguments: dict[str, object], *, takes_any: bool = False) -> None:
         super().__init__(arguments)
         self.open = takes_any
 
@@ -75,16 +77,16 @@ class Entry:
     source: str
     needs: str | None = None
     stage: int | None = None
-    required: tuple[str, ...] = ()
+    required: Sequence[str] = ()
     weights: str | None = None
-    shape: dict[str, Any] | None = None
+    shape: Keys | None = None
 
     @property
     def ours(self) -> bool:
         """Whether this package's own strategies train it (or its own code computes it), and not LibMultiLabel's."""
         return self.target.partition(":")[0].partition(".")[0] != "libmultilabel"
 
-    def load(self) -> Any:
+    def load(self) -> Any:  # type: ignore[explicit-any]  # a class or a function, which only its caller knows
         """Import the target.
 
         Raises:
@@ -104,14 +106,18 @@ class Entry:
         Raises:
             PlantError: The source is not there (a package that is not installed, another version of it).
         """
-        found = _signature(self.target)
-        module, _, name = self.target.partition(":")
-        options = getattr(network, name, None) if module.startswith("plant_plugin.networks.") else None
+        found, options = _signature(self.target), self.options
         if options is None:
             return found
         own = {field.name: field.default for field in dataclasses.fields(options)}
         required = {name: REQUIRED for name, default in own.items() if default is dataclasses.MISSING}
         return Signature({**found, **own, **required})
+
+    @property
+    def options(self) -> type[network.Prior] | None:
+        """Of a network of this package: the class that declares its arguments."""
+        module, _, name = self.target.partition(":")
+        return getattr(network, name, None) if module.startswith("plant_plugin.networks.") else None
 
 
 def entries(kind: str) -> dict[str, Entry]:
@@ -168,12 +174,8 @@ def _read() -> dict[str, dict[str, Entry]]:
         raise PlantError("the list of networks, losses and metrics is missing", where="registry.yaml", fix=fix)
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {
-        kind: {str(name): _entry(kind, str(name), **fields) for name, fields in content[kind].items()} for kind in KINDS
+        kind: {str(name): Entry(kind, str(name), **fields) for name, fields in content[kind].items()} for kind in KINDS
     }
-
-
-def _entry(kind: str, name: str, *, required: list[str] | None = None, **fields: Any) -> Entry:
-    return Entry(kind, name, **fields, required=tuple(required or ()))
 
 
 @functools.cache
@@ -223,7 +225,7 @@ def _arguments_of(function: ast.FunctionDef, skip: int) -> Signature:
     return Signature(found, takes_any=arguments.kwarg is not None)
 
 
-def _value(default: ast.expr) -> Any:
+def _value(default: ast.expr) -> object:
     """A default's value; one that is not a literal stays as its source text."""
     try:
         return ast.literal_eval(default)

@@ -1,129 +1,173 @@
-"""Single values of a configuration: their types, as YAML and flags write them, and their ranges."""
+"""Single values of a configuration: how YAML and flags write them, and what keys are declared with.
 
-from __future__ import annotations
+pydantic checks the declarations (:mod:`plant_plugin.config.problems`). It is not imported here: whoever declares or
+makes options, or prints ``--help``, does not wait for it.
+"""
 
-import dataclasses
+import copy
 import math
 import types
-import typing
 from collections.abc import Callable
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
-from plant_plugin.config.registry import suggestion
-from plant_plugin.config.schema import BLOCKS, Option
+from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "null"}
-NULLABLE = ("init_weight", "predict_out_path", "max_seq_length")  # have a default, and null means something else
+_NAMES: dict[object, str] = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+}
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
+Default = TypeVar("Default")
+Value: TypeAlias = Any  # type: ignore[explicit-any]  # of a key, as YAML holds it before it is checked
+Keys: TypeAlias = dict[str, Value]
 
 
-def conform(value: Any, kinds: tuple[Any, ...]) -> Any:
-    """A value as one of the types, tried in order.
+def key(
+    default: Default,
+    sentence: str,
+    *,
+    influence: bool = True,
+    later: bool = False,
+    flag_value: int | None = None,
+    fix: str | None = None,
+) -> Default:
+    """Declare a key of a section.
 
-    YAML reads ``1e-4`` as text and flags are texts, so a text that spells a number is one where a number is wanted.
-
-    Raises:
-        ValueError: Saying what is wanted.
+    Args:
+        default: What holds when neither YAML nor a flag says anything.
+        sentence: What the key is, for ``--help``.
+        influence: Whether a result depends on it; if not, it is left out of ``Config.hash()``.
+        later: The key came after runs that may still be resumed: at its default it is left out of ``Config.hash()``.
+        flag_value: The value of a flag that is given without one; None: a value has to follow.
+        fix: What to do about a wrong value, where that is more than to change it.
     """
-    for kind in kinds:
-        converted = _READERS[kind](value)
-        if converted is not _REFUSED:
-            return converted
-    raise ValueError(f"has to be {' or '.join(_NAMES[kind] for kind in kinds)}, not {_shown(value)}")
+    about = {"help": sentence, "influence": influence, "later": later, "flag_value": flag_value, "fix": fix}
+    if isinstance(default, list | dict):
+        return cast(Default, field(default_factory=lambda: copy.copy(default), metadata=about))
+    made: Default = field(default=default, metadata=about)
+    return made
 
 
-_REFUSED = object()
+def aside(default: Default, sentence: str, *, flag_value: int | None = None) -> Default:
+    """Declare a key that no result depends on: where things are written or kept, and how the work is spread."""
+    return key(default, sentence, influence=False, flag_value=flag_value)
 
 
-def _shown(value: Any) -> str:
-    return "null" if value is None else repr(value) if isinstance(value, str | int | float) else type(value).__name__
+def _truth(value: object) -> bool:
+    word = str(value).strip().lower()
+    if word not in _WORDS:
+        raise ValueError(word)
+    return _WORDS[word]
 
 
-def _boolean(value: Any) -> Any:
-    return value if isinstance(value, bool) else _WORDS.get(str(value).strip().lower(), _REFUSED)
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or value != value:
+        raise ValueError(value)
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError(value)
+    return int(value)
 
 
-def _whole(value: Any) -> Any:
-    if isinstance(value, bool):
-        return _REFUSED
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else _REFUSED
-    try:
-        return int(value) if isinstance(value, int | str) else _REFUSED
-    except ValueError:
-        return _REFUSED
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or not math.isfinite(float(value)):
+        raise ValueError(value)
+    return value if isinstance(value, int) else float(value)  # val_size: 100 documents has to stay a whole number
 
 
-def _number(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return _REFUSED
-    try:
-        number = float(value)
-    except ValueError:
-        return _REFUSED
-    if not math.isfinite(number):
-        return _REFUSED
-    return value if isinstance(value, int) else number  # val_size: 100 documents has to stay a whole number
-
-
-def _text(value: Any) -> Any:
+def _text(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return _REFUSED
+        raise ValueError(value)
     return str(value)
 
 
-def _null(value: Any) -> Any:
-    return None if value is None else _REFUSED
+_READERS: dict[object, Callable[[object], object]] = {bool: _truth, int: _whole, float: _number, str: _text}
 
 
-_READERS: dict[Any, Callable[[Any], Any]] = {
-    bool: _boolean,
-    int: _whole,
-    float: _number,
-    str: _text,
-    type(None): _null,
-}
+class _AsWritten:
+    """Tells pydantic to read a type as above, without its own guesses (it takes True for 1).
+
+    YAML reads ``1e-4`` as text and flags are texts, so a text that spells a number is one where a number is wanted.
+    """
+
+    def __get_pydantic_core_schema__(self, source: object, handler: "Callable[[object], CoreSchema]") -> "CoreSchema":
+        from pydantic_core import core_schema
+
+        if source in _READERS:
+            return core_schema.no_info_plain_validator_function(_READERS[source])
+        if get_origin(source) is dict:
+            return core_schema.dict_schema()  # keys that are no texts are told beside the other wrong names
+        before: Callable[[object], object] = _text if get_origin(source) is Literal else _listed
+        return core_schema.no_info_before_validator_function(before, handler(source))
 
 
-def read_option(option: Option, value: Any) -> Any:
-    """The value of a top-level key.
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+AS_WRITTEN = _AsWritten()
+Truth = Annotated[bool, AS_WRITTEN]
+Whole = Annotated[int, AS_WRITTEN]
+Number = Annotated[float, AS_WRITTEN]
+Text = Annotated[str, AS_WRITTEN]
+PLAIN: dict[type, object] = {bool: Truth, int: Whole, float: Number, str: Text}
+Texts = Annotated[list[Text], AS_WRITTEN, MinLen(1)]
+Values = Annotated[Keys, AS_WRITTEN]  # free, bound to the signature of what they configure
+AtLeast0 = Annotated[Whole, Ge(0)]
+AtLeast1 = Annotated[Whole, Ge(1)]
+AtLeast2 = Annotated[Whole, Ge(2)]
+Seed = Annotated[Whole, Ge(0), Le(2**32 - 1)]  # numpy takes no larger one
+GroupSize = Annotated[Whole, Ge(1), Le(46_340)]  # LAPACK may count a matrix's entries in 32 bits
+NotNegative = Annotated[Number, Ge(0)]
+Positive = Annotated[Number, Gt(0)]
+Share = Annotated[Number, Ge(0), Lt(1)]
+
+
+def parts(hint: object) -> tuple[object, ...]:
+    """The types of a declaration, without their ranges: ``int | Literal["all"]`` as its two."""
+    if get_origin(hint) is Annotated:
+        return parts(get_args(hint)[0])
+    if get_origin(hint) in (Union, types.UnionType):
+        return tuple(part for each in get_args(hint) for part in parts(each))
+    return (hint,)
+
+
+def choices(hint: object) -> tuple[str, ...]:
+    """The only values, beside null, that a declaration allows; empty: it allows others."""
+    found = [get_args(part) if get_origin(part) is Literal else () for part in parts(hint) if part is not type(None)]
+    return tuple(choice for each in found for choice in each) if all(found) else ()
+
+
+def wanted(hint: object) -> str:
+    """What a declaration allows, in words."""
+    order: list[object] = [*_NAMES]
+    names: list[str] = []
+    for part in sorted(parts(hint), key=lambda part: order.index(part) if part in order else len(order)):
+        literal = get_origin(part) is Literal
+        names += [f"`{choice}`" for choice in get_args(part)] if literal else [_NAMES.get(part, "a list")]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def parse_interval(text: str) -> tuple[int | None, float | None]:
+    """``checkpoint_every`` as (steps, seconds): ``200`` steps, ``10m`` minutes, or ``epoch``, which has neither.
 
     Raises:
-        ValueError: Wrong type, or none of the choices.
+        ValueError: None of these.
     """
-    if option.nargs == "+":
-        items = [value] if isinstance(value, str) else value
-        if not isinstance(items, list | tuple) or not items:
-            raise ValueError(f"has to be a list, not {_shown(value)}" if items else "is empty")
-        return [conform(item, (option.type,)) for item in items]
-    optional = option.default is None or option.name in NULLABLE
-    value = conform(value, (type(None), option.type) if optional else (option.type,))
-    if option.choices and value not in option.choices:
-        raise ValueError(f"has no choice {value!r}; {suggestion(str(value), option.choices)}")
-    return value
+    if text == "epoch":
+        return None, None
+    steps, seconds = (None, 60 * float(text[:-1])) if text.endswith("m") else (int(text), None)
+    if not 0 < (steps or seconds or 0) < float("inf"):
+        raise ValueError(text)
+    return steps, seconds
 
 
-def block_fields(block: str) -> dict[str, tuple[Any, ...]]:
-    """Types of a block's fields by name, in the order in which a value is tried."""
-    hints = typing.get_type_hints(BLOCKS[block])
-    order = [type(None), bool, int, float, str]
-    fields = {}
-    for field in dataclasses.fields(BLOCKS[block]):
-        hint = hints[field.name]
-        kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-        fields[field.name] = tuple(sorted(kinds, key=order.index))
-    return fields
-
-
-def read_field(block: str, name: str, value: Any) -> Any:
-    """The value of a block's key.
-
-    Raises:
-        ValueError: Wrong type, or none of the choices.
-    """
-    value = conform(value, block_fields(block)[name])
-    field = next(field for field in dataclasses.fields(BLOCKS[block]) if field.name == name)
-    choices = field.metadata.get("choices", ())
-    if choices and value not in choices:
-        raise ValueError(f"has no choice {value!r}; {suggestion(str(value), choices)}")
-    return value
+def shown(value: object) -> str:
+    """A wrong value, in a message."""
+    return "null" if value is None else repr(value) if isinstance(value, str | int | float) else type(value).__name__

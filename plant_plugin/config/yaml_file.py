@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from plant_plugin.config.registry import suggestion
+from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
 
 DEEPEST = 5  # a mapping that holds itself, through an anchor, has no end
@@ -37,7 +37,7 @@ def find_config(name: str | Path) -> Path:
     raise ConfigError("no such file, and no packaged configuration of this name", where=f"--config {name}", fix=fix)
 
 
-def read_yaml(path: Path) -> tuple[dict[str, Any], dict[str, int], list[ConfigError]]:
+def read_yaml(path: Path) -> tuple[Keys, dict[str, int], list[ConfigError]]:
     """Content of a configuration file.
 
     Returns:

@@ -131,7 +131,7 @@ def load_corpus(config: Config) -> Corpus:
     """
     test = _read_split("test", config.test_file, config) if config.test_file else None
     if config.training_file:
-        train, val = _training_splits(config)
+        train, val = _training_splits(config.training_file, config)
     elif config.eval:  # only scoring: the label set comes from label_file or from the checkpoint
         train, val = _split("train", Documents(), ()), None
     else:
@@ -139,8 +139,8 @@ def load_corpus(config: Config) -> Corpus:
     return Corpus(train, val, test, _label_names(config, train, val, test))
 
 
-def _training_splits(config: Config) -> tuple[Split, Split | None]:
-    train = _read_split("train", config.training_file, config)
+def _training_splits(source: str, config: Config) -> tuple[Split, Split | None]:
+    train = _read_split("train", source, config)
     val = _read_split("val", config.val_file, config) if config.val_file else None
     if val is None and config.val_size > 0:
         train, val = _split_validation(train, config.val_size)
@@ -157,7 +157,7 @@ def _training_splits(config: Config) -> tuple[Split, Split | None]:
 
 def _read_split(name: str, source: str, config: Config) -> Split:
     if config.data_format == "xmc":
-        documents = read_xmc_documents(source, config.vocab_file)
+        documents = read_xmc_documents(source, str(config.vocab_file))
     else:
         documents = read_source(source, allow_bad_lines=config.allow_bad_lines, cache_dir=config.cache_dir)
     evidence_file = getattr(config.evidence, EVIDENCE_KEYS[name])

@@ -40,8 +40,9 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
         CheckpointError: The run folder to resume has no checkpoint.
     """
     values = {key: _plain(value) for key, value in config.as_dict().items()}
-    for key in ("run_name", "checkpoint_dir", "log_path", "predict_out_path"):
+    for key in ("run_name", "checkpoint_dir", "log_path"):
         values[key] = str(getattr(config, key))
+    values["predict_out_path"] = config.predictions_path
     values["config"] = None if config.config_path is None else str(config.config_path)
     values["network_config"] = dict(values.get("network_config") or {})
     values["monitor_metrics"] = [_spelled(name, config.linear) for name in values["monitor_metrics"]]

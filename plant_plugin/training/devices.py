@@ -192,8 +192,8 @@ def _group(config: Config) -> Iterator[None]:
 def _one_of(config: Config) -> Config:
     """The configuration of this process: the first one's folder, and only that one prints."""
     folder, name, resume = from_first(lambda: (str(config.checkpoint_dir), config.run_name, config.resume))
-    values = {**config.values, "resume": resume, "silent": config.silent or not is_first()}
-    return replace(config, values=values, run_name=name, checkpoint_dir=Path(folder))
+    silent = config.silent or not is_first()
+    return replace(config, resume=resume, silent=silent, run_name=name, checkpoint_dir=Path(folder))
 
 
 def _other(index: int, config: Config, work: Work, environment: dict[str, str]) -> None:

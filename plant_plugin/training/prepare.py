@@ -159,7 +159,10 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
             )
         corpus = corpus.with_labels(label_names)
     keys = dict.fromkeys(config.monitor_metrics, "monitor_metrics")
-    keys |= {config.early_stopping_metric: "early_stopping_metric", config.val_metric: "val_metric"}
+    keys |= {
+        config.early_stopping_metric or config.val_metric: "early_stopping_metric",
+        config.val_metric: "val_metric",
+    }
     num_labels = len(corpus.label_names)
     check_ranks(keys, config.save_k_predictions, num_labels, most=num_labels - 1)
     with run.phase("tokens"):

@@ -43,9 +43,9 @@ def trained_once(
     ended = from_first(lambda: "cost" in (read_run_record(run.folder) or {}))
     if not ended:
         started = bool(config.resume) and from_first(lambda: read_run_record(folder) is not None)
-        values = {**config.values, "refit": "none", "resume": str(folder) if started else None}
+        resume = str(folder) if started else None
         with run.first_pass() as first:
-            train(replace(config, values=values, checkpoint_dir=folder), first)
+            train(replace(config, refit="none", resume=resume, checkpoint_dir=folder), first)
         if is_first():
             note_cost(run.folder, run.totals())
     thresholds, chosen, epochs = from_first(lambda: _found(folder, config.planted_scores))

@@ -75,7 +75,7 @@ def _tested(network: PlantableNetwork, prepared: Prepared, config: Config, run: 
     if config.save_k_predictions:
         names = prepared.corpus.label_names  # batches go by length; the file follows the documents' order
         rows = (([names[label] for label in best[document][0]], best[document][1]) for document in sorted(best))
-        write_predictions(config.predict_out_path, rows)
+        write_predictions(config.predictions_path, rows)
 
 
 def scored(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> Scored:

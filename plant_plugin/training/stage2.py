@@ -104,6 +104,6 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     module = Stage2(network, config.stage2, config, train, val)
     module.prepared = prepared
     module.guard.hashes = functools.partial(prepared.text_hashes, "train")
-    train_stage(module, run, config.val_metric, config.early_stopping_metric)
+    train_stage(module, run, config.val_metric, config.early_stopping_metric or config.val_metric)
     if is_first():
         save_stage(run.folder, "stage2", network, prepared.hashes)

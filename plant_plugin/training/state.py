@@ -18,7 +18,7 @@ from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 
 from plant_plugin.config import Config
-from plant_plugin.config.options import parse_interval
+from plant_plugin.config.values import parse_interval
 from plant_plugin.files import atomic_write
 from plant_plugin.report.logs import log_lengths
 from plant_plugin.report.record import note_cost

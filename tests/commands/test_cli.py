@@ -16,7 +16,7 @@ from plant_plugin import __version__
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.commands.flags import overrides_from, spread
 from plant_plugin.config import Config
-from plant_plugin.config.schema import BLOCKS, MAPPINGS, SCHEMA
+from plant_plugin.config.sections import BLOCKS, MAPPINGS, SCHEMA
 from plant_plugin.errors import Interrupted, PlantError
 
 CONFIG = """\
@@ -119,7 +119,7 @@ def test_short_form_of_config(train: Callable[..., Config], config_file: str) ->
         (["--monitor_metrics", "P@5", "--monitor_metrics", "P@1"], "monitor_metrics", ["P@5", "P@1"]),
         (["--seed", "null"], "seed", None),
         (["--init_weight", "null"], "init_weight", None),
-        (["--predict_out_path", "null", "--result_dir", "R", "--resume", "."], "predict_out_path", "predictions.txt"),
+        (["--predict_out_path", "null", "--result_dir", "R", "--resume", "."], "predictions_path", "predictions.txt"),
     ],
 )
 def test_values(train: Callable[..., Config], flags: list[str], key: str, value: Any) -> None:

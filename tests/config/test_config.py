@@ -15,8 +15,11 @@ from configurations import KIM_CNN, PLANT, plant
 
 from plant_plugin.config import yaml_file as config_yaml
 from plant_plugin.config.load import WITHOUT_INFLUENCE, load_config
-from plant_plugin.config.schema import OPTIONS
+from plant_plugin.config.sections import OPTIONS
 from plant_plugin.errors import ConfigError
+
+# Of plant_demo.yml as long as it says the same: removed and newer keys change nothing for runs that are to be resumed.
+HASH_OF_DEMO = "847d16d7ea093d018bed11ba45ce1cc2bead4c3d682ae760da473cd49fd3bb2f"
 
 
 @pytest.fixture
@@ -99,7 +102,7 @@ def test_names_of_a_run(write: Callable[[str], Path]) -> None:
     assert re.fullmatch(r"toy_PLANT_\d{14}", config.run_name)
     assert config.checkpoint_dir == Path("out") / config.run_name
     assert config.log_path == config.checkpoint_dir / "logs.json"
-    assert config.predict_out_path == str(config.checkpoint_dir / "predictions.txt")
+    assert config.predictions_path == str(config.checkpoint_dir / "predictions.txt")
     assert (config.config_name, config.config_path) == ("PLANT", None)
     path = write("seed: 1\n")
     config = load_config(path, PLANT)
@@ -133,6 +136,10 @@ def test_the_hash_holds_what_the_result_depends_on() -> None:
     hashes = {plant(**{"seed": 1, key: value}).hash() for key, value in changes.items()}
     assert len(hashes | {first}) == len(changes) + 1
     assert set(OPTIONS) >= WITHOUT_INFLUENCE
+
+
+def test_the_hash_of_runs_that_were_begun_with_older_versions() -> None:
+    assert load_config("plant_demo.yml").hash() == HASH_OF_DEMO
 
 
 def test_a_configuration_can_be_written_copied_and_not_changed() -> None:

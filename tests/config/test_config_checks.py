@@ -8,7 +8,7 @@ from configurations import KIM_CNN, PLANT, plant, problems_of
 
 from plant_plugin.config import load_config
 from plant_plugin.config.rules import GLOVE
-from plant_plugin.config.schema import OPTIONS
+from plant_plugin.config.sections import OPTIONS
 
 LM = {"lm_weight": "mistral-7b"}
 
@@ -39,7 +39,6 @@ LM = {"lm_weight": "mistral-7b"}
         ("stage2.batch_size", [0]),
         ("stage2.learning_rate", [0]),
         ("stage2.encoder_learning_rate", [-1]),
-        ("stage2.prior_learning_rate", [-1]),
         ("stage1.strength", [0, -4]),
         ("stage2.clip_norm", [0]),
         ("stage2.gamma", [-0.5]),
@@ -242,3 +241,31 @@ def test_what_cannot_be_refitted_is_said_before_data_are_read(changes: dict[str,
     assert "refit" not in problems_of(**given, no_such_key=1)
     tested = {**given, "eval": True, "checkpoint_path": "."}
     assert "refit" not in problems_of(**tested, refit="train+val", no_such_key=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"stage1.prior_learning_rate": 0.1}, "stage1.prior_learning_rate"),
+        ({"stage2": {"label_share": 0.01}}, "stage2.label_share"),
+        ({"stage2.watch_training": 100}, "stage2.watch_training"),
+        ({"network_config": {"encoder": "cnn", "prior_sharing": "heads"}}, "network_config.prior_sharing"),
+        ({"network_config": {**LM, "lm_attention": "eager"}}, "network_config.lm_attention"),
+    ],
+)
+def test_a_key_that_is_no_more_says_why(changes: dict[str, Any], key: str) -> None:
+    found = problems_of(**{**PLANT, **changes})
+    assert found.keys() == {key}
+    assert "there is no such key" in found[key]
+    assert "it was removed, because" in found[key]
+
+
+def test_a_choice_that_is_no_more_says_why() -> None:
+    found = problems_of(**PLANT, **{"relevance.normalize": "jaccard"})["relevance.normalize"]
+    assert "has no choice 'jaccard'" in found
+    assert "it was removed, because" in found
+
+
+def test_what_older_runs_wrote_down_of_keys_that_are_no_more_is_read() -> None:
+    stage2 = {"gamma": 3.0, "prior_learning_rate": None, "label_share": 0.0, "watch_training": 0}
+    assert plant(stage2=stage2).hash() == plant(stage2={"gamma": 3.0}).hash()

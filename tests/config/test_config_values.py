@@ -12,8 +12,8 @@ from configurations import PLANT, plant, problems_of
 
 from plant_plugin.config import load_config
 from plant_plugin.config.options import RelevanceOptions, Stage1Options, Stage2Options
-from plant_plugin.config.schema import BLOCKS, OPTIONS, SCHEMA
-from plant_plugin.config.values import read_field, read_option
+from plant_plugin.config.problems import read_value
+from plant_plugin.config.sections import BLOCKS, OPTIONS, SCHEMA
 
 
 @pytest.fixture
@@ -47,12 +47,12 @@ def test_every_option_has_a_sentence_and_takes_its_own_default(option: Any) -> N
     assert option.help.endswith(".")
     assert option.is_flag == (option.type is bool and option.default is False)
     if option.default is not None:
-        read = read_option(option, option.default)
+        read = read_value(option.default, option.hint)
         assert read == (list(option.default) if option.nargs else option.default)
         assert type(read) in (option.type, list, int)
     if not option.nargs and option.type is not bool:
         with pytest.raises(ValueError, match="has to be"):
-            read_option(option, {"a": 1})
+            read_value({"a": 1}, option.hint)
 
 
 @pytest.mark.skipif("LIBMULTILABEL_CHECKOUT" not in os.environ, reason="set it to a checkout of LibMultiLabel")
@@ -133,7 +133,7 @@ def test_values_mean_what_they_say(key: str, value: Any, read: Any) -> None:
     ],
 )
 def test_values_of_blocks(block: str, name: str, value: Any, read: Any) -> None:
-    assert read_field(block, name, value) == read
+    assert read_value(value, BLOCKS[block].__dataclass_fields__[name].type) == read
     assert getattr(getattr(plant(**{f"{block}.{name}": value}), block), name) == read
 
 

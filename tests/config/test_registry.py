@@ -9,7 +9,8 @@ import pytest
 
 from plant_plugin.config import network, registry
 from plant_plugin.config.registry import KINDS, REQUIRED, Entry
-from plant_plugin.config.schema import BLOCKS, OPTIONS
+from plant_plugin.config.sections import BLOCKS, OPTIONS
+from plant_plugin.config.values import choices
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 ENTRIES = [entry for kind in KINDS for entry in registry.entries(kind).values()]
@@ -74,7 +75,7 @@ def test_choices_of_the_configuration_are_what_is_registered() -> None:
     for stage in (1, 2):
         losses = [name for name, entry in registry.entries("losses").items() if entry.stage == stage]
         field = BLOCKS[f"stage{stage}"].__dataclass_fields__["loss"]
-        assert sorted(field.metadata["choices"]) == sorted(losses)
+        assert sorted(choices(field.type)) == sorted(losses)
     assert OPTIONS["linear_technique"].choices == tuple(registry.entries("linear"))
     assert OPTIONS["strategy"].default in registry.entries("strategies")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,9 @@ import yaml
 from plant_plugin.config import registry
 from plant_plugin.config.load import WITHOUT_INFLUENCE, Config, checked_config, read_given
 from plant_plugin.config.options import PLANTED_SCORES
-from plant_plugin.config.problems import Problems
+from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.registry import suggestion
-from plant_plugin.config.schema import BLOCKS, MAPPINGS, OPTIONS, SEARCH, SEARCH_OPTIONS
-from plant_plugin.config.values import conform, read_option
+from plant_plugin.config.sections import FIELDS, SEARCH_OPTIONS, Asha, Search
 from plant_plugin.errors import ConfigError
 from plant_plugin.training.search.space import Expression, put, take_expressions
 
@@ -32,24 +31,6 @@ SAME_FOR_ALL = frozenset(
         "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu", "limit_test_batches",
     }
 )  # fmt: skip
-# Argument of ASHA: types, least value.
-ASHA: dict[str, tuple[tuple[Any, ...], float]] = {
-    "max_t": ((int,), 1), "grace_period": ((int,), 1), "reduction_factor": ((float,), 1), "brackets": ((int,), 1),
-}  # fmt: skip
-TIME = ("training_iteration", "time_total_s")
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """The keys of a search; defaults and meanings stand in ``config_schema.SEARCH``."""
-
-    search_alg: str | None
-    num_samples: int
-    scheduler: dict[str, Any] | None
-    cpu_count: int
-    gpu_count: float
-    no_retrain: bool
-    no_merge_train_val: bool
 
 
 @dataclass(frozen=True)
@@ -65,7 +46,7 @@ class SearchPlan:
 
     given: dict[str, Any]
     expressions: tuple[Expression, ...]
-    options: SearchOptions
+    options: Search
     base: Config
 
     @property
@@ -130,27 +111,19 @@ def _unquoted(value: Any) -> Any:
     return value
 
 
-def _options(given: dict[str, Any], problems: Problems) -> SearchOptions:
+def _options(given: dict[str, Any], problems: Problems) -> Search:
     """Take the keys of the search out of the configuration."""
-    values: dict[str, Any] = {option.name: option.default for option in SEARCH}
-    if "scheduler" in given:
-        values["scheduler"] = _scheduler(given.pop("scheduler"), problems)
-    for name in [name for name in SEARCH_OPTIONS if name in given]:
-        try:
-            values[name] = read_option(SEARCH_OPTIONS[name], given.pop(name))
-        except ValueError as error:
-            problems.add(name, str(error))
-    for name, least in (("num_samples", 1), ("cpu_count", 1), ("gpu_count", 0)):
-        if values[name] < least:
-            problems.add(name, f"has to be at least {least}, not {values[name]}")
-    known = (*OPTIONS, *BLOCKS, *MAPPINGS, *SEARCH_OPTIONS)
+    own = {name: given.pop(name) for name in SEARCH_OPTIONS if name in given}
+    own["scheduler"] = _scheduler(own.get("scheduler"), problems)
+    options = read_section(Search, own, problems)
+    known = (*FIELDS, *SEARCH_OPTIONS)
     for name in [name for name in given if name not in known]:
         del given[name]
         problems.add(str(name), "there is no such key", suggestion(str(name), known))
-    if values["no_retrain"] and values["no_merge_train_val"]:
+    if options.no_retrain and options.no_merge_train_val:
         fix = "leave out one: without a second training nothing is merged"
         problems.add("no_retrain", "excludes no_merge_train_val", fix)
-    return SearchOptions(**values)
+    return options
 
 
 def _scheduler(value: Any, problems: Problems) -> dict[str, Any] | None:
@@ -165,31 +138,14 @@ def _scheduler(value: Any, problems: Problems) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         problems.add("scheduler", "has to be a mapping or null", "e.g. {max_t: 50, grace_period: 10}")
         return None
-    read: dict[str, Any] = {"max_t": 100, "grace_period": 1}
-    for name, content in value.items():
-        key = f"scheduler.{name}"
-        if name == "time_attr":
-            if content not in TIME:
-                problems.add(key, f"has no choice {content!r}", suggestion(str(content), TIME))
-        elif name not in ASHA:
-            problems.add(key, "ASHA has no such argument", suggestion(str(name), ("time_attr", *ASHA)))
-            continue
-        else:
-            kinds, least = ASHA[name]
-            try:
-                content = conform(content, kinds)
-                if content < least or (name == "reduction_factor" and content <= 1):
-                    raise ValueError(f"has to be {'above' if name == 'reduction_factor' else 'at least'} {least}")
-            except ValueError as error:
-                problems.add(key, str(error))
-                continue
-        read[str(name)] = content
-    if read["max_t"] < read["grace_period"]:
-        problems.add("scheduler.grace_period", f"has to be at most max_t, {read['max_t']}")
-    return read
+    asha = read_section(Asha, value, problems, "scheduler.")
+    if asha.max_t < asha.grace_period:
+        problems.add("scheduler.grace_period", f"has to be at most max_t, {asha.max_t}")
+    given = [name for name in asdict(asha) if name in value or name in ("max_t", "grace_period")]
+    return {name: getattr(asha, name) for name in given}
 
 
-def _check_expressions(expressions: list[Expression], options: SearchOptions, problems: Problems) -> None:
+def _check_expressions(expressions: list[Expression], options: Search, problems: Problems) -> None:
     """Something has to vary; and what varies has to make sense in a search, and to the algorithm."""
     if not expressions and not problems.found:
         fix = "give at least one key a sampling expression, e.g. learning_rate: ['grid_search', [0.01, 0.001]]"
@@ -209,7 +165,7 @@ def _check_expressions(expressions: list[Expression], options: SearchOptions, pr
             problems.add(key, f"optuna knows no {each.name}", "use choice or uniform, or search_alg: basic_variant")
 
 
-def _check_installed(options: SearchOptions, problems: Problems) -> None:
+def _check_installed(options: Search, problems: Problems) -> None:
     if find_spec("ray") is None:
         problems.add("search", "Ray Tune is not installed", INSTALL)
     module, name = PACKAGES.get(options.search_alg or "", (None, ""))

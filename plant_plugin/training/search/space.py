@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plant_plugin.config.problems import Problems
+from plant_plugin.config.problems import Problems, read_value
 from plant_plugin.config.registry import suggestion
-from plant_plugin.config.schema import BLOCKS, MAPPINGS, OPTIONS
-from plant_plugin.config.values import conform
+from plant_plugin.config.sections import BLOCKS, MAPPINGS, OPTIONS
+from plant_plugin.config.values import Number, Whole
 
 LISTED = ("choice", "grid_search")
 # What follows the name of a numeric expression; the last number of a q… is the step.
@@ -149,7 +149,7 @@ def _arguments(name: str, *given: Any) -> tuple[Any, ...]:
     numbers = []
     for argument, value in zip(wanted, given, strict=True):
         try:
-            numbers.append(conform(value, (int,) if name in WHOLE else (float,)))
+            numbers.append(read_value(value, Whole if name in WHOLE else Number))
         except ValueError as error:
             raise ValueError(f"{name!r}: {argument} {error}") from None
     _check_range(name, *numbers)

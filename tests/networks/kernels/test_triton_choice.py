@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from plant_plugin.config.schema import OPTIONS
+from plant_plugin.config.sections import OPTIONS
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.networks.kernels import triton_choice
 
