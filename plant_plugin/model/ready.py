@@ -22,6 +22,7 @@ from plant_plugin.data.batches import move
 from plant_plugin.errors import ConfigError
 from plant_plugin.model.passages import EvidenceRule, read_rule
 from plant_plugin.model.trained import TrainedModel, document_scores, load_trained
+from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.relevance import Relevance
 from plant_plugin.report.record import FIRST_PASS
 
@@ -170,7 +171,7 @@ class ReadyModel:
         for batch in batches:
             documents = batch["document"].numpy()
             own = [texts[document] for document in documents]
-            with torch.inference_mode():
+            with torch.inference_mode(), plain_where_short():
                 logits = document_scores(self.network, move(batch, self.device), self.model.planted_scores, own)
             yield logits, documents, batches.arrays.lengths[documents]
 
