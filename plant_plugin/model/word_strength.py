@@ -93,7 +93,7 @@ def linear_strengths(linear: LinearModel, text: str, words: npt.NDArray[np.int64
     """
     shown = np.flatnonzero(words[:, 1] - words[:, 0] > 1)  # the vectorizer leaves single characters out
     written = [text[start:end].lower() for start, end in words[shown].tolist()]
-    vocabulary, (least, most) = linear.vectorizer.vocabulary_, linear.vectorizer.ngram_range
+    vocabulary, (least, most, _) = linear.vectorizer.vocabulary, linear.vectorizer.kind
     terms: list[int] = []
     places: list[int] = []
     for length in range(least, most + 1):
