@@ -24,7 +24,7 @@ import torch
 from plant_plugin.data.batches import move
 from plant_plugin.errors import DataError
 from plant_plugin.model.explanation import Explanation, LabelEvidence, explain
-from plant_plugin.model.ready import ReadyModel
+from plant_plugin.model.trained import ReadyModel
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, rounded up
 DRAWS = 3  # random orders, whose mean is what any order has to beat

@@ -20,7 +20,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.evaluation.plausibility import MEASURES, OrderedPairs, bootstrap_means, marked_words
 from plant_plugin.model.passages import GAPS, EvidenceRule, strong_runs
-from plant_plugin.model.ready import ReadyModel
+from plant_plugin.model.trained import ReadyModel
 from plant_plugin.model.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, word_strengths
 
 if TYPE_CHECKING:

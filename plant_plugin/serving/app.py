@@ -16,11 +16,10 @@ from fastapi_offline import FastAPIOffline
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from plant_plugin.errors import PlantError
-from plant_plugin.model.explained_formats import as_dictionary
+from plant_plugin.model.formats import as_dictionary
 from plant_plugin.model.page import page
 from plant_plugin.model.predictor import Predictor
-from plant_plugin.serving.body_limit import BodyLimit
-from plant_plugin.serving.limits import Limits
+from plant_plugin.serving.limits import BodyLimit, Limits
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
 from plant_plugin.serving.questions import (
     DOCUMENTS,
