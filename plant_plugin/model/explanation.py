@@ -21,6 +21,7 @@ from plant_plugin.model.passages import EvidenceRule, Passage, passages
 from plant_plugin.model.trained import ReadyModel, ScoredLabel
 from plant_plugin.model.word_strength import (
     ATTENTION,
+    BLOCK,
     CONTRIBUTION,
     MIG,
     PHRASES,
@@ -32,7 +33,6 @@ from plant_plugin.model.word_strength import (
 
 Floats = npt.NDArray[np.float32]
 
-BLOCK = 32  # labels explained at once: bounds the memory of (M, heads, T)
 BEST = 5  # labels shown where none is above the threshold
 TERMS = 10  # terms of the planted scores that are named
 

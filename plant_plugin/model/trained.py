@@ -1,4 +1,4 @@
-"""A trained model: as a folder holds it, and on the device that it runs on; the one place where documents are scored.
+"""A trained model: as a folder holds it, and on the device that it runs on; scores of documents.
 
 Shape key: **N** documents · **B** documents of a batch · **L** labels · **V** token types.
 """
@@ -35,6 +35,7 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.record import FIRST_PASS
 
 Floats = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int64]
 Names = Callable[[str], str | None]
 
 CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
@@ -104,21 +105,6 @@ def load_model(folder: Path, lm_weight: str | None = None) -> TrainedModel:
         network.plant_relevance(Relevance.load(folder / RELEVANCE, hashes).matrix)
     planted = PlantedScores.load(folder, hashes["labels"]) if content["planted_scores"] else None
     return TrainedModel(network, tokens, labels, thresholds, content, planted)
-
-
-def document_scores(
-    network: PlantableNetwork, batch: dict[str, Tensor], planted: PlantedScores | None, texts: Sequence[str]
-) -> Floats:
-    """Logits (B, L) of a batch: the network's, and the planted scores' share where there are any.
-
-    Args:
-        network: In evaluation mode, on the batch's device.
-        batch: See :class:`plant_plugin.data.batches.Batches`.
-        planted: The linear model, or None.
-        texts: The batch's B documents; read only by ``planted``.
-    """
-    logits: Floats = network(batch)["logits"].float().cpu().numpy()
-    return with_planted(logits, planted, texts)
 
 
 def with_planted(logits: Floats, planted: PlantedScores | None, texts: Sequence[str]) -> Floats:
@@ -259,15 +245,21 @@ class ReadyModel:
             raise ConfigError(f"{threshold} is not between 0 and 1", where="threshold", fix="give a probability")
         return math.log(threshold) - math.log1p(-threshold)
 
-    def scored(self, texts: list[str]) -> Iterator[tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    def scored(self, texts: Sequence[str]) -> Iterator[tuple[Floats, Places, Places]]:
         """Logits (B, L), places in ``texts`` (B,) and tokens read (B,), batch by batch, longest documents first."""
+        for logits, documents, lengths in self.by_batch(texts, lambda batch, _: self.network(batch)["logits"]):
+            yield with_planted(logits, self.model.planted_scores, [texts[one] for one in documents]), documents, lengths
+
+    def by_batch(
+        self, texts: Sequence[str], asked: Callable[[dict[str, Tensor], Places], Tensor]
+    ) -> Iterator[tuple[Floats, Places, Places]]:
+        """What ``asked`` makes of each batch on the device and its places in ``texts``, with places and tokens read."""
         batches = self.model.batches(texts, self.batch_size)
         for batch in batches:
             documents = batch["document"].numpy()
-            own = [texts[document] for document in documents]
             with torch.inference_mode(), plain_where_short():
-                logits = document_scores(self.network, move(batch, self.device), self.model.planted_scores, own)
-            yield logits, documents, batches.arrays.lengths[documents]
+                found = asked(move(batch, self.device), documents).float().cpu().numpy()
+            yield found, documents, batches.arrays.lengths[documents]
 
     def scored_label(self, column: int, logit: float) -> ScoredLabel:
         """A label with its logit, probability and name."""

@@ -71,23 +71,15 @@ def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
         text: The document.
         spans: Where each token stands; an empty span belongs to no word.
     """
-    starts = np.array([found.start() for found in WORD.finditer(text)], dtype=np.int64)
+    runs = np.array([found.start() for found in WORD.finditer(text)], dtype=np.int64)
+    starts, ends = _places(text, spans)
+    real = starts < ends
+    run = np.searchsorted(runs, starts[real], side="right")
+    first = np.flatnonzero(np.diff(run, prepend=-1))  # of each word, among the real tokens
     of_token = np.full(len(spans), -1, dtype=np.int64)
-    begins: list[int] = []
-    ends: list[int] = []
-    last = -1
-    for place, (start, end) in enumerate(spans):
-        start += len(text[start:end]) - len(text[start:end].lstrip())  # byte-level tokens hold the space before them
-        if start >= end:
-            continue
-        run = int(np.searchsorted(starts, start, side="right"))
-        if run != last or not begins:
-            begins.append(start)
-            ends.append(end)
-            last = run
-        ends[-1] = max(ends[-1], end)
-        of_token[place] = len(begins) - 1
-    return Words(np.array([begins, ends], dtype=np.int64).T.reshape(-1, 2), of_token)
+    of_token[real] = np.repeat(np.arange(len(first)), np.diff(first, append=len(run)))
+    last = np.maximum.reduceat(ends[real], first) if len(first) else first
+    return Words(np.stack([starts[real][first], last], axis=1), of_token)
 
 
 def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
@@ -98,12 +90,17 @@ def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
         spans: Where each token of the model stands; one that begins in no run belongs to no word.
     """
     runs = np.array([found.span() for found in RUN.finditer(text)], dtype=np.int64).reshape(-1, 2)
-    starts = np.array([start + len(text[start:end]) - len(text[start:end].lstrip()) for start, end in spans])
-    ends = np.array([end for _, end in spans])
+    starts, ends = _places(text, spans)
     run = np.searchsorted(runs[:, 0], starts, side="right") - 1
     inside = (run >= 0) & (starts < ends)
     inside[inside] = starts[inside] < runs[run[inside], 1]
     return Words(runs, np.where(inside, run, -1))
+
+
+def _places(text: str, spans: Sequence[tuple[int, int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where tokens begin and end; byte-level tokens hold the space before them, which is left out."""
+    starts = [start + len(text[start:end]) - len(text[start:end].lstrip()) for start, end in spans]
+    return np.array(starts, dtype=np.int64), np.array([end for _, end in spans], dtype=np.int64)
 
 
 class EncodedDocument:

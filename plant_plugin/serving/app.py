@@ -86,12 +86,7 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
     @app.post("/predict", response_model=Predicted, responses=RESPONSES)
     async def predict(question: PredictQuestion) -> Any:
         predictor.limit(question.threshold, question.top)  # wrong for all who would be asked with it
-        found = await queue.ask(labels_of, question.texts, (question.threshold, question.top))
-        return {
-            "predictions": [
-                {"labels": [vars(label) for label in one.labels], "tokens": one.tokens, "cut": one.cut} for one in found
-            ]
-        }
+        return {"predictions": await queue.ask(labels_of, question.texts, (question.threshold, question.top))}
 
     def explanations_of(texts: list[str], question: tuple[tuple[str, ...] | None, int | None]) -> list[Any]:
         labels, top = question
