@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.files import atomic_folder
-from plant_plugin.model.folder import BACKBONE, CONFIG, MODEL, read_json, read_metadata, write_json, write_tensors
+from plant_plugin.model.folder import BACKBONE, CONFIG, MODEL, read_content, read_metadata, write_json, write_tensors
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.adapters import merge_adapters
 from plant_plugin.networks.backbone.hugging_face import fingerprint
@@ -39,7 +39,7 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
             model has changed.
         PlantError: ``out`` is there already, or cannot be written.
     """
-    content, _, _ = read_json(folder)
+    content = read_content(folder)
     if content["base"] is None:
         what = "the checkpoint holds the whole network: there is nothing to merge"
         raise CheckpointError(what, where=str(folder), fix="use the folder as it is")

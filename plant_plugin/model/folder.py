@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,32 +124,47 @@ def base_of(network: PlantableNetwork) -> str | None:
     return network.backbone.fingerprint if isinstance(network.backbone, HuggingFaceBackbone) else None
 
 
-def read_json(folder: Path) -> tuple[dict[str, Any], list[str], dict[str, float]]:
-    """Of a model folder ``config.json``, the label names and the thresholds.
-
-    Raises:
-        CheckpointError: The folder is no model, or torn, or of another version.
-    """
+@contextlib.contextmanager
+def _complete(folder: Path) -> Iterator[None]:
+    """Turn what a missing or torn file of a model folder raises into one sentence."""
     try:
-        content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
-        thresholds = json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
-        if content["format"] not in READABLE:
-            raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
-        content = {"base": None, "phrase_prior": 0, **content}  # older models lack these
-        content["network_config"], content["word_vectors"]
+        yield
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"no complete PLANT model is here ({type(error).__name__})",
             where=str(folder),
             fix="give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)",
         ) from error
-    return content, labels, thresholds
+
+
+def read_content(folder: Path) -> dict[str, Any]:
+    """``config.json`` of a model folder.
+
+    Raises:
+        CheckpointError: The folder is no model, or torn, or of another version.
+    """
+    with _complete(folder):
+        content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if content["format"] not in READABLE:
+            raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
+        return {"base": None, "phrase_prior": 0, **content}  # older models lack these
+
+
+def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
+    """The label set of a model folder, in column order, and the thresholds, in logits, by name.
+
+    Raises:
+        CheckpointError: The folder is no model, or torn.
+    """
+    with _complete(folder):
+        labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
+        return labels, json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
 
 
 def read_network(folder: Path, content: Mapping[str, Any], num_labels: int, lm_weight: str | None) -> PlantableNetwork:
     """The network of a model folder, without its relevance; arguments as of :func:`.trained.load_model`."""
-    options, vectors, base = dict(content["network_config"]), content["word_vectors"], content["base"]
+    with _complete(folder):
+        options, vectors, base = dict(content["network_config"]), content["word_vectors"], content["base"]
     if vectors is None and base is None:
         options |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
     elif options.get("lm_weight") == BACKBONE:  # an exported model brings its own

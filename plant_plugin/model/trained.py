@@ -24,7 +24,7 @@ from plant_plugin.data.batches import Batches, move
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.errors import ConfigError
-from plant_plugin.model.folder import MODEL, check_identity, read_json, read_network
+from plant_plugin.model.folder import MODEL, check_identity, read_content, read_labels, read_network
 from plant_plugin.model.passages import EvidenceRule, read_rule
 from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -96,7 +96,7 @@ def load_model(folder: Path, lm_weight: str | None = None) -> TrainedModel:
     Raises:
         CheckpointError: The folder is no model, or torn, or its parts do not belong together.
     """
-    content, labels, thresholds = read_json(folder)
+    content, (labels, thresholds) = read_content(folder), read_labels(folder)
     tokens = load_tokens(folder)
     check_identity(folder / MODEL, {"vocabulary": tokens.hash()})
     network = read_network(folder, content, len(labels), lm_weight)
