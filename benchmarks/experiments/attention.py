@@ -20,7 +20,7 @@ import torch
 from definitions import Planned
 
 from plant_plugin.data.batches import move
-from plant_plugin.model.folder import load_model
+from plant_plugin.model.trained import load_model
 from plant_plugin.report.result import save_result
 from plant_plugin.report.run import Run
 from plant_plugin.training.prepare import add_relevance, prepare
@@ -36,7 +36,8 @@ Vectors = dict[tuple[int, int], npt.NDArray[np.float64]]  # (label, document) ->
 
 def vectors_of(planned: Planned, folder: Path) -> tuple[Vectors, npt.NDArray[np.bool_]]:
     """Attention vectors of a trained network on its test split, and which labels are common, (L,)."""
-    network, tokens, labels, _, _ = load_model(folder)
+    model = load_model(folder)
+    network, tokens, labels = model.network, model.tokens, model.labels
     record = Run(folder, silent=True)
     prepared = prepare(planned.config, record, tokens, labels)
     add_relevance(prepared, planned.config.relevance, record)

@@ -23,7 +23,7 @@ from plant_plugin import Predictor
 from plant_plugin.commands.evidence_files import marked_documents
 from plant_plugin.files import atomic_write
 from plant_plugin.model.plausibility import MarkedPairs, Plausibility, marked_pairs, plausibility
-from plant_plugin.model.ready import unrefitted
+from plant_plugin.model.trained import unrefitted
 from plant_plugin.report.label_statistics import read_train_counts
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))

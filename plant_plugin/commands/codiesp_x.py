@@ -38,7 +38,7 @@ def codiesp_x(
     from plant_plugin.files import atomic_write
     from plant_plugin.model import codiesp_x as module
     from plant_plugin.model.predictor import Predictor
-    from plant_plugin.model.ready import unrefitted
+    from plant_plugin.model.trained import unrefitted
 
     texts, marked = module.union_of_cases([marked_documents(model, "test", None, None) for model in models])
     predicted, rules = [], []

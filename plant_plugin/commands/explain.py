@@ -82,14 +82,14 @@ def explain(
     if as_json:
         import json
 
-        from plant_plugin.model.explained_formats import as_dictionary
+        from plant_plugin.model.formats import as_dictionary
 
         content = [as_dictionary(explanation) for explanation in explanations]
         click.echo(json.dumps(content if beside else content[0], ensure_ascii=False, indent=1))
     elif html is None:
         from rich.console import Console
 
-        from plant_plugin.model.explained_formats import print_explanation
+        from plant_plugin.model.formats import print_explanation
 
         for explanation in explanations:
             print_explanation(explanation, Console(file=sys.stdout))

@@ -55,7 +55,7 @@ def plausibility(
     from plant_plugin.model.plausibility import chosen_rule, marked_pairs
     from plant_plugin.model.plausibility import plausibility as measured
     from plant_plugin.model.predictor import Predictor
-    from plant_plugin.model.ready import unrefitted
+    from plant_plugin.model.trained import unrefitted
 
     chooses = marked_documents(model, "val", validation, validation_text)
     tested = marked_documents(model, "test", evidence, text)

@@ -1,23 +1,29 @@
-r"""Texts cut into words by compiled loops: the runs of ``\w`` of LibMultiLabel's tokenizer, without pure numbers.
+r"""Texts cut into words: the runs of ``\w`` of LibMultiLabel's tokenizer, without pure numbers.
 
-Each distinct word of a run of texts is made a string once; the words of the texts are numbers into that list. The
-loops hold no lock of Python's, so that threads share the work.
+Each distinct word of a run of texts is made a string once; the words of the texts are numbers into that list. Compiled
+loops do this, which hold no lock of Python's, so that threads share the work. Compiling them takes seconds, so that
+short texts go the plain way, to the same words.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import NamedTuple
+from importlib.util import find_spec
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 PART_BYTES = 2**23  # of texts cut at once by a thread; their words take about as much
+SHORT = 2**20  # characters of all texts together that go the plain way
 MAX_WORKERS = 8
 NO_WORD, WORD, NUMBER = 0, 1, 2  # what a character is; a run of numbers alone is no word
 CODE_POINTS = 0x110000
@@ -47,6 +53,31 @@ def split_words(texts: Iterable[str], most: int | None = None) -> Iterator[WordN
         texts: Read once, a little ahead of what is handed out.
         most: Words kept of each text, the first ones; None: all.
     """
+    start: list[str] = []
+    texts, size = iter(texts), 0
+    for text in texts:
+        start.append(text)
+        size += len(text)
+        if size > SHORT:
+            yield from _split_long(chain(start, texts), most)
+            return
+    if start:
+        yield _split_short(start, most)
+
+
+def _split_short(texts: list[str], most: int | None) -> WordNumbers:
+    place_of: dict[str, int] = {}
+    numbers: list[int] = []
+    offsets = [0]
+    for text in texts:
+        words = (found.group() for found in _runs(text))
+        kept = islice((word for word in words if not word.isnumeric()), most)
+        numbers += [place_of.setdefault(word, len(place_of)) for word in kept]
+        offsets.append(len(numbers))
+    return WordNumbers(list(place_of), np.array(numbers, dtype=np.int32), np.array(offsets, dtype=np.int64))
+
+
+def _split_long(texts: Iterable[str], most: int | None) -> Iterator[WordNumbers]:
     limit = np.iinfo(np.int64).max if most is None else most
     workers = min(os.cpu_count() or 1, MAX_WORKERS)
     waiting: deque[Future[WordNumbers]] = deque()
@@ -82,18 +113,38 @@ def _split_part(texts: list[bytes], most: int) -> WordNumbers:
     return WordNumbers(words, numbers, offsets)
 
 
+def _runs(text: str) -> Iterator[Any]:
+    r"""The matches of ``\w+``, as nltk finds them."""
+    found: Iterator[Any] = (re.finditer if text.isascii() else _finditer())(r"\w+", text)
+    return found
+
+
+@cache
+def _finditer() -> Callable[[str, str], Iterator[Any]]:
+    r"""Of the module by which nltk finds words, as LibMultiLabel lets it; nltk itself takes a second to import.
+
+    Newer ones have a module ``redos`` and use ``regex``, for which ² is no part of a word and a combining mark is.
+    """
+    nltk = find_spec("nltk")
+    folders = [] if nltk is None else nltk.submodule_search_locations or []
+    if any((Path(folder) / "redos.py").is_file() for folder in folders):
+        import regex  # type: ignore[import-untyped]
+
+        finditer: Callable[[str, str], Iterator[Any]] = regex.finditer
+        return finditer
+    return re.finditer
+
+
 @cache
 def _kinds() -> npt.NDArray[np.uint8]:
     r"""What each character is, by code point.
 
-    What ``\w`` means beyond ASCII (², combining marks) depends on nltk's version: nltk decides, as in LibMultiLabel.
     Whether a character belongs to a word does not depend on its neighbours, so that it is asked once about all of them.
     """
-    from nltk.tokenize import RegexpTokenizer  # type: ignore[import-untyped]  # slow to import
-
     everything = "".join(map(chr, range(CODE_POINTS)))
     kinds = np.zeros(CODE_POINTS, dtype=np.uint8)
-    for start, stop in RegexpTokenizer(r"\w+").span_tokenize(everything):
+    for found in _runs(everything):
+        start, stop = found.span()
         kinds[start:stop] = [NUMBER if character.isnumeric() else WORD for character in everything[start:stop]]
     return kinds
 

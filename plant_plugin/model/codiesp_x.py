@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.evaluation.codiesp_x import codiesp_x_counts, place_found, precision_recall_f1
 from plant_plugin.model.passages import GAPS, EvidenceRule, passages
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.model.word_strength import RANDOM, word_strengths
-
-if TYPE_CHECKING:
-    from plant_plugin.data.text import DocumentEvidence, Spans
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(1, 20))  # that are tried on validation
 

@@ -17,15 +17,22 @@ import numpy.typing as npt
 
 from plant_plugin.config.registry import suggestion
 from plant_plugin.errors import ConfigError
-from plant_plugin.model.encoded_document import EncodedDocument
 from plant_plugin.model.passages import EvidenceRule, Passage, passages
-from plant_plugin.model.ready import ReadyModel, ScoredLabel
-from plant_plugin.model.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, phrase_strengths
-from plant_plugin.model.words import Words, words_of_tokens
+from plant_plugin.model.trained import ReadyModel, ScoredLabel
+from plant_plugin.model.word_strength import (
+    ATTENTION,
+    BLOCK,
+    CONTRIBUTION,
+    MIG,
+    PHRASES,
+    EncodedDocument,
+    Words,
+    phrase_strengths,
+    words_of_tokens,
+)
 
 Floats = npt.NDArray[np.float32]
 
-BLOCK = 32  # labels explained at once: bounds the memory of (M, heads, T)
 BEST = 5  # labels shown where none is above the threshold
 TERMS = 10  # terms of the planted scores that are named
 

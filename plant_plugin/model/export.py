@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.torch import load_file
 
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.files import atomic_folder, atomic_write
-from plant_plugin.model.folder import BACKBONE, CONFIG, MODEL
+from plant_plugin.files import atomic_folder
+from plant_plugin.model.folder import BACKBONE, CONFIG, MODEL, read_content, read_metadata, write_json, write_tensors
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.adapters import merge_adapters
 from plant_plugin.networks.backbone.hugging_face import fingerprint
@@ -41,7 +39,11 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
             model has changed.
         PlantError: ``out`` is there already, or cannot be written.
     """
-    content, tensors = _read(folder)
+    content = read_content(folder)
+    if content["base"] is None:
+        what = "the checkpoint holds the whole network: there is nothing to merge"
+        raise CheckpointError(what, where=str(folder), fix="use the folder as it is")
+    identity, tensors = read_metadata(folder / MODEL), load_file(folder / MODEL)
     if out.exists():
         raise PlantError("it is there already", where=str(out), fix="name a new folder")
     config: dict[str, Any] = dict(content["network_config"])
@@ -71,33 +73,6 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
     with atomic_folder(out) as partial:
         shutil.copytree(folder, partial, ignore=shutil.ignore_patterns(*LEFT_BEHIND, "*.ckpt"), dirs_exist_ok=True)
         merged.save_pretrained(partial / BACKBONE)  # type: ignore[operator]
-        _write(partial, content, {name: value for name, value in tensors.items() if name not in of_model}, folder)
-
-
-def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    try:
-        content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        if not content.get("base"):
-            raise CheckpointError(
-                "the checkpoint holds the whole network: there is nothing to merge",
-                where=str(folder),
-                fix="use the folder as it is",
-            )
-        return content, load_file(folder / MODEL)
-    except (OSError, ValueError, AttributeError) as error:
-        raise CheckpointError(
-            f"no complete PLANT model is here ({type(error).__name__})",
-            where=str(folder),
-            fix="give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)",
-        ) from error
-
-
-def _write(folder: Path, content: dict[str, Any], tensors: dict[str, Tensor], source: Path) -> None:
-    from safetensors import safe_open
-
-    with safe_open(source / MODEL, framework="pt") as stored:
-        identity = stored.metadata()
-    with atomic_write(folder / MODEL) as temporary:
-        save_file(tensors, temporary, metadata=identity)
-    with atomic_write(folder / CONFIG) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        kept_tensors = {name: value for name, value in tensors.items() if name not in of_model}
+        write_tensors(partial / MODEL, kept_tensors, identity)
+        write_json(partial / CONFIG, content)

@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from plant_plugin.data.batches import move
 from plant_plugin.errors import DataError
 from plant_plugin.model.explanation import Explanation, LabelEvidence, explain
-from plant_plugin.model.ready import ReadyModel
+from plant_plugin.model.trained import ReadyModel
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, rounded up
 DRAWS = 3  # random orders, whose mean is what any order has to beat
@@ -154,16 +153,15 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], columns: Sequence
     """Of one label in each text, (N,), planted scores included."""
     wanted, planted = np.array(columns), predictor.model.planted_scores
     logits = np.empty(len(texts), dtype=np.float64)
-    for batch in predictor.model.batches(texts, predictor.batch_size):
-        documents = batch["document"].numpy()
-        own = wanted[documents]
-        with torch.inference_mode():
-            hidden = predictor.network.encode(move(batch, predictor.device))
-            labels = torch.from_numpy(own)[:, None].to(predictor.device)
-            found = predictor.network.selected_logits(hidden, labels)[:, 0].float().cpu().numpy()
+
+    def chosen(batch: dict[str, torch.Tensor], documents: npt.NDArray[np.int64]) -> torch.Tensor:
+        labels = torch.from_numpy(wanted[documents])[:, None].to(predictor.device)
+        return predictor.network.selected_logits(predictor.network.encode(batch), labels)[:, 0]
+
+    for found, documents, _ in predictor.by_batch(texts, chosen):
         if planted is not None and planted.weight:
             scores = planted.scores([texts[document] for document in documents])
-            found = found + planted.weight * scores[np.arange(len(own)), own] - planted.offset
+            found = found + planted.weight * scores[np.arange(len(documents)), wanted[documents]] - planted.offset
         logits[documents] = found
     from scipy.special import expit
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,13 @@ from torch import Tensor
 
 from plant_plugin.config.network import of_this_version
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.tokens import Tokens, load_tokens
+from plant_plugin.data.tokens import Tokens
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_folder, atomic_write
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
-from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.planted_scores import PlantedScores
 
 FORMAT = 3  # 2: planted scores; 3: language models that are not trained themselves
@@ -34,7 +34,7 @@ MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
 
 def save_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
     """Write ``<stage>.safetensors`` with the hashes of what it was trained on."""
-    _write_tensors(folder / f"{stage}.safetensors", trained_state(network), _identity(hashes))
+    write_tensors(folder / f"{stage}.safetensors", trained_state(network), _identity(hashes))
 
 
 def has_stage(folder: Path, stage: str) -> bool:
@@ -49,7 +49,7 @@ def load_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapp
         CheckpointError: Torn, of another shape, or trained on another label set or vocabulary.
     """
     path = folder / f"{stage}.safetensors"
-    _check_identity(path, hashes)
+    check_identity(path, hashes)
     _load_into(network, path)
 
 
@@ -59,7 +59,7 @@ def load_weights(folder: Path, network: PlantableNetwork, hashes: Mapping[str, s
     Raises:
         CheckpointError: Torn, of another shape, or trained on another label set or vocabulary.
     """
-    _check_identity(folder / MODEL, hashes)
+    check_identity(folder / MODEL, hashes)
     _load_into(network, folder / MODEL)
 
 
@@ -113,10 +113,11 @@ def save_model(
     if label_names is not None:
         with atomic_write(folder / LABEL_NAMES) as temporary:
             shutil.copyfile(label_names, temporary)
-    _write_text(folder / LABELS, "".join(f"{name}\n" for name in labels))
-    _write_text(folder / THRESHOLDS, json.dumps(dict(thresholds), indent=1) + "\n")
-    _write_text(folder / CONFIG, json.dumps(content, indent=1) + "\n")
-    _write_tensors(folder / MODEL, trained_state(network), _identity(hashes))
+    with atomic_write(folder / LABELS) as temporary:
+        temporary.write_text("".join(f"{name}\n" for name in labels), encoding="utf-8")
+    write_json(folder / THRESHOLDS, dict(thresholds))
+    write_json(folder / CONFIG, content)
+    write_tensors(folder / MODEL, trained_state(network), _identity(hashes))
 
 
 def base_of(network: PlantableNetwork) -> str | None:
@@ -124,47 +125,56 @@ def base_of(network: PlantableNetwork) -> str | None:
     return network.backbone.fingerprint if isinstance(network.backbone, HuggingFaceBackbone) else None
 
 
-def load_model(
-    folder: Path, lm_weight: str | None = None
-) -> tuple[PlantableNetwork, Tokens, list[str], dict[str, float], dict[str, Any]]:
-    """Read a model folder.
-
-    Args:
-        folder: Of a finished run, or of ``plant export``.
-        lm_weight: Where the language model lies on this machine, if it is not part of the checkpoint; None: where it
-            lay in training.
-
-    Returns:
-        The network (with its relevance planted), vocabulary, label names, thresholds and ``config.json``.
-
-    Raises:
-        CheckpointError: The folder is no model, or torn, or its parts do not belong together.
-    """
+@contextlib.contextmanager
+def _complete(folder: Path) -> Iterator[None]:
+    """Turn what a missing or torn file of a model folder raises into one sentence."""
     try:
-        content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
-        thresholds = json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
-        if content["format"] not in READABLE:
-            raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
-        base = content.get("base")
-        content["network_config"] = of_this_version(dict(content["network_config"]))
-        network_config, vectors = dict(content["network_config"]), content["word_vectors"]
+        yield
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"no complete PLANT model is here ({type(error).__name__})",
             where=str(folder),
             fix="give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)",
         ) from error
-    tokens = load_tokens(folder)
-    _check_identity(folder / MODEL, {"vocabulary": tokens.hash()})
+
+
+def read_content(folder: Path) -> dict[str, Any]:
+    """``config.json`` of a model folder.
+
+    Raises:
+        CheckpointError: The folder is no model, or torn, or of another version.
+    """
+    with _complete(folder):
+        content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if content["format"] not in READABLE:
+            raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
+        options = of_this_version(dict(content["network_config"]))
+        return {"base": None, "phrase_prior": 0, **content, "network_config": options}  # older models lack the first
+
+
+def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
+    """The label set of a model folder, in column order, and the thresholds, in logits, by name.
+
+    Raises:
+        CheckpointError: The folder is no model, or torn.
+    """
+    with _complete(folder):
+        labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
+        return labels, json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
+
+
+def read_network(folder: Path, content: Mapping[str, Any], num_labels: int, lm_weight: str | None) -> PlantableNetwork:
+    """The network of a model folder, without its relevance; arguments as of :func:`.trained.load_model`."""
+    with _complete(folder):
+        options, vectors, base = dict(content["network_config"]), content["word_vectors"], content["base"]
     if vectors is None and base is None:
-        network_config |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
-    elif network_config.get("lm_weight") == BACKBONE:  # an exported model brings its own
-        network_config["lm_weight"] = str(folder / BACKBONE)
+        options |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
+    elif options.get("lm_weight") == BACKBONE:  # an exported model brings its own
+        options["lm_weight"] = str(folder / BACKBONE)
     elif base is not None and lm_weight is not None:
-        network_config["lm_weight"] = lm_weight
+        options["lm_weight"] = lm_weight
     zeros = None if vectors is None else torch.zeros(*vectors)
-    network = construct(content["model_name"], len(labels), zeros, network_config)
+    network = construct(content["model_name"], num_labels, zeros, options)
     if base is not None and base_of(network) != base:
         raise CheckpointError(
             f"the language model has the fingerprint {str(base_of(network))[:12]}, the checkpoint was trained over "
@@ -173,10 +183,7 @@ def load_model(
             fix="name the same weights: --network_config.lm_weight FOLDER",
         )
     _load_into(network, folder / MODEL)
-    if network.has_prior:
-        hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
-        network.plant_relevance(Relevance.load(folder / "relevance.npz", hashes).matrix)
-    return network, tokens, labels, thresholds, content
+    return network
 
 
 def _load_into(network: PlantableNetwork, path: Path) -> None:
@@ -190,15 +197,27 @@ def _load_into(network: PlantableNetwork, path: Path) -> None:
         ) from error
 
 
-def _check_identity(path: Path, expected: Mapping[str, str]) -> None:
-    """Compare the hashes inside a weights file with what it is to be used with."""
+def read_metadata(path: Path) -> dict[str, str]:
+    """What a weights file says of what it was trained for.
+
+    Raises:
+        CheckpointError: The file is missing or torn.
+    """
     try:
         with safe_open(path, framework="pt") as stored:
-            found = stored.metadata() or {}
+            return stored.metadata() or {}
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(
-            f"the weights cannot be read ({type(error).__name__})", where=str(path), fix="train anew"
-        ) from error
+        what = f"the weights cannot be read ({type(error).__name__})"
+        raise CheckpointError(what, where=str(path), fix="train anew") from error
+
+
+def check_identity(path: Path, expected: Mapping[str, str]) -> None:
+    """Compare the hashes inside a weights file with what it is to be used with.
+
+    Raises:
+        CheckpointError: They differ, or the file is missing or torn.
+    """
+    found = read_metadata(path)
     for name in ("labels", "vocabulary"):
         if name in expected and found.get(name) != expected[name]:
             raise CheckpointError(
@@ -209,16 +228,17 @@ def _check_identity(path: Path, expected: Mapping[str, str]) -> None:
 
 
 def _identity(hashes: Mapping[str, str]) -> dict[str, str]:
-    """What a weights file says of what it was trained for."""
     return {name: hashes[name] for name in ("labels", "vocabulary")}
 
 
-def _write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
+    """Write a weights file, from any device, whole or not at all."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_write(path) as temporary:
         save_file(plain, temporary, metadata=metadata)
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write readable JSON, whole or not at all."""
     with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

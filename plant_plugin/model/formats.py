@@ -1,19 +1,32 @@
-"""Predictions as JSON lines, CSV, or LibMultiLabel's ``label:score`` lines."""
+"""Predictions and explanations for files and the terminal; :mod:`plant_plugin.model.page` makes a page.
+
+Predictions are JSON lines, CSV, or LibMultiLabel's ``label:score`` lines; an explanation is one dictionary for all.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections.abc import Callable, Iterable
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
 
 from plant_plugin.data.new_documents import Document
+from plant_plugin.model.explanation import Explanation, LabelEvidence
 from plant_plugin.model.predictor import Prediction
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 Pairs = Iterable[tuple[Document, Prediction]]
 
 DIGITS = 6  # of probabilities: more says nothing
 HEADER = ("id", "rank", "label", "probability", "name")
+WORDS = 20  # words of a label that JSON tells
+SHOWN_PASSAGES = 5
+SHOWN_TERMS = 5  # of the planted scores
 
 
 def json_lines(pairs: Pairs, stream: IO[str]) -> None:
@@ -50,3 +63,106 @@ FORMATS: dict[str, Callable[[Pairs, IO[str]], None]] = {
     "csv": comma_separated,
     "scores": label_scores,
 }
+
+
+def as_dictionary(explanation: Explanation, words: int = WORDS) -> dict[str, Any]:
+    """What JSON can hold of an explanation.
+
+    Args:
+        explanation: Of one document.
+        words: Of each label, the strongest so many.
+    """
+    return {
+        "model": explanation.model,
+        "tokens": explanation.tokens,
+        "cut": explanation.cut,
+        "labels": [_label(explanation, evidence, words) for evidence in explanation.labels],
+    }
+
+
+def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> dict[str, Any]:
+    found = evidence.found
+    strongest = np.argsort(-np.abs(evidence.strength), kind="stable")[:words]
+    return {
+        "label": found.label,
+        "name": found.name,
+        "probability": found.probability,
+        "logit": found.logit,
+        "predicted": evidence.predicted,
+        "bias": evidence.bias,
+        "planted": evidence.planted,
+        "elsewhere": evidence.elsewhere,
+        "passages": [
+            {"start": one.start, "end": one.end, "text": explanation.text[one.start : one.end], "score": one.score}
+            for one in evidence.passages
+        ],
+        "words": [_word(explanation, evidence, place) for place in strongest.tolist()],
+        "planted_terms": [{"term": term, "contribution": value} for term, value in evidence.terms],
+    } | ({} if evidence.faithfulness is None else {"faithfulness": evidence.faithfulness})
+
+
+def _word(explanation: Explanation, evidence: LabelEvidence, place: int) -> dict[str, Any]:
+    start, end = explanation.words[place].tolist()
+    measures = {
+        "attention": evidence.attention,
+        "contribution": evidence.contribution,
+        "relevance": evidence.relevance,
+    }
+    values = {name: None if found is None else float(found[place]) for name, found in measures.items()}
+    return {"start": start, "end": end, "text": explanation.text[start:end], **values}
+
+
+def print_explanation(explanation: Explanation, console: Console) -> None:
+    """A table for each label: its passages, then its strongest words with all their numbers."""
+    from rich.text import Text
+
+    # Text, not str, wherever a note's content goes: rich would take [brackets] in it for markup.
+    console.print(Text(explanation.model, style="bold"))
+    if not explanation.tokens:
+        console.print("The document holds nothing that the model reads: its labels mean nothing.")
+    if explanation.cut:
+        console.print(f"Only the first {explanation.tokens:,} tokens were read.")
+    for evidence in explanation.labels:
+        console.print()
+        console.print(Text(_heading(evidence), style="bold"))
+        for passage in evidence.passages[:SHOWN_PASSAGES]:
+            line = Text(f"  {passage.score:+.2f}  …")
+            line.append(" ".join(passage.before.split()) + " ", style="dim")
+            line.append(" ".join(explanation.text[passage.start : passage.end].split()), style="bold")
+            line.append(" " + " ".join(passage.after.split()) + "…", style="dim")
+            console.print(line)
+        console.print(_table(explanation, evidence))
+        if evidence.terms:
+            named = ", ".join(f"{term} {value:+.2f}" for term, value in evidence.terms[:SHOWN_TERMS])
+            console.print(Text(f"  planted scores: {named}"))
+
+
+def _heading(evidence: LabelEvidence) -> str:
+    found = evidence.found
+    name = f" {found.name}" if found.name else ""
+    below = "" if evidence.predicted else " (below the threshold)"
+    parts = f"logit {found.logit:+.2f}"
+    if evidence.contribution is not None:
+        planted = f" + planted scores {evidence.planted:+.2f}" if evidence.planted else ""
+        words = float(evidence.contribution.sum()) + evidence.elsewhere
+        parts += f" = words {words:+.2f} + label {evidence.bias:+.2f}{planted}"
+    return f"{found.label}{name}: {found.probability:.1%}{below}, {parts}"
+
+
+def _table(explanation: Explanation, evidence: LabelEvidence) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("word", box=None, padding=(0, 2, 0, 2))
+    for heading in ("contribution", "attention", "MIG"):
+        table.add_column(heading, justify="right")
+    for place in np.argsort(-np.abs(evidence.strength), kind="stable")[:8].tolist():
+        word = _word(explanation, evidence, place)
+        adds, relevance = word["contribution"], word["relevance"]
+        table.add_row(
+            Text(word["text"]),
+            "–" if adds is None else f"{adds:+.2f}",
+            f"{word['attention']:.1%}",
+            "–" if relevance is None else f"{relevance:.2f}",
+        )
+    return table

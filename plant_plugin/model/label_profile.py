@@ -15,7 +15,7 @@ import torch
 from plant_plugin.data.tokens import WordTokens
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.model.explanation import column_of
-from plant_plugin.model.ready import ReadyModel
+from plant_plugin.model.trained import ReadyModel
 from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.report.label_statistics import LabelStatistics, read_label_statistics
 from plant_plugin.report.result import PER_DOCUMENT

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.evaluation.plausibility import MEASURES, OrderedPairs, bootstrap_means, marked_words
 from plant_plugin.model.passages import GAPS, EvidenceRule, strong_runs
-from plant_plugin.model.ready import ReadyModel
+from plant_plugin.model.trained import ReadyModel
 from plant_plugin.model.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, word_strengths
-
-if TYPE_CHECKING:
-    from plant_plugin.data.text import DocumentEvidence
 
 Interval = tuple[float, float, float]  # mean, lower and upper end of its 95 % interval
 EXPLAINED = (CONTRIBUTION, ATTENTION, MIG, PHRASES)  # orders that an explanation's passages can go by

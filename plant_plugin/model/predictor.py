@@ -15,7 +15,7 @@ import numpy as np
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.model.explanation import Explanation, explain
-from plant_plugin.model.ready import CHUNK_BATCHES, Floats, ReadyModel, ScoredLabel
+from plant_plugin.model.trained import CHUNK_BATCHES, Floats, ReadyModel, ScoredLabel
 
 
 @dataclass(frozen=True)

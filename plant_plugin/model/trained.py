@@ -1,29 +1,46 @@
-"""A trained model as it is read from a folder, and the one place where documents get their scores.
+"""A trained model: as a folder holds it, and on the device that it runs on; scores of documents.
 
-Shape key: **B** documents · **L** labels.
+Shape key: **N** documents · **B** documents of a batch · **L** labels · **V** token types.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy import sparse
 from torch import Tensor
+from typing_extensions import Self
 
-from plant_plugin.data.batches import Batches
+from plant_plugin.data.batches import Batches, move
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
-from plant_plugin.data.tokens import Tokens
-from plant_plugin.model.folder import load_model
+from plant_plugin.data.tokens import Tokens, load_tokens
+from plant_plugin.errors import ConfigError
+from plant_plugin.model.folder import MODEL, check_identity, read_content, read_labels, read_network
+from plant_plugin.model.passages import EvidenceRule, read_rule
+from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.report.record import FIRST_PASS
+
+Floats = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int64]
+Names = Callable[[str], str | None]
+
+CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
+RELEVANCE = "relevance.npz"
+TUNED, HALF = "micro", "0.5"  # thresholds taken where none is asked for, the first that the model has
 
 
 @dataclass
@@ -61,43 +78,205 @@ class TrainedModel:
         arrays = self.tokens.encode(texts, self.max_tokens)
         nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(len(texts) + 1, np.int64))
         unlabelled, marks = sparse.csr_array(nothing, shape=(len(texts), len(self.labels))), {}
-        strength = self.content.get("phrase_prior", 0)  # older models lack it
+        strength = self.content["phrase_prior"]
         if self.phrases is not None and strength:
             places = partial(self.tokens.spans, max_length=self.max_tokens)
             marks["phrase"] = phrase_marks(self.phrases, texts, arrays, places, strength)
         return Batches(arrays, unlabelled, batch_size, self.tokens.pad_id, shuffle=False, seed=0, marks=marks)
 
 
-def load_trained(folder: Path, lm_weight: str | None = None) -> TrainedModel:
-    """Read the folder of a finished run; ``lm_weight`` as in :func:`plant_plugin.model.folder.load_model`.
+def load_model(folder: Path, lm_weight: str | None = None) -> TrainedModel:
+    """Read a model folder.
+
+    Args:
+        folder: Of a finished run, or of ``plant export``.
+        lm_weight: Where the language model lies on this machine, if it is not part of the checkpoint; None: where it
+            lay in training.
 
     Raises:
         CheckpointError: The folder is no model, or torn, or its parts do not belong together.
     """
-    network, tokens, labels, thresholds, content = load_model(folder, lm_weight)
-    planted = PlantedScores.load(folder, content["hashes"]["labels"]) if content["planted_scores"] else None
+    content, (labels, thresholds) = read_content(folder), read_labels(folder)
+    tokens = load_tokens(folder)
+    check_identity(folder / MODEL, {"vocabulary": tokens.hash()})
+    network = read_network(folder, content, len(labels), lm_weight)
+    hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
+    if network.has_prior:
+        network.plant_relevance(Relevance.load(folder / RELEVANCE, hashes).matrix)
+    planted = PlantedScores.load(folder, hashes["labels"]) if content["planted_scores"] else None
     return TrainedModel(network, tokens, labels, thresholds, content, planted)
 
 
-def document_scores(
-    network: PlantableNetwork, batch: dict[str, Tensor], planted: PlantedScores | None, texts: Sequence[str]
-) -> npt.NDArray[np.float32]:
-    """Logits (B, L) of a batch: the network's, and the planted scores' share where there are any.
-
-    Args:
-        network: In evaluation mode, on the batch's device.
-        batch: See :class:`plant_plugin.data.batches.Batches`.
-        planted: The linear model, or None.
-        texts: The batch's B documents; read only by ``planted``.
-    """
-    logits: npt.NDArray[np.float32] = network(batch)["logits"].float().cpu().numpy()
-    return with_planted(logits, planted, texts)
-
-
-def with_planted(
-    logits: npt.NDArray[np.float32], planted: PlantedScores | None, texts: Sequence[str]
-) -> npt.NDArray[np.float32]:
+def with_planted(logits: Floats, planted: PlantedScores | None, texts: Sequence[str]) -> Floats:
     """A network's logits (B, L) with the planted scores' share of B texts, if there is any; changes them in place."""
     if planted is not None and planted.weight:
         planted.add_to(logits, texts)
     return logits
+
+
+@dataclass(frozen=True)
+class ScoredLabel:
+    """A label that was predicted.
+
+    Attributes:
+        label: As in the training files.
+        probability: In [0, 1].
+        logit: The score behind it.
+        name: What the label stands for, where that is known.
+    """
+
+    label: str
+    probability: float
+    logit: float
+    name: str | None = None
+
+
+class ReadyModel:
+    """What every use of a model folder needs. Its methods are not to be called from two threads at once.
+
+    Args:
+        model: The trained model.
+        folder: Where it was read from.
+        device: Where the network runs.
+        names: What labels stand for; see :func:`plant_plugin.data.label_names.label_names`.
+        batch_size: B.
+
+    Attributes:
+        name: What explanations call the model: the folder's name, until another is set.
+        labels: The label set, in column order.
+        thresholds: Name -> threshold, in logits.
+        max_tokens: How many tokens of a document are read.
+    """
+
+    def __init__(
+        self,
+        model: TrainedModel,
+        folder: Path,
+        device: torch.device,
+        names: Names | None = None,
+        batch_size: int = 32,
+    ) -> None:
+        self.model, self.folder, self.device = model, folder, device
+        self.names: Names = names or no_name
+        self.name, self.batch_size = folder.resolve().name, batch_size
+        self.labels, self.thresholds = model.labels, model.thresholds
+        self.max_tokens = model.max_tokens
+        self.network = model.network.to(device).eval()
+        self.network.fold()
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        device: str | None = None,
+        names: Names | None = None,
+        batch_size: int = 32,
+    ) -> Self:
+        """Read the folder of a finished run of our strategies: any network, word-level or over a language model.
+
+        Args:
+            folder: The run's folder.
+            device: E.g. ``cpu`` or ``cuda:1``; None: the first GPU where there is one.
+            names: What labels stand for.
+            batch_size: Documents scored at once.
+
+        Raises:
+            CheckpointError: The folder is no model, or torn, or of another version.
+            ConfigError: There is no such device.
+        """
+        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            torch.empty(0, device=chosen)
+        except (RuntimeError, AssertionError) as error:
+            what = f"{chosen!r} cannot be used here ({type(error).__name__})"
+            raise ConfigError(what, where="device", fix="`plant doctor` tells which devices there are") from error
+        return cls(load_model(Path(folder)), Path(folder), torch.device(chosen), names, batch_size)
+
+    @cached_property
+    def column_of(self) -> dict[str, int]:
+        """Label -> column."""
+        return {label: column for column, label in enumerate(self.labels)}
+
+    @cached_property
+    def relevance(self) -> sparse.csr_array | None:
+        """Relevance (L, V) of token types for labels, where the run computed one.
+
+        Raises:
+            CheckpointError: The file is torn, or made for other labels or another vocabulary.
+        """
+        path = self.folder / RELEVANCE
+        if not path.is_file():
+            return None
+        hashes = {"labels": self.model.content["hashes"]["labels"], "vocabulary": self.model.tokens.hash()}
+        return Relevance.load(path, hashes).matrix
+
+    @cached_property
+    def evidence_rule(self) -> EvidenceRule:
+        """Which words are predicted evidence: as `plant plausibility --write-threshold` chose it, where it did."""
+        return read_rule(self.folder)
+
+    def logits(self, texts: Iterable[str]) -> Floats:
+        """Logits (N, L) of all labels, planted scores included."""
+        found = [np.empty((0, len(self.labels)), dtype=np.float32)]
+        texts = iter(texts)
+        while chunk := list(itertools.islice(texts, CHUNK_BATCHES * self.batch_size)):
+            part = np.empty((len(chunk), len(self.labels)), dtype=np.float32)
+            for logits, documents, _ in self.scored(chunk):
+                part[documents] = logits
+            found.append(part)
+        return np.concatenate(found)
+
+    def limit(self, threshold: float | str | None = None, top: int | None = None) -> float:
+        """The threshold, in logits, above which labels are chosen.
+
+        Raises:
+            ConfigError: A threshold that the model does not have, or that is no probability.
+        """
+        if threshold is None:
+            return -math.inf if top is not None else self.thresholds.get(TUNED, self.thresholds[HALF])
+        if isinstance(threshold, str):
+            if threshold in self.thresholds:
+                return self.thresholds[threshold]
+            have = ", ".join(self.thresholds)
+            fix = f"take one of {have}, or a probability; training with validation documents tunes `micro` and `macro`"
+            raise ConfigError(f"the model has no threshold {threshold!r}", where="threshold", fix=fix)
+        if not 0 < threshold < 1:
+            raise ConfigError(f"{threshold} is not between 0 and 1", where="threshold", fix="give a probability")
+        return math.log(threshold) - math.log1p(-threshold)
+
+    def scored(self, texts: Sequence[str]) -> Iterator[tuple[Floats, Places, Places]]:
+        """Logits (B, L), places in ``texts`` (B,) and tokens read (B,), batch by batch, longest documents first."""
+        for logits, documents, lengths in self.by_batch(texts, lambda batch, _: self.network(batch)["logits"]):
+            yield with_planted(logits, self.model.planted_scores, [texts[one] for one in documents]), documents, lengths
+
+    def by_batch(
+        self, texts: Sequence[str], asked: Callable[[dict[str, Tensor], Places], Tensor]
+    ) -> Iterator[tuple[Floats, Places, Places]]:
+        """What ``asked`` makes of each batch on the device and its places in ``texts``, with places and tokens read."""
+        batches = self.model.batches(texts, self.batch_size)
+        for batch in batches:
+            documents = batch["document"].numpy()
+            with torch.inference_mode(), plain_where_short():
+                found = asked(move(batch, self.device), documents).float().cpu().numpy()
+            yield found, documents, batches.arrays.lengths[documents]
+
+    def scored_label(self, column: int, logit: float) -> ScoredLabel:
+        """A label with its logit, probability and name."""
+        label = self.labels[column]
+        return ScoredLabel(label, probability(logit), logit, self.names(label))
+
+
+def unrefitted(folder: Path) -> Path:
+    """A run's model that validation documents did not train: with ``refit`` that of its first pass."""
+    first = folder / FIRST_PASS
+    return first if first.is_dir() else folder
+
+
+def no_name(label: str) -> None:
+    """What labels stand for where nobody knows it."""
+
+
+def probability(logit: float) -> float:
+    """Of a logit, without overflow."""
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

@@ -1,36 +1,192 @@
 """How strongly each word of a document speaks for its labels, by every measure that a model offers.
 
-Words are the runs of letters and digits of the text, read by the model or not, so that models can be compared: a word
-that was not read has strength 0.
+Tokens become the words that a reader sees: sub-words joined, each with its place in the text.
 
 Shapes: M labels that are asked for, W words, T tokens, V terms of the planted scores.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+import torch
 
+from plant_plugin.data.batches import move
+from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.plausibility import marked_words
-from plant_plugin.model.encoded_document import EncodedDocument
-from plant_plugin.model.ready import ReadyModel
-from plant_plugin.model.words import Words, all_words
-
-if TYPE_CHECKING:
-    from plant_plugin.relevance.linear import LinearModel
-    from plant_plugin.relevance.phrases import Phrases
+from plant_plugin.model.trained import ReadyModel
+from plant_plugin.networks.backbone import EmbeddedWords
+from plant_plugin.relevance.linear import LinearModel
+from plant_plugin.relevance.phrases import Phrases
 
 Floats = npt.NDArray[np.float32]
 
+WORD = re.compile(r"\w+|[^\w\s]")
+RUN = re.compile(r"\w+")
 BLOCK = 32  # labels at once: bounds the memory of attention and of the copies that gradients need
 CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, MIG, LINEAR, GRADIENT, PHRASES, RANDOM = (
     "contribution", "attention", "attention without prior", "MIG", "linear", "gradient × input", "phrases",
     "random",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a text that a model read.
+
+    Attributes:
+        spans: (W, 2) int64, first character and the one behind the last.
+        of_token: (T,) int64, the word that each token belongs to; -1: none (special tokens, padding).
+    """
+
+    spans: npt.NDArray[np.int64]
+    of_token: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def summed(self, values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], float]:
+        """Values of tokens (T,), summed by word (W,), and the sum of those that belong to none."""
+        inside = self.of_token >= 0
+        summed = np.bincount(self.of_token[inside], weights=values[inside], minlength=len(self))
+        return summed.astype(np.float32), float(values[~inside].sum(dtype=np.float64))
+
+    def highest(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """The highest value (T,), 0 or more, of each word's tokens (W,)."""
+        found = np.zeros(len(self), dtype=np.float32)
+        inside = self.of_token >= 0
+        np.maximum.at(found, self.of_token[inside], values[inside])
+        return found
+
+
+def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
+    r"""Join tokens that begin in the same run of ``\w``; other characters are words by themselves.
+
+    Args:
+        text: The document.
+        spans: Where each token stands; an empty span belongs to no word.
+    """
+    runs = np.array([found.start() for found in WORD.finditer(text)], dtype=np.int64)
+    starts, ends = _places(text, spans)
+    real = starts < ends
+    run = np.searchsorted(runs, starts[real], side="right")
+    first = np.flatnonzero(np.diff(run, prepend=-1))  # of each word, among the real tokens
+    of_token = np.full(len(spans), -1, dtype=np.int64)
+    of_token[real] = np.repeat(np.arange(len(first)), np.diff(first, append=len(run)))
+    last = np.maximum.reduceat(ends[real], first) if len(first) else first
+    return Words(np.stack([starts[real][first], last], axis=1), of_token)
+
+
+def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
+    r"""The runs of ``\w`` of a text, whether a model read them or not: the same words for every model.
+
+    Args:
+        text: The document.
+        spans: Where each token of the model stands; one that begins in no run belongs to no word.
+    """
+    runs = np.array([found.span() for found in RUN.finditer(text)], dtype=np.int64).reshape(-1, 2)
+    starts, ends = _places(text, spans)
+    run = np.searchsorted(runs[:, 0], starts, side="right") - 1
+    inside = (run >= 0) & (starts < ends)
+    inside[inside] = starts[inside] < runs[run[inside], 1]
+    return Words(runs, np.where(inside, run, -1))
+
+
+def _places(text: str, spans: Sequence[tuple[int, int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where tokens begin and end; byte-level tokens hold the space before them, which is left out."""
+    starts = [start + len(text[start:end]) - len(text[start:end].lstrip()) for start, end in spans]
+    return np.array(starts, dtype=np.int64), np.array([end for _, end in spans], dtype=np.int64)
+
+
+class EncodedDocument:
+    """One document as a network reads it, encoded once for any number of labels.
+
+    Args:
+        predictor: The model.
+        text: The document.
+
+    Attributes:
+        spans: Where each token stands in the text; one empty span where there is no token.
+        tokens: How many there are.
+    """
+
+    def __init__(self, predictor: ReadyModel, text: str) -> None:
+        self.predictor, self._text, tokens = predictor, text, predictor.model.tokens
+        batch = next(iter(predictor.model.batches([text], 1)))
+        self._ids = batch["text"][0].numpy()
+        self._batch = move(batch, predictor.device)
+        with torch.inference_mode():
+            self._hidden = predictor.network.encode(self._batch)
+        spans = tokens.spans(text, predictor.max_tokens)
+        self.tokens, self.spans = len(spans), spans or [(0, 0)]  # no token: one position of padding
+
+    def attention(self, columns: Sequence[int], *, with_prior: bool = True) -> Floats:
+        """Shares of the attention (M, T).
+
+        Raises:
+            ConfigError: The network does not show its attention.
+        """
+        try:
+            with torch.inference_mode():
+                found = self.predictor.network.attention(self._hidden, self._labels(columns), with_prior=with_prior)
+        except ValueError as error:
+            fix = "let the network define `attention`, see plant_plugin/networks/plantable.py"
+            raise ConfigError("the network does not show its attention", where="model_name", fix=fix) from error
+        return _numpy(found[0])
+
+    def contributions(self, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
+        """Logits that each token adds (M, T), and that none of them adds (M,); None: the network cannot tell."""
+        with torch.inference_mode():
+            parts = self.predictor.network.contributions(self._hidden, self._labels(columns))
+        return None if parts is None else (_numpy(parts[0][0]), _numpy(parts[1][0]))
+
+    def relevance(self, columns: Sequence[int]) -> Floats | None:
+        """Relevance of each token's type for the labels (M, T), as in training; None where the run has no table."""
+        if self.predictor.relevance is None:
+            return None
+        rows: Floats = self.predictor.relevance[list(columns)].toarray()
+        return rows[:, self._ids].astype(np.float32)
+
+    def gradient_times_input(self, columns: Sequence[int]) -> Floats | None:
+        """Gradient of each label's logit by the embedded words, times these (M, T); None without word embeddings.
+
+        Source: Shrikumar et al. 2017, Not Just a Black Box: Learning Important Features Through Propagating Activation
+        Differences (gradient × input).
+        """
+        network = self.predictor.network
+        if not isinstance(network.backbone, EmbeddedWords):
+            return None
+        kept: list[torch.Tensor] = []
+
+        def keep(module: torch.nn.Module, given: object, embedded: torch.Tensor) -> torch.Tensor:
+            kept.append(embedded.detach().requires_grad_())
+            return kept[0]
+
+        hook = network.backbone.embedding.register_forward_hook(keep)
+        # a copy of the document for each label: one pass back gives the gradients of all
+        batches = self.predictor.model.batches([self._text] * len(columns), len(columns))
+        copies = move(next(iter(batches)), self.predictor.device)
+        try:  # cuDNN goes back through recurrent layers in training mode only
+            with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+                hidden = network.encode(copies)
+                logits = network.selected_logits(hidden, self._labels(columns).T)
+                (gradient,) = torch.autograd.grad(logits.sum(), kept)
+        finally:
+            hook.remove()
+        return _numpy((gradient * kept[0]).sum(dim=-1).detach())
+
+    def _labels(self, columns: Sequence[int]) -> torch.Tensor:
+        return torch.tensor([list(columns)], device=self.predictor.device)
+
+
+def _numpy(found: torch.Tensor) -> Floats:
+    values: Floats = found.float().cpu().numpy()
+    return values
 
 
 def word_strengths(
@@ -93,7 +249,7 @@ def linear_strengths(linear: LinearModel, text: str, words: npt.NDArray[np.int64
     """
     shown = np.flatnonzero(words[:, 1] - words[:, 0] > 1)  # the vectorizer leaves single characters out
     written = [text[start:end].lower() for start, end in words[shown].tolist()]
-    vocabulary, (least, most) = linear.vectorizer.vocabulary_, linear.vectorizer.ngram_range
+    vocabulary, (least, most, _) = linear.vectorizer.vocabulary, linear.vectorizer.kind
     terms: list[int] = []
     places: list[int] = []
     for length in range(least, most + 1):

@@ -5,10 +5,12 @@ Shapes: N training texts, L labels, V terms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +21,8 @@ from plant_plugin.data.evidence import DocumentEvidence, marked_sentences, sente
 from plant_plugin.errors import DataError
 from plant_plugin.relevance.ridge import solve_ridge
 
-if TYPE_CHECKING:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
 Floats = npt.NDArray[np.float32]
+WORD = re.compile(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
 
 
 class Terms(NamedTuple):
@@ -31,6 +31,67 @@ class Terms(NamedTuple):
     shortest: int
     longest: int
     letters: bool = False
+
+    def of(self, text: str) -> Iterator[str]:
+        """The terms of a text, one after the other, as often as they stand there; each as scikit-learn makes it."""
+        text = text.lower()
+        if self.letters:
+            if not text.isascii():
+                text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+            for word in (f" {part} " for part in text.split()):
+                for length in range(self.shortest, self.longest + 1):
+                    yield from (word[start : start + length] for start in range(max(1, len(word) - length + 1)))
+                    if length >= len(word):
+                        break  # a short word counts once
+            return
+        words = WORD.findall(text)
+        for length in range(self.shortest, self.longest + 1):
+            yield from (" ".join(words[start : start + length]) for start in range(len(words) - length + 1))
+
+
+class TermRows:
+    """Tf-idf rows of norm 1, equal to those of the ``TfidfVectorizer`` that the terms were counted with.
+
+    That one takes a second and 200 MB to import, so that only training does.
+
+    Args:
+        kind: What a term is.
+        vocabulary: Term -> column.
+        frequency: (V,) inverse document frequency of the terms.
+    """
+
+    def __init__(self, kind: Terms, vocabulary: Mapping[str, int], frequency: npt.NDArray[np.floating]) -> None:
+        self.kind, self.vocabulary, self.frequency = kind, vocabulary, frequency
+
+    def transform(self, texts: Iterable[str]) -> sp.csr_array:
+        """Rows (B, V) of texts, CSR float32: (1 + log n) times inverse document frequency, divided by the norm."""
+        columns: list[int] = []
+        counts: list[int] = []
+        offsets = [0]
+        for text in texts:
+            own: dict[int, int] = {}
+            for term in self.kind.of(text):
+                if (column := self.vocabulary.get(term)) is not None:
+                    own[column] = own.get(column, 0) + 1
+            columns += own
+            counts += own.values()
+            offsets.append(len(columns))
+        parts = np.array(counts, np.float32), np.array(columns, np.int32), np.array(offsets, np.int32)
+        rows = sp.csr_array(parts, shape=(len(offsets) - 1, len(self.vocabulary)))
+        rows.sort_indices()
+        np.log(rows.data, rows.data)
+        rows.data += 1
+        np.multiply(rows.data, self.frequency[rows.indices], out=rows.data, casting="same_kind")
+        return _of_norm_1(rows)
+
+
+def _of_norm_1(rows: sp.csr_array) -> sp.csr_array:
+    """Rows (B, V) divided by their norm, which is summed in float64; in place."""
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    norms = np.sqrt(np.bincount(row, weights=rows.data * rows.data, minlength=rows.shape[0]))
+    norms[norms == 0] = 1
+    rows.data /= norms[row]
+    return rows
 
 
 # Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
@@ -46,7 +107,7 @@ class LinearModel:
         lead: How many words are the beginning of a text, and what its tf-idf counts beside that of the whole.
     """
 
-    def __init__(self, vectorizer: TfidfVectorizer, weights: sp.csr_array, lead: tuple[int, float] = (0, 0.0)) -> None:
+    def __init__(self, vectorizer: TermRows, weights: sp.csr_array, lead: tuple[int, float] = (0, 0.0)) -> None:
         self.vectorizer, self.weights, self.lead = vectorizer, weights, lead
         self._by_term = sp.csr_array(weights.T)
 
@@ -68,22 +129,34 @@ class LinearModel:
         """
         if len(texts) != labels.shape[0]:
             raise ValueError(f"{len(texts)} documents but {labels.shape[0]} rows of labels")
-        vectorizer = _vectorizer(terms or Terms(1, options.ngrams), options)
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        kind = terms or Terms(1, options.ngrams)
+        counted = TfidfVectorizer(
+            analyzer="char_wb" if kind.letters else "word",
+            strip_accents="unicode" if kind.letters else None,
+            ngram_range=(kind.shortest, kind.longest),
+            min_df=options.min_documents,
+            max_features=options.terms,
+            sublinear_tf=True,
+            dtype=np.float32,
+        )
         try:
-            whole = sp.csr_array(vectorizer.fit_transform(texts))
+            whole = sp.csr_array(counted.fit_transform(texts))
         except ValueError as error:
             raise DataError(
                 f"no word is in {options.min_documents} training documents",
                 where="planted_scores.min_documents",
                 fix="choose a lower min_documents, or `model: none`",
             ) from error
+        vectorizer = TermRows(kind, counted.vocabulary_, counted.idf_)
         lead = (options.lead, options.lead_weight)
         rows = _with_lead(whole, vectorizer, texts, lead)
         return cls(vectorizer, solve_ridge(rows, labels.astype(np.float32).tocsr(), options), lead)
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
         """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; with ``lead`` their beginnings count more."""
-        return _with_lead(sp.csr_array(self.vectorizer.transform(texts)), self.vectorizer, texts, self.lead)
+        return _with_lead(self.vectorizer.transform(texts), self.vectorizer, texts, self.lead)
 
     def scores_of(self, features: sp.csr_array) -> Floats:
         """Scores (B, L) of what :meth:`features` made of texts."""
@@ -98,16 +171,16 @@ class LinearModel:
     @cached_property
     def terms(self) -> list[str]:
         """The V terms, in column order."""
-        return sorted(self.vectorizer.vocabulary_, key=self.vectorizer.vocabulary_.__getitem__)
+        return sorted(self.vectorizer.vocabulary, key=self.vectorizer.vocabulary.__getitem__)
 
     def arrays(self) -> dict[str, Any]:
         """What :meth:`from_arrays` makes the model of, beside the terms."""
-        shortest, longest = self.vectorizer.ngram_range
+        shortest, longest, letters = self.vectorizer.kind
         return {
             "shortest": np.int64(shortest), "longest": np.int64(longest),
-            "letters": np.bool_(self.vectorizer.analyzer != "word"),
+            "letters": np.bool_(letters),
             "lead": np.int64(self.lead[0]), "lead_weight": np.float64(self.lead[1]),
-            "frequency": self.vectorizer.idf_.astype(np.float32), "shape": np.array(self.weights.shape),
+            "frequency": self.vectorizer.frequency.astype(np.float32), "shape": np.array(self.weights.shape),
             "data": self.weights.data, "indices": self.weights.indices, "offsets": self.weights.indptr,
         }  # fmt: skip
 
@@ -126,9 +199,8 @@ class LinearModel:
         lead, lead_weight = (float(arrays[key]) if key in arrays else 0.0 for key in ("lead", "lead_weight"))
         shortest = int(arrays["shortest"]) if "shortest" in arrays else 1
         kind = Terms(shortest, int(arrays["longest"]), "letters" in arrays and bool(arrays["letters"]))
-        vectorizer = _vectorizer(kind, PlantedScoresOptions(), {term: row for row, term in enumerate(terms)})
-        vectorizer.idf_ = arrays["frequency"]
-        return cls(vectorizer, weights, (int(lead), lead_weight))
+        rows = TermRows(kind, {term: column for column, term in enumerate(terms)}, arrays["frequency"])
+        return cls(rows, weights, (int(lead), lead_weight))
 
 
 class SentenceScores:
@@ -199,30 +271,11 @@ class SentenceScores:
 
 
 def _with_lead(
-    whole: sp.csr_array, vectorizer: TfidfVectorizer, texts: Sequence[str], lead: tuple[int, float]
+    whole: sp.csr_array, vectorizer: TermRows, texts: Sequence[str], lead: tuple[int, float]
 ) -> sp.csr_array:
     """Tf-idf rows of whole texts plus ``lead``'s share of those of their beginnings, of norm 1 again."""
     words, share = lead
     if not words or not share:
         return whole
-    from sklearn.preprocessing import normalize
-
     beginnings = vectorizer.transform(" ".join(text.split(None, words)[:words]) for text in texts)
-    return sp.csr_array(normalize(whole + np.float32(share) * sp.csr_array(beginnings)))
-
-
-def _vectorizer(
-    terms: Terms, options: PlantedScoresOptions, vocabulary: dict[str, int] | None = None
-) -> TfidfVectorizer:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    return TfidfVectorizer(
-        analyzer="char_wb" if terms.letters else "word",
-        strip_accents="unicode" if terms.letters else None,
-        ngram_range=(terms.shortest, terms.longest),
-        min_df=1 if vocabulary else options.min_documents,
-        max_features=None if vocabulary else options.terms,
-        vocabulary=vocabulary,
-        sublinear_tf=True,
-        dtype=np.float32,
-    )
+    return _of_norm_1(sp.csr_array(whole + np.float32(share) * beginnings))

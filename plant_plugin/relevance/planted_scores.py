@@ -137,7 +137,7 @@ class PlantedScores:
             names: Of every label; empty where it has none.
             counts: n, training documents of each label, (L,): the more a label has, the less its name tells.
         """
-        rows = sp.csr_array(self.linear.vectorizer.transform(names))
+        rows = self.linear.vectorizer.transform(names)
         share = np.where(counts > 0, 1 / np.sqrt(1 + counts), UNSEEN)
         self.names = sp.csr_array(sp.diags_array(share.astype(np.float32)) @ rows)
 

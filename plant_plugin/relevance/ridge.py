@@ -10,10 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import psutil
 import scipy.sparse as sp
 import torch
-from scipy.linalg import cho_factor, cho_solve
 
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import ConfigError
@@ -60,6 +58,8 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
 
 def _check_memory(documents: int) -> None:
     """Refuse a kernel matrix of so many documents that does not fit: the system would kill the run, without a word."""
+    import psutil  # here, as scipy.linalg below: predicting solves nothing
+
     needed, free = 4 * documents**2, psutil.virtual_memory().available
     if needed > free:
         raise ConfigError(
@@ -71,6 +71,8 @@ def _check_memory(documents: int) -> None:
 
 def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
     """The model of one group of documents: the largest weights of W = αᵀ·X with α = (X·Xᵀ + λ·I)⁻¹·Y, CSR (L, V)."""
+    from scipy.linalg import cho_factor, cho_solve
+
     by_column = features.tocsc()
     frequent = np.diff(by_column.indptr) > FREQUENT * features.shape[0]
     order = np.concatenate((np.flatnonzero(frequent), np.flatnonzero(~frequent)))  # of the terms: dense ones first

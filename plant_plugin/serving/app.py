@@ -16,11 +16,10 @@ from fastapi_offline import FastAPIOffline
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from plant_plugin.errors import PlantError
-from plant_plugin.model.explained_formats import as_dictionary
+from plant_plugin.model.formats import as_dictionary
 from plant_plugin.model.page import page
 from plant_plugin.model.predictor import Predictor
-from plant_plugin.serving.body_limit import BodyLimit
-from plant_plugin.serving.limits import Limits
+from plant_plugin.serving.limits import BodyLimit, Limits
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
 from plant_plugin.serving.questions import (
     DOCUMENTS,
@@ -87,12 +86,7 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
     @app.post("/predict", response_model=Predicted, responses=RESPONSES)
     async def predict(question: PredictQuestion) -> Any:
         predictor.limit(question.threshold, question.top)  # wrong for all who would be asked with it
-        found = await queue.ask(labels_of, question.texts, (question.threshold, question.top))
-        return {
-            "predictions": [
-                {"labels": [vars(label) for label in one.labels], "tokens": one.tokens, "cut": one.cut} for one in found
-            ]
-        }
+        return {"predictions": await queue.ask(labels_of, question.texts, (question.threshold, question.top))}
 
     def explanations_of(texts: list[str], question: tuple[tuple[str, ...] | None, int | None]) -> list[Any]:
         labels, top = question

@@ -1,8 +1,15 @@
-"""How much the server takes, and for how long."""
+"""How much the server takes, and for how long; bodies that are too long are refused before anybody reads them."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
+from typing import Any
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -18,3 +25,51 @@ class Limits:
     body_bytes: int = 2**20
     waiting: int = 128
     seconds: float = 30.0
+
+
+class BodyLimit:
+    """ASGI middleware: reads a body up to a limit and hands it on whole; more is answered with 413.
+
+    Args:
+        app: What comes behind.
+        limit: Bytes.
+    """
+
+    def __init__(self, app: App, limit: int) -> None:
+        self.app, self.limit = app, limit
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        announced = dict(scope["headers"]).get(b"content-length", b"0")
+        body = bytearray()
+        more = not (announced.isdigit() and int(announced) > self.limit)
+        too_long = not more
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self.limit:
+                too_long, more = True, False
+        if too_long:
+            await refuse(send, self.limit)
+            return
+        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def hand_on() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self.app(scope, hand_on, send)
+
+
+async def refuse(send: Send, limit: int) -> None:
+    """413, and the connection ends: the rest of the body is not read."""
+    text = f'{{"detail":"the body is longer than the {limit:,} bytes that this server takes"}}'.encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode()),
+               (b"connection", b"close")]  # fmt: skip
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": text})

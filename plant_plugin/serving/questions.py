@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from plant_plugin.model.predictor import Prediction
+
 Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 
 DOCUMENTS = 64  # of a request, and of what the model is given together
@@ -39,27 +41,10 @@ class PredictQuestion(Question):
     texts: Annotated[list[Text], Field(min_length=1, max_length=DOCUMENTS, description="The documents.")]
 
 
-class FoundLabel(BaseModel):
-    """A predicted label."""
-
-    label: str
-    name: str | None = Field(description="What the label stands for, where the server knows it.")
-    probability: float
-    logit: float
-
-
-class FoundLabels(BaseModel):
-    """What is predicted for one document."""
-
-    labels: list[FoundLabel] = Field(description="The most probable first.")
-    tokens: int = Field(description="How many tokens were read; 0: the labels say nothing about the text.")
-    cut: bool = Field(description="The document is longer than what the model reads.")
-
-
 class Predicted(BaseModel):
     """Predictions in the order of the texts."""
 
-    predictions: list[FoundLabels]
+    predictions: list[Prediction]
 
 
 class ExplainQuestion(BaseModel):
@@ -99,9 +84,13 @@ class Term(BaseModel):
     contribution: float
 
 
-class ExplainedLabel(FoundLabel):
+class ExplainedLabel(BaseModel):
     """What speaks for a label: contributions of all words, bias, planted and elsewhere add up to its logit."""
 
+    label: str
+    name: str | None = Field(description="What the label stands for, where the server knows it.")
+    probability: float
+    logit: float
     predicted: bool
     bias: float
     planted: float

@@ -12,7 +12,7 @@ from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError
 from plant_plugin.model.folder import load_weights, save_model
-from plant_plugin.model.trained import load_trained
+from plant_plugin.model.trained import load_model
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -67,7 +67,7 @@ def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str
     """A trained model and the data to test it on, under the model's own labels and vocabulary."""
     folder = model_folder(config)
     name, given = network_of(config)
-    model = load_trained(folder, given.get("lm_weight"))
+    model = load_model(folder, given.get("lm_weight"))
     content = model.content
     if name != content["model_name"]:
         raise CheckpointError(

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from plant_plugin.config import Config
 from plant_plugin.data.batches import move
 from plant_plugin.evaluation.ranking import top_labels
-from plant_plugin.model.trained import document_scores, with_planted
+from plant_plugin.model.trained import with_planted
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.metric_log import Place
@@ -52,7 +52,8 @@ def score_batches(network: PlantableNetwork, prepared: Prepared, config: Config,
         for _, batch in progress:
             scored = None
             if "surplus" not in batch:
-                scored = document_scores(network, move(batch, device), None, []), batch["document"].numpy()
+                logits = network(move(batch, device))["logits"].float().cpu().numpy()
+                scored = logits, batch["document"].numpy()
             for logits, documents in at_first(scored):
                 texts = [] if planted is None else prepared.texts(split, documents)
                 yield with_planted(logits, planted, texts), prepared.labels[split][documents], documents

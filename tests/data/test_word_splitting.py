@@ -30,11 +30,26 @@ def words_of_each(texts: list[str], most: int | None = None) -> list[list[str]]:
     return found
 
 
+@pytest.mark.parametrize("short", [0, 10, word_splitting.SHORT], ids="compiled mixed plain".split())
 @settings(deadline=None, max_examples=50)  # the first call compiles
-@given(st.lists(st.text(st.sampled_from(HARD), max_size=12), max_size=6), st.integers(0, 4))
-def test_equal_to_nltk_text_by_text(texts: list[str], most: int) -> None:
-    assert words_of_each(texts) == [literal(text) for text in texts]
-    assert words_of_each(texts, most) == [literal(text)[:most] for text in texts]
+@given(texts=st.lists(st.text(st.sampled_from(HARD), max_size=12), max_size=6), most=st.integers(0, 4))
+def test_equal_to_nltk_text_by_text(short: int, texts: list[str], most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(word_splitting, "SHORT", short)
+        assert words_of_each(texts) == [literal(text) for text in texts]
+        assert words_of_each(texts, most) == [literal(text)[:most] for text in texts]
+
+
+def test_short_texts_give_the_same_numbers_without_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["The the 12 dog é", "", "naïve dog 12é the", "²"]
+    (compiled,) = word_splitting._split_long(texts, None)
+    monkeypatch.delattr(word_splitting, "_split")
+    (plain,) = split_words(texts)
+    assert plain.words == compiled.words
+    for name in ("numbers", "offsets"):
+        one, other = getattr(plain, name), getattr(compiled, name)
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
 
 
 def test_every_character_is_what_nltk_says_of_it_alone() -> None:
@@ -50,6 +65,7 @@ def test_every_character_is_what_nltk_says_of_it_alone() -> None:
 
 
 def test_more_distinct_words_than_there_is_room_for_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_splitting, "SHORT", 0)
     many = 5 * word_splitting.FIRST_ROOM // 2
     texts = ["first text", " ".join(f"w{number:x}" for number in range(many)), "first w0 again w1 again"]
     assert words_of_each(texts) == [re.findall(r"\w+", text) for text in texts]

@@ -19,7 +19,7 @@ from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import ConfigError
 from plant_plugin.model import explanation as module
 from plant_plugin.model.passages import EvidenceRule, passages
-from plant_plugin.model.words import words_of_tokens
+from plant_plugin.model.word_strength import words_of_tokens
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x neverseen\tsign3x filler4"
 

@@ -22,8 +22,7 @@ from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.plausibility import MEASURES
 from plant_plugin.model.passages import EVIDENCE_THRESHOLD, EvidenceRule, read_rule, strong_runs, write_rule
 from plant_plugin.model.plausibility import chosen_rule, marked_pairs, plausibility
-from plant_plugin.model.word_strength import phrase_strengths, word_strengths
-from plant_plugin.model.words import all_words
+from plant_plugin.model.word_strength import all_words, phrase_strengths, word_strengths
 from plant_plugin.relevance.phrases import PlantedPhrases
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x filler7 sign3x"

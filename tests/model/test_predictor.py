@@ -20,7 +20,7 @@ from plant_plugin import Predictor
 from plant_plugin.config import registry
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.model import predictor as predictor_module
-from plant_plugin.model.ready import probability
+from plant_plugin.model.trained import probability
 
 PRIOR = {"planted_prior": "additive"}
 NETWORKS: dict[str, dict[str, Any]] = {

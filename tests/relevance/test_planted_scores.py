@@ -9,12 +9,15 @@ import numpy as np
 import psutil
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.relevance import ridge
+from plant_plugin.relevance.linear import TermRows, Terms
 from plant_plugin.relevance.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
 
 EVERYTHING = PlantedScoresOptions(model="ridge", penalty=0.5, top=10**6)
@@ -221,3 +224,24 @@ def test_texts_and_labels_of_different_length(task) -> None:
     texts, labels, _ = task
     with pytest.raises(ValueError, match="59 documents but 60 rows"):
         PlantedScores.fit(texts[:59], labels, EVERYTHING)
+
+
+HARD = "aB9_ -éßſ²½\u0301İ、\n\u00a0𝟘"
+
+
+@pytest.mark.parametrize("kind", [Terms(1, 2), Terms(2, 3), Terms(3, 5, letters=True)])
+@settings(deadline=None, max_examples=30)
+@given(texts=st.lists(st.text(st.sampled_from(HARD), min_size=4, max_size=30), min_size=2, max_size=6))
+def test_rows_of_terms_are_those_of_scikit_learn_bit_for_bit(kind: Terms, texts: list[str]) -> None:
+    texts = ["aa bb aa", "bb aa cc éé", *texts]
+    counted = TfidfVectorizer(
+        analyzer="char_wb" if kind.letters else "word", strip_accents="unicode" if kind.letters else None,
+        ngram_range=kind[:2], sublinear_tf=True, dtype=np.float32,
+    )  # fmt: skip
+    counted.fit(texts[:-1])
+    texts += ["", "zz"]
+    expected, found = counted.transform(texts), TermRows(kind, counted.vocabulary_, counted.idf_).transform(texts)
+    for name in ("data", "indices", "indptr"):
+        one, other = getattr(found, name), getattr(expected, name)
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)

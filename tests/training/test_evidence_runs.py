@@ -129,7 +129,7 @@ def test_explanations_sum_to_the_logit(trained: tuple[Config, dict[str, Any]]) -
 
 def test_gradients_go_through_the_same_prior(trained: tuple[Config, dict[str, Any]]) -> None:
     """Of copies of a document, one a label, each with the marks of the document."""
-    from plant_plugin.model.encoded_document import EncodedDocument
+    from plant_plugin.model.word_strength import EncodedDocument
 
     config, _ = trained
     predictor = Predictor.load(Path(config.checkpoint_dir), device="cpu")

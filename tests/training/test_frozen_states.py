@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from plant_plugin.config import Config
 from plant_plugin.data.batches import FrozenStates
 from plant_plugin.model.export import export_model
-from plant_plugin.model.folder import load_model
+from plant_plugin.model.trained import load_model
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.report.run import Run
 from plant_plugin.training import frozen_states
@@ -152,7 +152,7 @@ def test_the_checkpoint_holds_the_layer_and_the_head_and_needs_no_kept_states(
         path.unlink()
     names = load_file(Path(chosen.checkpoint_dir) / "model.safetensors")
     assert {".".join(name.split(".")[:2]) for name in names if name.startswith("backbone")} == {"backbone.layer"}
-    assert isinstance(load_model(Path(chosen.checkpoint_dir))[0].backbone, FrozenBackbone)
+    assert isinstance(load_model(Path(chosen.checkpoint_dir)).network.backbone, FrozenBackbone)
     files = {"training_file": None, "val_file": None, "val_size": 0}
     again = run(config(eval=True, checkpoint_path=str(chosen.checkpoint_dir), **files))
     assert again["metrics"]["P@1"] == pytest.approx(result["metrics"]["P@1"], abs=0.03)
@@ -183,6 +183,6 @@ def test_an_exported_model_predicts_the_same_without_the_language_model_it_came_
     assert (tmp_path / "out" / "backbone" / "model.safetensors").is_file()
     batch = {"text": torch.randint(3, 20, (2, 30)), "length": torch.tensor([30, 11])}
     found = [
-        load_model(folder)[0].eval()(batch)["logits"] for folder in (Path(chosen.checkpoint_dir), tmp_path / "out")
+        load_model(folder).network.eval()(batch)["logits"] for folder in (Path(chosen.checkpoint_dir), tmp_path / "out")
     ]
     torch.testing.assert_close(found[1], found[0])

@@ -18,7 +18,7 @@ from tiny_language_models import write_language_model, write_tokenizer
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.config import Config
 from plant_plugin.model.export import export_model
-from plant_plugin.model.folder import load_model
+from plant_plugin.model.trained import load_model
 
 pytest.importorskip("peft", reason="needs the extra llm")
 pytest.importorskip("bitsandbytes", reason="needs the extra llm")
@@ -58,7 +58,7 @@ def configuration(made: Callable[..., Config], tmp_path: Path) -> Path:
 
 
 def logits_of(folder: Path, lm_weight: str | None = None) -> torch.Tensor:
-    network = load_model(folder, lm_weight)[0].eval()
+    network = load_model(folder, lm_weight).network.eval()
     text = torch.randint(3, 100, (3, 80), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         return network({"text": text, "length": torch.tensor([80, 30, 5])})["logits"]

@@ -11,7 +11,7 @@ import torch
 
 from plant_plugin.config import Config, registry
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
-from plant_plugin.model.folder import load_model
+from plant_plugin.model.trained import load_model
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import Hidden
 from plant_plugin.report.metric_log import MetricLog
@@ -92,7 +92,7 @@ def test_interrupted_resumes_to_the_same_weights(
         run(cut)
     monkeypatch.undo()
     run(made(**given, resume=str(cut.checkpoint_dir)))
-    one, other = (load_model(Path(config.checkpoint_dir))[0].state_dict() for config in (uncut, cut))
+    one, other = (load_model(Path(config.checkpoint_dir)).network.state_dict() for config in (uncut, cut))
     for key, tensor in one.items():
         torch.testing.assert_close(tensor, other[key], atol=1e-4, rtol=1e-3)
 

@@ -17,7 +17,7 @@ from plant_plugin.config import Config
 from plant_plugin.data.label_names import label_names
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
 from plant_plugin.evaluation.per_document import load_per_document
-from plant_plugin.model.folder import load_model
+from plant_plugin.model.trained import load_model
 from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.report.run import Run
 from plant_plugin.training import stage2

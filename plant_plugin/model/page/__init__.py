@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from plant_plugin.model.explanation import Explanation, LabelEvidence
+from plant_plugin.model.formats import as_dictionary
 from plant_plugin.model.passages import Passage
 
 WORDS = 400  # words of a label that carry numbers: the strongest by each measure
+DIGITS = 6
 PART = re.compile(r"\{\{([a-z-]+)\}\}")
 
 
@@ -55,65 +57,41 @@ def _hash(content: str) -> str:
 
 
 def _model(explanation: Explanation) -> dict[str, Any]:
-    return {
-        "name": explanation.model,
-        "cut": explanation.cut,
-        "tokens": explanation.tokens,
-        "words": explanation.words.tolist(),
-        "labels": [_label(explanation, evidence) for evidence in explanation.labels],
-    }
+    """The one dictionary of an explanation, and what the script would have to search for."""
+    content = as_dictionary(explanation, words=0)
+    for label, evidence in zip(content["labels"], explanation.labels, strict=True):
+        total = None if evidence.contribution is None else float(evidence.contribution.sum())
+        label |= {"exact": total is not None, "words_sum": total, "words": _words(evidence)}
+        for shown, passage in zip(label["passages"], evidence.passages, strict=True):
+            shown |= _around(explanation, passage)
+    rounded: dict[str, Any] = _rounded(content)
+    return rounded | {"words": explanation.words.tolist()}
 
 
-def _label(explanation: Explanation, evidence: LabelEvidence) -> dict[str, Any]:
-    exact = evidence.contribution is not None
-    return {
-        "label": evidence.found.label,
-        "name": evidence.found.name,
-        "probability": round(evidence.found.probability, 6),
-        "logit": round(evidence.found.logit, 4),
-        "predicted": evidence.predicted,
-        "exact": exact,
-        "bias": round(evidence.bias, 4),
-        "elsewhere": round(evidence.elsewhere, 4),
-        "planted": round(evidence.planted, 4),
-        "words_sum": None if evidence.contribution is None else round(float(evidence.contribution.sum()), 4),
-        "terms": [(term, round(value, 4)) for term, value in evidence.terms],
-        "words": _words(evidence),
-        "passages": [_passage(explanation, passage) for passage in evidence.passages],
-        "faithfulness": evidence.faithfulness,
-    }
+def _rounded(content: Any) -> Any:
+    """The same with all numbers as exact as a reader can use."""
+    if isinstance(content, dict):
+        return {name: _rounded(value) for name, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [_rounded(value) for value in content]
+    return round(content, DIGITS) if isinstance(content, float) else content
 
 
-def _words(evidence: LabelEvidence) -> list[tuple[int, float, float | None, float | None]]:
+def _words(evidence: LabelEvidence) -> list[tuple[int, float | None, float | None, float | None]]:
     """Place, attention, contribution and relevance of the words that matter by any of them."""
     measures = [evidence.attention, evidence.contribution, evidence.relevance]
-    kept: set[int] = set()
-    for values in measures:
-        if values is not None:
-            kept |= set(np.argsort(-np.abs(values), kind="stable")[:WORDS].tolist())
-    columns = [None if values is None else values.round(4).tolist() for values in measures]
-    attention, contribution, relevance = columns
-    assert attention is not None
-    return [
-        (
-            place,
-            attention[place],
-            None if contribution is None else contribution[place],
-            None if relevance is None else relevance[place],
-        )
-        for place in sorted(kept)
-    ]
+    known = [values for values in measures if values is not None]
+    kept = {place for values in known for place in np.argsort(-np.abs(values), kind="stable")[:WORDS].tolist()}
+    columns = [None if values is None else values.tolist() for values in measures]
+    rows = (tuple(None if column is None else column[place] for column in columns) for place in sorted(kept))
+    return [(place, *row) for place, row in zip(sorted(kept), rows, strict=True)]
 
 
-def _passage(explanation: Explanation, passage: Passage) -> dict[str, Any]:
-    first = int(np.searchsorted(explanation.words[:, 0], passage.start))
-    last = int(np.searchsorted(explanation.words[:, 1], passage.end))
+def _around(explanation: Explanation, passage: Passage) -> dict[str, int]:
+    """The first and last of a passage's words, and where the words shown before and after it begin and end."""
     return {
-        "start": passage.start,
-        "end": passage.end,
         "from": passage.start - len(passage.before),
         "to": passage.end + len(passage.after),
-        "first": first,
-        "last": last,
-        "score": round(passage.score, 4),
+        "first": int(np.searchsorted(explanation.words[:, 0], passage.start)),
+        "last": int(np.searchsorted(explanation.words[:, 1], passage.end)),
     }

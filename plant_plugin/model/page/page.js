@@ -38,7 +38,7 @@ for (const [label, entry] of [...labels].sort((one, other) => other[1].best - on
     element("span", { class: "code" }, label), entry.name || "");
   data.models.forEach((model, place) => {
     const found = entry.by[place];
-    const where = data.models.length > 1 ? `${model.name}: ` : "";
+    const where = data.models.length > 1 ? `${model.model}: ` : "";
     const what = !found ? "not a label of this model" : `${percent(found.probability)}${found.predicted ? "" : ", below the threshold"}`;
     button.append(element("span", { class: found && found.predicted ? "odds" : "odds below" }, where + what));
   });
@@ -49,7 +49,7 @@ for (const [label, entry] of [...labels].sort((one, other) => other[1].best - on
 
 // One pane for each model: the document, cut into words once, and the evidence below it.
 const panes = data.models.map((model) => {
-  const text = element("div", { class: "text", tabindex: "0", role: "region", "aria-label": `Document as read by ${model.name}` });
+  const text = element("div", { class: "text", tabindex: "0", role: "region", "aria-label": `Document as read by ${model.model}` });
   const words = [];
   let end = 0;
   for (const [start, stop] of model.words) {
@@ -111,7 +111,7 @@ function go(pane, first, last) {
 }
 
 function explain(pane, label, found) {
-  const several = data.models.length > 1 ? `${pane.model.name}: ` : "";
+  const several = data.models.length > 1 ? `${pane.model.model}: ` : "";
   const name = labels.get(label).name;
   pane.evidence.replaceChildren();
   if (!found) { pane.title.textContent = `${several}${label}: not a label of this model`; return; }
@@ -136,9 +136,9 @@ function explain(pane, label, found) {
     parts.push(["the label itself, in any document", found.bias], ["score (logit)", found.logit]);
     pane.evidence.append(...table(`Where ${percent(found.probability)} comes from`, ["part", "adds (logits)"],
       parts.map(([part, value]) => row([part, signed(value)], [1])), [1]));
-    if (found.terms.length)
+    if (found.planted_terms.length)
       pane.evidence.append(...table("Terms of the planted scores", ["term", "adds (logits)"],
-        found.terms.map(([term, value]) => row([term, signed(value)], [1])), [1]));
+        found.planted_terms.map(({ term, contribution }) => row([term, signed(contribution)], [1])), [1]));
   }
   const strongest = [...found.words].sort((one, other) =>
     Math.abs(other[found.exact ? 2 : 1]) - Math.abs(one[found.exact ? 2 : 1])).slice(0, 15);

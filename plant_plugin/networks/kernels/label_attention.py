@@ -15,7 +15,9 @@ the dense way cost more than the products do.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -36,6 +38,9 @@ from plant_plugin.networks.kernels.triton_choice import takes_triton
 
 NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops know no narrower ones
 
+PLAIN_SCORES = 2**20  # (B·A·L·T) that are short
+_plain: ContextVar[int] = ContextVar("_plain", default=0)
+
 HALVINGS = 2  # at most: smaller blocks cost time, and save little behind that
 _halved = 0
 
@@ -49,6 +54,19 @@ def halve_blocks() -> bool:
     return True
 
 
+@contextlib.contextmanager
+def plain_where_short() -> Iterator[None]:
+    """Inside, the reference computes what is short on a CPU: it need not be compiled, which takes seconds.
+
+    For predicting a few texts. Its sums are rounded elsewhere, so that numbers differ in their last digits.
+    """
+    before = _plain.set(PLAIN_SCORES)
+    try:
+        yield
+    finally:
+        _plain.reset(before)
+
+
 def label_attention_reference(
     queries: Tensor,
     keys: Tensor,
@@ -58,7 +76,7 @@ def label_attention_reference(
     prior: PriorLookup | None = None,
     strength: Tensor | None = None,
 ) -> Tensor:
-    """The same numbers as :func:`label_attention_logits`, with every tensor written out. For tests and reading.
+    """The same numbers as :func:`label_attention_logits`, with every tensor written out. For reading and short texts.
 
     Arguments as of :func:`label_attention_logits`.
 
@@ -109,6 +127,9 @@ def label_attention_logits(
     """
     if prior is not None and strength is None:
         raise ValueError("a prior needs its strength")
+    scores = queries.shape[:2].numel() * keys.shape[:2].numel()
+    if scores <= _plain.get() and keys.device.type == "cpu" and product_dtype is None:
+        return label_attention_reference(queries, keys, values, outputs, mask, prior, strength)
     marked = prior is not None and prior.marks is not None  # the Triton kernel reads one column a position
     if queries.dtype != torch.float64 and not marked and takes_triton(queries.device, where_auto=False):
         elements = block_elements or _fitting_elements(queries.device)

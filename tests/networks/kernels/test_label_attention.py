@@ -9,12 +9,13 @@ import pytest
 import torch
 from scipy import sparse
 
-from plant_plugin.networks.kernels import label_attention_blocks
+from plant_plugin.networks.kernels import label_attention, label_attention_blocks
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
 from plant_plugin.networks.kernels.label_attention import (
     chosen_label_logits,
     label_attention_logits,
     label_attention_reference,
+    plain_where_short,
 )
 from plant_plugin.networks.kernels.prior import Places, PriorLookup, SparseTable, entries_of, room_for
 
@@ -266,3 +267,17 @@ def test_a_prior_without_strength_is_refused() -> None:
     *operands, prior, _ = case()
     with pytest.raises(ValueError, match="strength"):
         label_attention_logits(*operands, prior)
+
+
+def test_short_inputs_of_a_prediction_need_nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    *operands, prior, strength = (part.detach() if torch.is_tensor(part) else part for part in case())
+    expected = label_attention_logits(*operands, with_entries(prior), strength)
+    monkeypatch.setattr(label_attention_blocks, "attended_values", None)
+    with plain_where_short():
+        found = label_attention_logits(*operands, with_entries(prior), strength)
+        torch.testing.assert_close(found, expected)
+        monkeypatch.setattr(label_attention, "PLAIN_SCORES", 7 * 3 * 6 * 2 - 1)
+        with plain_where_short(), pytest.raises(TypeError):  # one score too many
+            label_attention_logits(*operands, prior, strength)
+    with pytest.raises(TypeError):
+        label_attention_logits(*operands, prior, strength)

@@ -1,0 +1,68 @@
+"""The first prediction of a fresh process: what it imports, compiles and costs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TRAINING_ONLY = "lightning libmultilabel torchmetrics transformers nltk gensim matplotlib sklearn pandas".split()
+SECONDS, MEBIBYTES = 2.5, 450  # of processor time, Python's own start included, and of memory
+TRIES = 3
+
+PROGRAM = """
+import json, resource, sys
+from plant_plugin.cli import plant
+arguments, foreign = json.loads(sys.argv[1])
+plant.main(arguments, standalone_mode=False)
+used = resource.getrusage(resource.RUSAGE_SELF)
+loaded = [name for name in foreign if name in sys.modules]
+print(json.dumps([loaded, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
+"""
+
+
+def predict(folder: Path, cache: Path, text: str = "filler1 sign3x filler2") -> tuple[list[str], float, float]:
+    """What was imported that only training needs, seconds and mebibytes; compiled functions would go to ``cache``."""
+    cache.mkdir(exist_ok=True)
+    (cache.parent / "one.txt").write_text(text + "\n", encoding="utf-8")
+    arguments = ["predict", str(folder), str(cache.parent / "one.txt"), "--device", "cpu"]
+
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps([arguments, TRAINING_ONLY])],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    prediction, measured = done.stdout.splitlines()
+    assert json.loads(prediction)["tokens"] == len(text.split())
+    assert done.stderr.splitlines() == ["1 documents"]  # and no warning of anybody
+    found, seconds, mebibytes = json.loads(measured)
+    return found, seconds, mebibytes
+
+
+@pytest.mark.parametrize("text", ["filler1 sign3x filler2", "naïve filler1"])
+def test_one_line_imports_nothing_that_only_training_needs_and_compiles_nothing(
+    untrained: Callable[..., Path], tmp_path: Path, text: str
+) -> None:
+    assert predict(untrained(), tmp_path / "cache", text)[0] == []
+    assert not list((tmp_path / "cache").rglob("*.nbi"))
+
+
+def test_with_planted_scores_too(trained: Path, tmp_path: Path) -> None:
+    assert predict(trained, tmp_path / "cache")[0] == []
+    assert not list((tmp_path / "cache").rglob("*.nbi"))
+
+
+@pytest.mark.integration  # a clock: it says something only where nothing else runs
+def test_one_line_takes_little_time_and_memory(untrained: Callable[..., Path], tmp_path: Path) -> None:
+    measured = [predict(untrained(), tmp_path / "cache")[1:] for _ in range(TRIES)]
+    assert min(seconds for seconds, _ in measured) <= SECONDS
+    assert max(mebibytes for _, mebibytes in measured) <= MEBIBYTES
