@@ -85,7 +85,7 @@ class Stage1Options(StageOptions):
 class Stage2Options(StageOptions):
     """End to end (method §4)."""
 
-    loss: Literal["focal", "bce", "asymmetric"] = key("focal", "of each label's logit")
+    loss: Text = key("focal", "of each label's logit: focal, bce, asymmetric, or another of `plant list losses`")
     # The asymmetric loss's paper has 4, and no smoothing.
     gamma: NotNegative = key(2.0, "of the focal loss; of negatives in the asymmetric one")
     label_smoothing: Share = key(0.1, "ε: targets are ε and 1 − ε")

@@ -41,6 +41,8 @@ def check(settings: Settings, problems: Problems) -> None:
     """Add every problem found; appends the watched metrics to ``monitor_metrics`` for our networks."""
     network = None if settings.linear else _network(settings, problems)
     _check_named("strategies", "strategy", settings.strategy, problems)
+    _check_named("readers", "data_format", settings.data_format, problems)
+    _check_named("losses", "stage2.loss", settings.stage2.loss, problems, stage=2)
     _check_metrics(settings, network, problems)
     _check_files(settings, problems)
     _check_planted_scores(settings, problems)
@@ -142,9 +144,9 @@ def _network(settings: Settings, problems: Problems) -> Entry | None:
     return network
 
 
-def _check_named(kind: str, key: str, name: str, problems: Problems) -> Entry | None:
+def _check_named(kind: str, key: str, name: str, problems: Problems, *, stage: int | None = None) -> Entry | None:
     try:
-        return registry.get(kind, name)
+        return registry.get(kind, name, stage=stage)
     except ConfigError as error:
         problems.add(key, error.what, error.fix)
         return None
@@ -259,6 +261,8 @@ def _check_refit(settings: Settings, network: Entry | None, problems: Problems) 
 
 
 def _check_linear(settings: Settings, problems: Problems) -> None:
+    if settings.data_format not in ("txt", "svm", "xmc"):
+        problems.add("data_format", "linear models read txt, svm and xmc", "use one of these, or a network of ours")
     if settings.save_positive_predictions and settings.save_k_predictions:
         fix = "keep one: the k best labels, or all labels with a positive score"
         problems.add("save_positive_predictions", "excludes save_k_predictions", fix)
@@ -270,7 +274,7 @@ def _check_network(settings: Settings, network: Entry, problems: Problems) -> No
         if settings.vocab_file is None or settings.network_config.get("lm_weight"):
             fix = "give vocab_file, one word for each feature, and an encoder of words; or --linear"
             problems.add("data_format", "bags of words need their words", fix)
-    elif settings.data_format != "txt":
+    elif settings.data_format == "svm" or (settings.data_format != "txt" and not network.ours):
         problems.add("data_format", "networks read text", "use txt, or --linear")
     if not 0 < settings.metric_threshold < 1:
         problems.add("metric_threshold", "has to be a probability above 0 and below 1")

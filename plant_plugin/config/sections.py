@@ -82,10 +82,10 @@ class Data:
     include_test_labels: Truth = key(False, "Let the label set hold labels that only the test documents have.")
     remove_no_label_data: Truth = key(False, "Leave out training and validation documents without labels.")
     add_special_tokens: Truth = key(True, "Let a language model's tokenizer add its start and end tokens.")
-    data_format: Literal["txt", "svm", "xmc"] = key(
+    data_format: Text = key(
         "txt",
         "txt; svm or xmc (sparse files of the XMC repository), features in place of text, for linear models; xmc also "
-        "for PLANT with the features' words as vocab_file.",
+        "for PLANT with the features' words as vocab_file; or another of `plant list readers`.",
     )
 
 

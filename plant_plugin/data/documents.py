@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from plant_plugin.config import Config
+from plant_plugin.config import Config, registry
 from plant_plugin.data.demo import demo_file
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, read_libmultilabel_text, text_lines
@@ -158,8 +158,10 @@ def _training_splits(source: str, config: Config) -> tuple[Split, Split | None]:
 def _read_split(name: str, source: str, config: Config) -> Split:
     if config.data_format == "xmc":
         documents = read_xmc_documents(source, str(config.vocab_file))
-    else:
+    elif config.data_format == "txt":
         documents = read_source(source, allow_bad_lines=config.allow_bad_lines, cache_dir=config.cache_dir)
+    else:
+        documents = registry.get("readers", config.data_format).load()(Path(source))
     evidence_file = getattr(config.evidence, EVIDENCE_KEYS[name])
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)

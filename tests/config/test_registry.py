@@ -72,10 +72,10 @@ def test_a_network_of_your_own_is_named_by_where_it_is() -> None:
 
 
 def test_choices_of_the_configuration_are_what_is_registered() -> None:
-    for stage in (1, 2):
-        losses = [name for name, entry in registry.entries("losses").items() if entry.stage == stage]
-        field = BLOCKS[f"stage{stage}"].__dataclass_fields__["loss"]
-        assert sorted(choices(field.type)) == sorted(losses)
+    losses = {stage: [n for n, e in registry.entries("losses").items() if e.stage == stage] for stage in (1, 2)}
+    assert sorted(choices(BLOCKS["stage1"].__dataclass_fields__["loss"].type)) == sorted(losses[1])
+    assert BLOCKS["stage2"].__dataclass_fields__["loss"].default in losses[2]
+    assert OPTIONS["data_format"].default in registry.entries("readers")
     assert OPTIONS["linear_technique"].choices == tuple(registry.entries("linear"))
     assert OPTIONS["strategy"].default in registry.entries("strategies")
 
