@@ -18,7 +18,7 @@ from plant_plugin import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.packaging
-SHIPPED = (".py", ".yml", ".txt", ".typed", ".html", ".css", ".js")
+SHIPPED = (".py", ".yml", ".txt", ".typed", ".html", ".css", ".js", ".xz")
 
 
 def run(*command: str | Path, folder: Path) -> str:
@@ -69,7 +69,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
         entry_points = wheel.read(f"plant_plugin-{__version__}.dist-info/entry_points.txt").decode()
         registry = wheel.read("plant_plugin/registry.yaml")
     assert names == package_files() | {"plant_plugin/registry.yaml"}
-    assert any(re.fullmatch(r"plant_plugin/configs/\w+\.yml", name) for name in names)
+    assert any(re.fullmatch(r"plant_plugin/config/packaged/\w+\.yml", name) for name in names)
     assert registry == (ROOT / "registry.yaml").read_bytes()
     assert f"\nVersion: {__version__}\n" in metadata
     assert "\nRequires-Dist: setuptools<81\n" in metadata
