@@ -59,6 +59,8 @@ _MOVED = {
     "plant_plugin.data.libmultilabel_txt": "plant_plugin.data.text",
     "plant_plugin.evaluation.significance": "plant_plugin.evaluation.resampling",
     "plant_plugin.kernels": "plant_plugin.networks.kernels",
+    "plant_plugin.losses.focal": "plant_plugin.networks.losses",
+    "plant_plugin.losses.lambda_rank": "plant_plugin.networks.losses",
     "plant_plugin.losses": "plant_plugin.networks.losses",
     "plant_plugin.options": "plant_plugin.config.options",
     "plant_plugin.prediction": "plant_plugin.model",

@@ -11,6 +11,7 @@ import pytest
 from made_up_task import made_config, write_splits
 
 from plant_plugin.config import registry
+from plant_plugin.errors import DataError
 from plant_plugin.evaluation import names, ranking, resampling
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums
@@ -84,6 +85,13 @@ def test_a_reader(folder: Path) -> None:
     found = run(made_config(folder, data_format="notes", **files, **SHORT, result_dir=str(folder / "a")))
     plain = run(made_config(folder, **SHORT, result_dir=str(folder / "b")))
     assert found["metrics"] == plain["metrics"]
+
+
+def test_a_reader_that_returns_something_else_is_named(folder: Path) -> None:
+    (folder / "no_reader.py").write_text("def read(path):\n    return [path.read_text()]\n")
+    enter(folder, "readers", "lists", "no_reader:read")
+    with pytest.raises(DataError, match="returned list instead of Documents"):
+        run(made_config(folder, data_format="lists", **SHORT))
 
 
 def test_a_metric(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ NO_SUCH_KEY = ("unexpected_keyword_argument", "invalid_key")
 SEARCH_FIX = "`plant search FILE` takes it: it belongs to a search for hyper-parameters"
 _UNUSED = "it was removed, because no configuration and no experiment ever used it"
 _A_TRIAL = "it was removed, because only two experiments used it; benchmarks/experiments/trials.py has it for them"
-REMOVED = {
+WHY_REMOVED = {
     "stage1.prior_learning_rate": f"leave it out: {_UNUSED}; the prior's strength β learns at attention_learning_rate",
     "stage2.prior_learning_rate": f"leave it out: {_UNUSED}; the prior's strength β learns at attention_learning_rate",
     "stage2.label_share": f"leave it out: {_A_TRIAL}",
@@ -173,9 +173,9 @@ def _note(
     fields = section.__dataclass_fields__
     if first["type"] in NO_SUCH_KEY:
         near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(path[-1], tuple(fields))
-        return problems.add(key, section.unknown, REMOVED.get(key, near))
+        return problems.add(key, section.unknown, WHY_REMOVED.get(key, near))
     field = fields[path[-1]]
-    what, fix = _what(field.type, faults), REMOVED.get(f"{key}: {first['input']}", field.metadata["fix"])
+    what, fix = _what(field.type, faults), WHY_REMOVED.get(f"{key}: {first['input']}", field.metadata["fix"])
     if any(fault["type"] in RANGES for fault in faults):
         return problems.add_later(key, what, fix)
     return problems.add(key, what, fix)

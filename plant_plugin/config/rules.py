@@ -7,7 +7,7 @@ from pathlib import Path
 
 from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_SCORES, LoraOptions
-from plant_plugin.config.problems import REMOVED, Problems, read_section, read_value
+from plant_plugin.config.problems import WHY_REMOVED, Problems, read_section, read_value
 from plant_plugin.config.registry import REQUIRED, Entry, suggestion
 from plant_plugin.config.sections import BLOCKS, OPTIONS, Settings
 from plant_plugin.config.values import PLAIN, Keys, Number, Whole, parse_interval
@@ -301,8 +301,8 @@ def _check_network_config(settings: Settings, network: Entry, problems: Problems
     free = [name for name in signature if name not in GIVEN_BY_US]
     for name in given:
         key = f"network_config.{name}"
-        if network.ours and key in REMOVED and ":" not in network.name:
-            problems.add(key, "there is no such key", REMOVED[key])
+        if network.ours and key in WHY_REMOVED and ":" not in network.name:
+            problems.add(key, "there is no such key", WHY_REMOVED[key])
         elif name in GIVEN_BY_US:
             problems.add(key, "the data decide this", "leave it out")
         elif name in free:

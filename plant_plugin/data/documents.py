@@ -161,7 +161,11 @@ def _read_split(name: str, source: str, config: Config) -> Split:
     elif config.data_format == "txt":
         documents = read_source(source, allow_bad_lines=config.allow_bad_lines, cache_dir=config.cache_dir)
     else:
-        documents = registry.get("readers", config.data_format).load()(Path(source))
+        documents = registry.get("readers", config.data_format).load()(source_path(source, config.cache_dir))
+        if not isinstance(documents, Documents):
+            what = f"the reader returned {type(documents).__name__} instead of Documents"
+            fix = "see registry.yaml and plant_plugin/data/text.py"
+            raise DataError(what, where=f"data_format: {config.data_format}", fix=fix)
     evidence_file = getattr(config.evidence, EVIDENCE_KEYS[name])
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)

@@ -149,7 +149,7 @@ def read_content(folder: Path) -> dict[str, Any]:
         if content["format"] not in READABLE:
             raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
         options = of_this_version(dict(content["network_config"]))
-        return {"base": None, "phrase_prior": 0, **content, "network_config": options}  # older models lack the first
+        return {"base": None, "phrase_prior": 0, **content, "network_config": options}  # older models lack two
 
 
 def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:

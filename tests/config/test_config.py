@@ -22,16 +22,6 @@ from plant_plugin.errors import ConfigError
 HASH_OF_DEMO = "847d16d7ea093d018bed11ba45ce1cc2bead4c3d682ae760da473cd49fd3bb2f"
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[str], Path]:
-    def to_file(text: str) -> Path:
-        path = tmp_path / "some.yml"
-        path.write_text(text)
-        return path
-
-    return to_file
-
-
 def test_all_problems_are_told_at_once_with_their_lines(write: Callable[[str], Path]) -> None:
     path = write(
         "model_name: PLNT\nseed: 1\nseed: 2\nepochs: many\nstage1:\n  k: 0\n  pears: within\ntest_file: x.txt\n"

@@ -16,16 +16,6 @@ from plant_plugin.config.problems import read_value
 from plant_plugin.config.sections import BLOCKS, OPTIONS, SCHEMA
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[str], Path]:
-    def to_file(text: str) -> Path:
-        path = tmp_path / "some.yml"
-        path.write_text(text)
-        return path
-
-    return to_file
-
-
 def test_defaults_are_those_of_main_py() -> None:
     config = plant()
     assert (config.epochs, config.batch_size, config.learning_rate, config.optimizer) == (10000, 16, 0.0001, "adam")
