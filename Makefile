@@ -36,6 +36,7 @@ check: $(STAMP) ## lint, format, types, the order of the rooms, and whether tabl
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python benchmarks/tables.py --check
+	$(BIN)/python benchmarks/claims.py --check
 
 audit: ## known weaknesses of the pinned versions (asks a package index, so it is no part of `make check`)
 	test -x $(VENV)-audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)-audit && $(VENV)-audit/bin/pip install --quiet pip-audit; }

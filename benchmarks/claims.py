@@ -1,0 +1,209 @@
+"""Write ``docs/claims.md``: every claim of the papers, what they report, what the results here say, and a verdict.
+
+    python benchmarks/claims.py            # write
+    python benchmarks/claims.py --check    # exit 1 where the page and the results disagree
+
+``claims.yaml`` says which results can answer a claim. Each metric of each data set is one answer: yes, no difference,
+or the opposite, by the tests of ``plant compare`` over documents, by Welch's interval over seeds, or by Spearman's
+correlation over the runs of a grid, all at 5 %. The verdict counts the answers; nobody writes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from experiment_pages import column, tested
+from scipy import stats
+
+from plant_plugin.report.formats import markdown_rows
+from plant_plugin.report.systems import System, load_systems
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "claims.md"
+KEYS = {"id", "claim", "source", "paper", "caution", "tests", "untestable"}
+TESTS = {"gain": {"of", "over", "metrics"}, "seeds": {"of", "over", "metrics"}, "grid": {"of", "metrics", "from"}}
+SIGNIFICANT = 0.05
+ENOUGH = 5  # seeds; a verdict from fewer says so
+YES, NO_DIFFERENCE, OPPOSITE = "yes", "no difference", "the opposite"
+HOLDS, IN_PART, FAILS, NOT_TESTABLE, NOT_TRIED = (
+    "holds", "holds in part", "does not hold", "not testable here", "not tried yet",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one metric of one data set says of a claim.
+
+    Attributes:
+        told: Folder of results, metric, numbers.
+        says: ``YES``, ``NO_DIFFERENCE`` or ``OPPOSITE``.
+        seeds: Of the runs behind it; runs, where a grid answers.
+    """
+
+    told: str
+    says: str
+    seeds: int
+
+
+def load_claims(path: Path = HERE / "claims.yaml") -> list[dict[str, Any]]:
+    """The claims, checked.
+
+    Raises:
+        ValueError: A key that does not exist or is missing, an id twice, or a claim that is neither tested nor said to
+            be untestable.
+    """
+    claims: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    seen: set[str] = set()
+    for claim in claims:
+        where = f"{path.name}, {claim.get('id', claim)}"
+        if set(claim) - KEYS or not {"id", "claim", "source", "paper"} <= set(claim):
+            raise ValueError(f"{where}: keys are {', '.join(sorted(KEYS))}; the first three and paper have to be there")
+        if ("tests" in claim) == ("untestable" in claim):
+            raise ValueError(f"{where}: give either tests or untestable")
+        if claim["id"] in seen:
+            raise ValueError(f"{where}: another claim has this id")
+        seen.add(claim["id"])
+        for test in claim.get("tests", ()):
+            kinds = set(test) - {"experiment"}
+            if len(kinds) != 1 or "experiment" not in test or not kinds <= set(TESTS):
+                raise ValueError(f"{where}: a test has an experiment and one of {', '.join(TESTS)}")
+            (kind,) = kinds
+            if set(test[kind]) != TESTS[kind]:
+                raise ValueError(f"{where}: {kind} has the keys {', '.join(sorted(TESTS[kind]))}")
+    return claims
+
+
+def folders_of(results: Path, experiment: str) -> list[Path]:
+    """The folders of an experiment's results, one a data set."""
+    found = (path for path in sorted(results.glob("*")) if path.is_dir())
+    return [path for path in found if (path.name.partition("-")[2] or "main") == experiment]
+
+
+def answers(test: dict[str, Any], results: Path) -> Iterator[Answer]:
+    """What a test says, of every data set that has results of it."""
+    for folder in folders_of(results, test["experiment"]):
+        if "grid" in test:
+            yield from _over_a_grid(folder, *(test["grid"][key] for key in ("of", "metrics", "from")))
+            continue
+        kind = "gain" if "gain" in test else "seeds"
+        of, over, metrics = (test[kind][key] for key in ("of", "over", "metrics"))
+        names = [name for name in (of, over) if any((folder / name).glob("seed*.json"))]
+        if len(names) < 2:
+            continue
+        systems = load_systems([str(folder / name) for name in (of, over)])
+        if kind == "gain":
+            yield from _over_documents(folder.name, systems, of, over, metrics)
+        else:
+            yield from _over_seeds(folder.name, systems, metrics)
+
+
+def _over_documents(place: str, systems: list[System], of: str, over: str, metrics: list[str]) -> Iterator[Answer]:
+    table = tested(systems, over, metrics)
+    for metric in table.metrics if table else ():
+        if (test := table.cells[of, metric].test) is not None:
+            says = NO_DIFFERENCE if not test.significant else YES if test.gain > 0 else OPPOSITE
+            low, high = 100 * test.low, 100 * test.high
+            told = f"{place}: {metric} {100 * test.gain:+.1f} ({low:+.1f} to {high:+.1f})"
+            yield Answer(told, says, min(len(system.results) for system in systems))
+
+
+def _over_seeds(place: str, systems: list[System], metrics: list[str]) -> Iterator[Answer]:
+    for metric in metrics:
+        ours, theirs = (column(system, metric) for system in systems)
+        if not ours or not theirs:
+            continue
+        gain, seeds = 100 * (statistics.fmean(ours) - statistics.fmean(theirs)), min(len(ours), len(theirs))
+        if seeds < 2:
+            yield Answer(f"{place}: {metric} {gain:+.1f}, no interval", NO_DIFFERENCE, seeds)
+            continue
+        interval = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(1 - SIGNIFICANT)
+        low, high = 100 * interval.low, 100 * interval.high
+        says = YES if low > 0 else OPPOSITE if high < 0 else NO_DIFFERENCE
+        yield Answer(f"{place}: {metric} {gain:+.1f} ({low:+.1f} to {high:+.1f})", says, seeds)
+
+
+def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterator[Answer]:
+    paths = [path for path in sorted(folder.glob(f"{of}_*")) if any(path.glob("seed*.json"))]
+    if len(paths) < 3:  # two points always lie on a line
+        return
+    systems = load_systems([str(path) for path in paths])
+    for metric in metrics:
+        pairs = []
+        for system in systems:
+            at = [float(system.told("experiment", "value"))] if axis == "value" else column(system, axis)
+            values = column(system, metric)
+            if at and values:
+                pairs += [(x, y) for x, y in zip(at * len(values) if len(at) == 1 else at, values, strict=False)]
+        if len(pairs) < 3:
+            continue
+        found = stats.spearmanr(*np.array(pairs).T)
+        correlation = float(found.statistic)
+        says = NO_DIFFERENCE if found.pvalue >= SIGNIFICANT else YES if correlation > 0 else OPPOSITE
+        yield Answer(f"{folder.name}: {metric} with {axis}, correlation {correlation:+.2f}", says, len(pairs))
+
+
+def verdict(claim: dict[str, Any], found: list[Answer]) -> str:
+    """What the answers come to."""
+    if "untestable" in claim:
+        told = claim["untestable"]
+        return told if told.startswith(NOT_TRIED) else f"{NOT_TESTABLE}: {told}"
+    said = {answer.says for answer in found}
+    if not said:
+        return NOT_TRIED
+    name = HOLDS if said == {YES} else IN_PART if YES in said else FAILS
+    few = min(answer.seeds for answer in found)
+    return name if few >= ENOUGH else f"{name} ({few} seed{'s' * (few != 1)})"
+
+
+def page(claims: list[dict[str, Any]], results: Path) -> str:
+    """The page, in Markdown."""
+    rows, counts = [], dict.fromkeys((HOLDS, IN_PART, FAILS, NOT_TESTABLE, NOT_TRIED), 0)
+    details: list[str] = []
+    for claim in claims:
+        found = [answer for test in claim.get("tests", ()) for answer in answers(test, results)]
+        said = verdict(claim, found)
+        counts[max((name for name in counts if said.startswith(name)), key=len)] += 1  # "holds in part" is no "holds"
+        rows.append([f"[{claim['claim']}](#{claim['id']})", claim["source"], claim["paper"], said])
+        details += [f"## {claim['claim']} {{: #{claim['id']} }}", ""]
+        details += [f"{claim['source']}. The paper: {claim['paper']}. Here: **{said}**.", ""]
+        details += [claim["caution"].strip(), ""] if "caution" in claim else []
+        if found:
+            measured = [[one.told, str(one.seeds), one.says] for one in found]
+            details += [*markdown_rows(["measured here", "seeds", "is it so?"], measured), ""]
+    counted = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
+    return "\n".join([
+        "# Claims of the papers", "",
+        "Made by `python benchmarks/claims.py` from `benchmarks/claims.yaml` and `benchmarks/results`, not by hand.", "",
+        "002 is the paper on language models and two stages, 001 the first PLANT (AWD-LSTM), 000 the later abstract. "
+        "Gains are in points with 95 % intervals, paired over documents where they were kept. A verdict that rests on "
+        "fewer than five seeds says so. `claims` are experiments of the network alone, no linear model beside it.", "",
+        f"{len(claims)} claims: {counted}.", "",
+        *markdown_rows(["claim", "source", "the paper", "here"], rows), "",
+        *details,
+    ])  # fmt: skip
+
+
+def main() -> int:
+    """Write or check the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    text = page(load_claims(), HERE / "results")
+    if parser.parse_args().check:
+        if not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
+            print("docs/claims.md is out of date; run python benchmarks/claims.py", file=sys.stderr)
+            return 1
+        return 0
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,112 @@
+"""Claims of the papers: what can be tested, what answers, and what the answers come to; `make check` holds the page to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from claims import HOLDS, IN_PART, NO_DIFFERENCE, NOT_TRIED, OPPOSITE, YES, Answer, answers, load_claims, verdict
+from definitions import load_definitions
+from test_experiments import write_run
+
+GAIN = {"experiment": "claims", "gain": {"of": "good", "over": "bad", "metrics": ["P@1", "MAP"]}}
+CLAIM = {"id": "one", "claim": "So it is.", "source": "002", "paper": "+1"}
+
+
+def runs(folder: Path, qualities: dict[str, list[float]]) -> None:
+    """Finished runs of systems, a seed each, in the place of results."""
+    for name, values in qualities.items():
+        for seed, quality in enumerate(values, start=1):
+            made = folder / "made" / name / str(seed)
+            write_run(made, quality, seed)
+            target = folder / "results" / "tiny-claims" / name
+            target.mkdir(parents=True, exist_ok=True)
+            (made / "result.json").rename(target / f"seed{seed}.json")
+            (made / "per_document.npz").rename(target / f"seed{seed}.npz")
+
+
+def test_the_packaged_claims_name_what_there_is() -> None:
+    definitions = load_definitions()
+    for claim in load_claims():
+        for test in claim.get("tests", ()):
+            definition = definitions[test["experiment"]]
+            (kind,) = set(test) - {"experiment"}
+            for name in (test[kind][key] for key in ("of", "over") if key in test[kind]):
+                variant, _, value = name.rpartition("_")
+                known = name in definition["variants"] or (
+                    variant in definition["variants"]
+                    and any(float(value) in values for values in definition["grid"].values())
+                )
+                assert known, (claim["id"], name)
+
+
+def test_documents_answer(tmp_path: Path) -> None:
+    runs(tmp_path, {"good": [3.0, 3.0], "bad": [0.0, 0.0]})
+    found = list(answers(GAIN, tmp_path / "results"))
+    assert [answer.says for answer in found] == [YES, YES]
+    assert found[0].told.startswith("tiny-claims: P@1 +")
+    assert found[0].seeds == 2
+    turned = {**GAIN, "gain": {**GAIN["gain"], "of": "bad", "over": "good"}}
+    assert {answer.says for answer in answers(turned, tmp_path / "results")} == {OPPOSITE}
+    same = {**GAIN, "gain": {**GAIN["gain"], "over": "none"}}
+    assert list(answers(same, tmp_path / "results")) == []
+
+
+def test_seeds_answer(tmp_path: Path) -> None:
+    runs(tmp_path, {"good": [3.0, 3.1, 2.9], "bad": [0.1, 0.0, 0.2]})
+    test = {"experiment": "claims", "seeds": GAIN["gain"]}
+    assert {answer.says for answer in answers(test, tmp_path / "results")} == {YES}
+    runs(tmp_path / "one", {"good": [3.0], "bad": [0.0]})
+    (first, *_) = answers(test, tmp_path / "one" / "results")
+    assert (first.says, first.told.endswith("no interval")) == (NO_DIFFERENCE, True)
+
+
+@pytest.mark.parametrize(("order", "says"), [([1, 2, 3], YES), ([3, 2, 1], OPPOSITE)])
+def test_a_grid_answers(tmp_path: Path, order: list[int], says: str) -> None:
+    runs(tmp_path, {f"good_{value}": [quality, quality + 0.1] for value, quality in zip(order, (0, 1, 3), strict=True)})
+    for value in order:
+        for path in (tmp_path / "results" / "tiny-claims" / f"good_{value}").glob("*.json"):
+            content = json.loads(path.read_text())
+            content["experiment"] = {"variant": "good", "value": value}
+            path.write_text(json.dumps(content))
+    test = {"experiment": "claims", "grid": {"of": "good", "from": "value", "metrics": ["MAP"]}}
+    (found,) = answers(test, tmp_path / "results")
+    assert (found.says, found.seeds) == (says, 6)
+
+
+@pytest.mark.parametrize(
+    ("said", "seeds", "expected"),
+    [
+        ([], 5, NOT_TRIED),
+        ([YES, YES], 5, HOLDS),
+        ([YES, OPPOSITE], 5, IN_PART),
+        ([NO_DIFFERENCE], 5, "does not hold"),
+        ([YES], 1, f"{HOLDS} (1 seed)"),
+        ([NO_DIFFERENCE, YES], 3, f"{IN_PART} (3 seeds)"),
+    ],
+)
+def test_verdicts(said: list[str], seeds: int, expected: str) -> None:
+    assert verdict({**CLAIM, "tests": []}, [Answer("", one, seeds) for one in said]) == expected
+
+
+def test_what_nobody_can_test() -> None:
+    assert verdict({**CLAIM, "untestable": "MIMIC is closed"}, []) == "not testable here: MIMIC is closed"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"untestable": "why"}, "either tests or untestable"),
+        ({"verdict": "holds"}, "keys are"),
+        ({"tests": [{"experiment": "claims"}]}, "one of gain, seeds, grid"),
+        ({"tests": [{"experiment": "claims", "gain": {"of": "a"}}]}, "gain has the keys metrics, of, over"),
+    ],
+)
+def test_a_faulty_list_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "claims.yaml"
+    path.write_text(yaml.safe_dump([{**CLAIM, "tests": [GAIN], **change}]))
+    with pytest.raises(ValueError, match=message):
+        load_claims(path)
