@@ -181,7 +181,7 @@ def page(claims: list[dict[str, Any]], results: Path) -> str:
     counted = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
     return "\n".join([
         "# Claims of the papers", "",
-        "Made by `python benchmarks/claims.py` from `benchmarks/claims.yaml` and `benchmarks/results`, not by hand.", "",
+        "Made by `python benchmarks/claims.py` from `claims.yaml` and `results` beside it; do not edit.", "",
         "002 is the paper on language models and two stages, 001 the first PLANT (AWD-LSTM), 000 the later abstract. "
         "Gains are in points with 95 % intervals, paired over documents where they were kept. A verdict that rests on "
         "fewer than five seeds says so. `claims` are experiments of the network alone, no linear model beside it.", "",

@@ -1,4 +1,4 @@
-"""Claims of the papers: what can be tested, what answers, and what the answers come to; `make check` holds the page to it."""
+"""Claims of the papers: what can be tested, what answers, and what the answers come to."""
 
 from __future__ import annotations
 
