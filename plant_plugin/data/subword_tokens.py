@@ -7,13 +7,16 @@ import json
 from array import array
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from plant_plugin.config.registry import language_model
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.data.word_tokens import write_vocabulary
 from plant_plugin.errors import ConfigError
 from plant_plugin.files import atomic_folder
+
+if TYPE_CHECKING:
+    from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 TOKENIZER_FOLDER = "tokenizer"
 SUBWORD_BATCH = 1024  # documents handed to the tokenizer at once: bounds memory
@@ -95,11 +98,15 @@ class SubwordTokens:
                 truncated += sum(len(row) >= max_length for row in encoded["input_ids"])
         return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids), truncated)
 
-    def _cut(self, texts: str | list[str], max_length: int, **more: bool) -> Any:
-        left_out = {"return_attention_mask": False, "return_token_type_ids": False}
-        special = self.add_special_tokens
+    def _cut(self, texts: str | list[str], max_length: int, **more: bool) -> BatchEncoding:
         return self.tokenizer(
-            texts, add_special_tokens=special, truncation=True, max_length=max_length, **left_out, **more
+            texts,
+            add_special_tokens=self.add_special_tokens,
+            truncation=True,
+            max_length=max_length,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            **more,
         )
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
@@ -125,7 +132,7 @@ class SubwordTokens:
         write_vocabulary(folder, content)
 
 
-def _load_tokenizer(lm_weight: str, local_only: bool, trust_remote_code: bool) -> Any:
+def _load_tokenizer(lm_weight: str, local_only: bool, trust_remote_code: bool) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer  # slow to import
 
     try:
@@ -140,10 +147,10 @@ def _load_tokenizer(lm_weight: str, local_only: bool, trust_remote_code: bool) -
         ) from error
 
 
-def _tokenizer_hash(tokenizer: Any, add_special_tokens: bool) -> str:
+def _tokenizer_hash(tokenizer: PreTrainedTokenizerBase, add_special_tokens: bool) -> str:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        definition: Any = tokenizer.get_vocab()
+        definition: dict[str, object] = dict(tokenizer.get_vocab())
     else:
         definition = json.loads(backend.to_str())
         for state in ("truncation", "padding"):  # left over from the last call

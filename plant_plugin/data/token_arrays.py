@@ -42,14 +42,10 @@ class TokenArrays:
 
     @classmethod
     def from_flat(
-        cls,
-        ids: array[int] | npt.NDArray[np.int32],
-        lengths: npt.ArrayLike,
-        known_from: frozenset[int],
-        truncated: int = 0,
+        cls, ids: array[int] | npt.NDArray[np.int32], lengths: npt.ArrayLike, special: frozenset[int], truncated: int = 0
     ) -> TokenArrays:
-        """Pack ids and lengths; ``known_from`` holds the special ids, which do not make a document known."""
+        """Pack ids and lengths; the ids of ``special`` do not make a document known."""
         flat = np.asarray(ids, dtype=np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))]).astype(np.int64)
-        known = np.concatenate([[0], np.cumsum(~np.isin(flat, list(known_from)))])
+        known = np.concatenate([[0], np.cumsum(~np.isin(flat, list(special)))])
         return cls(flat, offsets, int(np.count_nonzero(known[offsets[1:]] == known[offsets[:-1]])), truncated)

@@ -28,7 +28,6 @@ __all__ = [
 ]  # fmt: skip
 
 CACHE_VERSION = 3  # counts up when encoding or the files' layout changes
-RULE_PACKAGES = ("nltk", "tokenizers")  # another version may cut text otherwise
 
 Tokens = WordTokens | SubwordTokens
 
@@ -45,15 +44,10 @@ def build_tokens(config: Config, train: Split) -> Tokens:
         return SubwordTokens(lm_weight, add_special_tokens=config.add_special_tokens, trust_remote_code=trusted)
     if config.vocab_file:
         return WordTokens.from_file(config.vocab_file)
-    return _words_cached(train, config.min_vocab_freq, config.cache_dir)
-
-
-def _words_cached(train: Split, min_vocab_freq: int, cache_dir: str | Path | None) -> Tokens:
-    """Build the words, or read those that an earlier run built from the same texts."""
     return cached(
-        _kept(cache_dir, "words", version("nltk"), train.hash(), min_vocab_freq),
+        _kept(config.cache_dir, "words", version("nltk"), train.hash(), config.min_vocab_freq),
         load_tokens,
-        lambda: WordTokens.build(train.texts, min_vocab_freq),
+        lambda: WordTokens.build(train.texts, config.min_vocab_freq),
         lambda folder, tokens: tokens.save(folder),
         "The vocabulary is",
     )
@@ -70,7 +64,7 @@ def encode_cached(
         max_length: Tokens kept of each document; None: all.
         cache_dir: The configuration's ``cache_dir``; None for the user's cache folder.
     """
-    rules = map(version, RULE_PACKAGES)
+    rules = version("nltk"), version("tokenizers")  # another version may cut text otherwise
     return cached(
         _kept(cache_dir, "tokens", *rules, tokens.hash(), split.hash(), max_length),
         _read_arrays,
@@ -86,11 +80,7 @@ def _kept(cache_dir: str | Path | None, kind: str, *depends_on: object) -> Path:
 
 
 def _read_arrays(folder: Path) -> TokenArrays:
-    """The arrays where they lie on the disk, after a look at their checksums.
-
-    Raises:
-        ValueError: They are not what was written.
-    """
+    """The arrays where they lie on the disk; a ``ValueError`` where they are not what was written."""
     ids, offsets = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("ids", "offsets"))
     unknown_only, truncated, *checksums = np.load(folder / "counts.npy").tolist()
     if checksums != [zlib.crc32(ids.data), zlib.crc32(offsets.data)]:

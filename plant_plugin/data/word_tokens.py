@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from plant_plugin.data.text import text_lines
 from plant_plugin.data.token_arrays import TokenArrays
-from plant_plugin.data.word_splitting import documents_with, split_words
+from plant_plugin.data.word_splitting import split_words
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
@@ -30,8 +30,7 @@ NORM_EPSILON = 1e-6  # LibMultiLabel's, from CAML: keeps the zero vector
 def words_of(text: str) -> list[str]:
     r"""A text's words by LibMultiLabel's rule: runs of ``\w``, lower-cased, without pure numbers."""
     (found,) = split_words([text])
-    words = [word.lower() for word in found.words]
-    return [words[number] for number in found.numbers]
+    return [found.words[number].lower() for number in found.numbers]
 
 
 class WordTokens:
@@ -52,6 +51,8 @@ class WordTokens:
     @classmethod
     def build(cls, texts: Iterable[str], min_vocab_freq: int = 1) -> WordTokens:
         """The words that at least ``min_vocab_freq`` documents hold, most frequent first, then by alphabet."""
+        from plant_plugin.data.word_loops import documents_with  # imports numba
+
         frequency: Counter[str] = Counter()
         for found in split_words(texts):
             places: dict[str, int] = {}
@@ -124,7 +125,7 @@ class WordTokens:
         write_vocabulary(Path(folder), {"kind": "word", "hash": self.hash(), "words": self.words})
 
 
-def write_vocabulary(folder: Path, content: dict[str, Any]) -> None:
+def write_vocabulary(folder: Path, content: Mapping[str, object]) -> None:
     """Write ``vocabulary.json`` whole or not at all; makes the folder."""
     with atomic_write(folder / VOCABULARY_FILE) as temporary:
         temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
@@ -175,19 +176,17 @@ def _read_vectors(path: Path, tokens: WordTokens) -> npt.NDArray[np.float32]:
                 continue  # word2vec's header: number of words and dimension
             if weights is None:
                 weights = np.zeros((tokens.size, len(values)), dtype=np.float32)
-            row = tokens.id_of.get(word)
-            if row is not None:
-                weights[row] = _vector(values, weights.shape[1], path, number)
+            if (row := tokens.id_of.get(word)) is None:
+                continue
+            where = f"{path}, line {number}"
+            try:
+                vector = np.array(values, dtype=np.float32)
+            except ValueError as error:
+                raise DataError("a value is not a number", where=where) from error
+            if len(vector) != weights.shape[1]:
+                what = f"{len(vector)} values where the first line has {weights.shape[1]}"
+                raise DataError(what, where=where)
+            weights[row] = vector
     if weights is None or not weights.shape[1]:
         raise DataError("the embedding file holds no vectors", where=str(path), fix="one 'word v1 v2 …' a line")
     return weights
-
-
-def _vector(values: list[str], dim: int, path: Path, number: int) -> npt.NDArray[np.float32]:
-    try:
-        vector = np.array(values, dtype=np.float32)
-    except ValueError as error:
-        raise DataError("a value is not a number", where=f"{path}, line {number}") from error
-    if len(vector) != dim:
-        raise DataError(f"{len(vector)} values where the first line has {dim}", where=f"{path}, line {number}")
-    return vector

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plant_plugin.data import word_splitting
-from plant_plugin.data.word_splitting import documents_with, split_words
+from plant_plugin.data import word_loops, word_splitting
+from plant_plugin.data.word_loops import documents_with
+from plant_plugin.data.word_splitting import split_words
 
 HARD = "aZ9_ -éßſ²½\u0301\u0903五İ\u200d、𝟘𐐷\ud800\x00"
 
@@ -43,7 +44,7 @@ def test_equal_to_nltk_text_by_text(short: int, texts: list[str], most: int) -> 
 def test_short_texts_give_the_same_numbers_without_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["The the 12 dog é", "", "naïve dog 12é the", "²"]
     (compiled,) = word_splitting._split_long(texts, None)
-    monkeypatch.delattr(word_splitting, "_split")
+    monkeypatch.delattr(word_loops, "split")
     (plain,) = split_words(texts)
     assert plain.words == compiled.words
     for name in ("numbers", "offsets"):
@@ -56,17 +57,17 @@ def test_every_character_is_what_nltk_says_of_it_alone() -> None:
     from nltk.tokenize import RegexpTokenizer
 
     belongs = RegexpTokenizer(r"\w+").tokenize
-    kinds = word_splitting._kinds()
+    kinds = word_splitting._kinds(word_splitting.CODE_POINTS)
     for code in {*range(0x600), *range(0, word_splitting.CODE_POINTS, 97)}:
         assert (kinds[code] != word_splitting.NO_WORD) == bool(belongs(chr(code)))
         if kinds[code]:
             assert (kinds[code] == word_splitting.NUMBER) == chr(code).isnumeric()
-    np.testing.assert_array_equal(kinds[:128], word_splitting._ascii_kinds())
+    np.testing.assert_array_equal(kinds[: word_splitting.ASCII], word_splitting._kinds(word_splitting.ASCII))
 
 
 def test_more_distinct_words_than_there_is_room_for_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_splitting, "SHORT", 0)
-    many = 5 * word_splitting.FIRST_ROOM // 2
+    many = 5 * word_loops.FIRST_ROOM // 2
     texts = ["first text", " ".join(f"w{number:x}" for number in range(many)), "first w0 again w1 again"]
     assert words_of_each(texts) == [re.findall(r"\w+", text) for text in texts]
     monkeypatch.setattr(word_splitting, "PART_BYTES", 8)  # more parts than threads
