@@ -7,11 +7,11 @@ validation split, the same label set in the same order.
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,15 +19,15 @@ import scipy.sparse as sp
 from plant_plugin.config import Config, registry
 from plant_plugin.data.demo import demo_file
 from plant_plugin.data.evidence import marked_sentences, read_evidence
-from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, read_libmultilabel_text, text_lines
-from plant_plugin.data.xmc_sparse import read_xmc_documents
+from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, text_lines
 from plant_plugin.errors import DataError
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
+READER_KEYS = ("allow_bad_lines", "vocab_file")  # of the configuration: handed to a reader that has such an argument
 DEMO_PREFIX = "demo:"
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB what it stands for
 FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
-EVIDENCE_KEYS = {"train": "training_file", "val": "val_file", "test": "test_file"}  # of the block `evidence`
+FILES = {"train": "training_file", "val": "val_file", "test": "test_file"}  # also keys of the block `evidence`
 
 
 @dataclass
@@ -41,7 +41,6 @@ class Split:
         ids: Document ids, or None when the file has none.
         evidence: What made somebody assign its labels to each document; None where no file says so.
         parents: The document that each text is of, where sentences follow the documents; None: all are documents.
-        counts: Documents read, lines dropped, documents without labels.
     """
 
     name: str
@@ -78,24 +77,39 @@ class Corpus:
         val: Validation documents, or None.
         test: Test documents, or None.
         label_names: The label set; position = column = label id.
-        counts: ``read``, ``dropped`` and ``without_labels`` over all splits; ``labels_unseen_in_training`` (distinct
-            test labels that no training document has); ``dropped_labels`` (label occurrences in test that are not in
-            the label set); ``dropped_training_labels`` (the same in training and validation, with ``label_file``).
     """
 
     train: Split
     val: Split | None
     test: Split | None
     label_names: list[str] = field(repr=False)
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.counts = _count(self)
 
     @property
     def splits(self) -> list[Split]:
         """The splits that exist."""
         return [split for split in (self.train, self.val, self.test) if split is not None]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """``read``, ``dropped`` and ``without_labels`` over all splits, and what the label set does not hold.
+
+        ``labels_unseen_in_training``: distinct test labels that no training document has; ``dropped_labels``: label
+        occurrences in test that are not in the label set; ``dropped_training_labels``: the same in training and
+        validation, with ``label_file``.
+        """
+        known = set(self.label_names)
+        trained = {label for labels in self.train.labels for label in labels}
+        tested = [label for labels in self.test.labels for label in labels] if self.test else []
+        fitted = [label for split in self.splits if split is not self.test for own in split.labels for label in own]
+        return {
+            **{
+                name: sum(getattr(split.counts, name) for split in self.splits)
+                for name in ("read", "dropped", "without_labels")
+            },
+            "labels_unseen_in_training": len(set(tested) - trained),
+            "dropped_labels": sum(label not in known for label in tested),
+            "dropped_training_labels": sum(label not in known for label in fitted),
+        }
 
     def label_matrix(self, split: Split) -> sp.csr_array:
         """Labels of a split as a sparse (n, L) float32 matrix of ones; labels outside the label set are left out."""
@@ -129,9 +143,9 @@ def load_corpus(config: Config) -> Corpus:
         DataError: A file cannot be read, no training document has a label, no validation document is left, or the
             label set or the test split is empty.
     """
-    test = _read_split("test", config.test_file, config) if config.test_file else None
+    test = _read_split("test", config) if config.test_file else None
     if config.training_file:
-        train, val = _training_splits(config.training_file, config)
+        train, val = _training_splits(config)
     elif config.eval:  # only scoring: the label set comes from label_file or from the checkpoint
         train, val = _split("train", Documents(), ()), None
     else:
@@ -139,34 +153,29 @@ def load_corpus(config: Config) -> Corpus:
     return Corpus(train, val, test, _label_names(config, train, val, test))
 
 
-def _training_splits(source: str, config: Config) -> tuple[Split, Split | None]:
-    train = _read_split("train", source, config)
-    val = _read_split("val", config.val_file, config) if config.val_file else None
+def _training_splits(config: Config) -> tuple[Split, Split | None]:
+    train = _read_split("train", config)
+    val = _read_split("val", config) if config.val_file else None
     if val is None and config.val_size > 0:
         train, val = _split_validation(train, config.val_size)
     if not any(train.labels):
-        raise DataError(
-            "no training document has a label",
-            where=str(config.training_file),
-            fix="each line must be 'labels TAB text' or 'id TAB labels TAB text'",
-        )
+        fix = "each line must be 'labels TAB text' or 'id TAB labels TAB text'"
+        raise DataError("no training document has a label", where=str(config.training_file), fix=fix)
     if val is not None and config.merge_train_val:
         return _merged(train, val), None
     return train, val
 
 
-def _read_split(name: str, source: str, config: Config) -> Split:
-    if config.data_format == "xmc":
-        documents = read_xmc_documents(source, str(config.vocab_file))
-    elif config.data_format == "txt":
-        documents = read_source(source, allow_bad_lines=config.allow_bad_lines, cache_dir=config.cache_dir)
-    else:
-        documents = registry.get("readers", config.data_format).load()(source_path(source, config.cache_dir))
-        if not isinstance(documents, Documents):
-            what = f"the reader returned {type(documents).__name__} instead of Documents"
-            fix = "see registry.yaml and plant_plugin/data/text.py"
-            raise DataError(what, where=f"data_format: {config.data_format}", fix=fix)
-    evidence_file = getattr(config.evidence, EVIDENCE_KEYS[name])
+def _read_split(name: str, config: Config) -> Split:
+    source = str(getattr(config, FILES[name]))
+    read = registry.get("readers", config.data_format).load()
+    asked = {key: getattr(config, key) for key in READER_KEYS if key in inspect.signature(read).parameters}
+    documents = read(source_path(source, config.cache_dir), **asked)
+    if not isinstance(documents, Documents):
+        what = f"the reader returned {type(documents).__name__} instead of Documents"
+        fix = "see registry.yaml and plant_plugin/data/text.py"
+        raise DataError(what, where=f"data_format: {config.data_format}", fix=fix)
+    evidence_file = getattr(config.evidence, FILES[name])
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)
     kept: Iterable[int] = range(len(documents.texts))
@@ -176,7 +185,7 @@ def _read_split(name: str, source: str, config: Config) -> Split:
     if not split.texts:
         what = f"no {FULL_NAMES[name]} documents left"
         fix = "give a file whose documents have labels, or leave out remove_no_label_data"
-        raise DataError(what, where=str(source), fix=fix)
+        raise DataError(what, where=source, fix=fix)
     return split
 
 
@@ -184,9 +193,6 @@ def with_sentences(split: Split) -> Split:
     """The documents, and behind them each sentence with evidence as a document with the labels that it is evidence for.
 
     In a sentence a word and a label that meet do belong together (method §9).
-
-    Args:
-        split: With evidence.
     """
     texts, labels, evidence = list(split.texts), list(split.labels), list(split.evidence or [])
     parents = list(range(len(split)))
@@ -207,11 +213,6 @@ def source_path(source: str, cache_dir: str | Path | None = None) -> Path:
     return Path(source)
 
 
-def read_source(source: str, *, allow_bad_lines: bool = False, cache_dir: str | Path | None = None) -> Documents:
-    """Read the file behind a ``*_file`` key (see :func:`read_libmultilabel_text`)."""
-    return read_libmultilabel_text(source_path(source, cache_dir), allow_bad_lines=allow_bad_lines)
-
-
 def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
     from sklearn.model_selection import train_test_split  # slow to import
 
@@ -220,17 +221,13 @@ def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
     try:
         kept, drawn = train_test_split(range(len(train)), test_size=size, random_state=SPLIT_SEED)
     except ValueError as error:
-        raise DataError(
-            f"{len(train)} training documents cannot be split with val_size {val_size}: no training or validation "
-            "documents left",
-            where="val_size",
-            fix="a share below 1, or a number of documents below that of the training file; or give a val_file",
-        ) from error
+        what = f"{len(train)} training documents cannot be split with val_size {val_size}"
+        fix = "a share below 1, or a number of documents below that of the training file; or give a val_file"
+        raise DataError(f"{what}: no training or validation documents left", where="val_size", fix=fix) from error
     return _split("train", train, kept, train.counts.dropped), _split("val", train, drawn)
 
 
 def _split(name: str, documents: Documents | Split, rows: Sequence[int], dropped: int = 0) -> Split:
-    """Some documents as a split."""
     labels = [documents.labels[row] for row in rows]
     ids = None if documents.ids is None else [documents.ids[row] for row in rows]
     evidence = None if documents.evidence is None else [documents.evidence[row] for row in rows]
@@ -239,7 +236,7 @@ def _split(name: str, documents: Documents | Split, rows: Sequence[int], dropped
 
 
 def _merged(train: Split, val: Split) -> Split:
-    """Both as training documents; LibMultiLabel numbers them anew, as ids of two files may clash."""
+    """Both as training documents, without ids: those of two files may clash."""
     counts = ReadCounts(*(a + b for a, b in zip(astuple(train.counts), astuple(val.counts), strict=True)))
     evidence = None
     if train.evidence is not None or val.evidence is not None:  # a split without it has none for any document
@@ -268,20 +265,3 @@ def read_label_file(path: Path) -> list[str]:
     """
     with text_lines(path, newline=None) as lines:
         return list(dict.fromkeys(name for line in lines if (name := line.strip())))
-
-
-def _count(corpus: Corpus) -> dict[str, int]:
-    known = set(corpus.label_names)
-    trained = {label for labels in corpus.train.labels for label in labels}
-    tested = [label for labels in corpus.test.labels for label in labels] if corpus.test else []
-    fitted = [split for split in (corpus.train, corpus.val) if split is not None]
-    counts: dict[str, Any] = {
-        name: sum(getattr(split.counts, name) for split in corpus.splits)
-        for name in ("read", "dropped", "without_labels")
-    }
-    counts["labels_unseen_in_training"] = len(set(tested) - trained)
-    counts["dropped_labels"] = sum(label not in known for label in tested)
-    counts["dropped_training_labels"] = sum(
-        label not in known for split in fitted for labels in split.labels for label in labels
-    )
-    return counts

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from plant_plugin.data.documents import read_source
+from plant_plugin.data.documents import source_path
+from plant_plugin.data.text import read_libmultilabel_text
 from plant_plugin.data.word_tokens import WordTokens, words_of
 from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.files import atomic_write
@@ -17,11 +19,11 @@ WORDS_TO_SEE = 10_000_000
 FEWEST_PASSES, MOST_PASSES = 5, 50
 
 
+@dataclass
 class _Sentences:
     """The words of each document, anew for every pass; a long document is several sentences."""
 
-    def __init__(self, texts: list[str]) -> None:
-        self.texts = texts
+    texts: list[str]
 
     def __iter__(self) -> Iterator[list[str]]:
         for text in self.texts:
@@ -42,27 +44,20 @@ def train_embeddings(
     min_count: int = 3,
     epochs: int | None = None,
     seed: int = 1,
-    workers: int = 1,
     *,
     allow_bad_lines: bool = False,
-    cache_dir: str | Path | None = None,
 ) -> tuple[Path, Path]:
     """Train word2vec (CBOW, as CAML did) on a training file and write LibMultiLabel's embedding and vocabulary files.
 
     Args:
         train: The training file, or ``demo:train``; give no validation or test file here.
         out: The embedding file, ``word v1 v2 …`` a line without a header (``embed_file``); the words alone, one a
-            line, go to the same name with ``.vocab`` added (``vocab_file``).
+            line, go to the same name with ``.vocab`` added (``vocab_file``). These two paths are returned.
         dim: Size of the vectors.
         min_count: Words that fewer documents hold are left out of both files (3 in CAML).
         epochs: Passes over the text; by default so many that 10 million words are seen, from 5 to 50.
-        seed: Seed of the training.
-        workers: Threads; with 1 the same input gives the same files.
+        seed: Of the training, which one thread does, so that the same input gives the same files.
         allow_bad_lines: Drop malformed lines instead of stopping.
-        cache_dir: Where the built-in data lies.
-
-    Returns:
-        The two paths written.
 
     Raises:
         MissingExtraError: gensim is not installed.
@@ -72,13 +67,13 @@ def train_embeddings(
         from gensim.models import Word2Vec
     except ImportError as error:
         raise MissingExtraError("training word vectors needs gensim", fix="pip install gensim") from error
-    texts = read_source(str(train), allow_bad_lines=allow_bad_lines, cache_dir=cache_dir).texts
+    texts = read_libmultilabel_text(source_path(str(train)), allow_bad_lines=allow_bad_lines).texts
     words = sorted(WordTokens.build(texts, min_count).words[2:])  # without <pad> and <unk>
     if not words:
         raise DataError(f"no word is in {min_count} documents", where=str(train), fix="choose a lower min_count")
     sentences = _Sentences(texts)
     passes = epochs or passes_for(sum(map(len, sentences)))
-    model = Word2Vec(sentences, vector_size=dim, min_count=min_count, epochs=passes, seed=seed, workers=workers, sg=0)
+    model = Word2Vec(sentences, vector_size=dim, min_count=min_count, epochs=passes, seed=seed, workers=1, sg=0)
     out = Path(out)
     vocabulary = out.with_name(out.name + ".vocab")
     with atomic_write(out) as temporary, temporary.open("w", encoding="utf-8") as stream:
