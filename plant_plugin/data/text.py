@@ -11,7 +11,6 @@ a warning and pads a shorter one).
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import lzma
 import zlib
@@ -23,7 +22,8 @@ from typing import IO, Any
 
 from plant_plugin.errors import DataError
 
-OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open}
+UNDECODED = "surrogateescape"  # see open_text
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 COLUMNS = (2, 3)
 
@@ -68,16 +68,11 @@ def packed(path: Path) -> Path | None:
 
 
 def open_text(path: Path, newline: str | None, encoding: str = "utf-8-sig") -> IO[str]:
-    """A text file, decompressed by its ending; see :func:`as_text`."""
-    return as_text(OPENERS.get(path.suffix, open)(path, "rb"), newline, encoding)
-
-
-def as_text(binary: IO[bytes], newline: str | None, encoding: str = "utf-8-sig") -> IO[str]:
-    """Bytes as text; those of another encoding become lone surrogates, which :func:`is_valid` finds.
+    """A text file, decompressed by its ending; bytes of another encoding become lone surrogates (:func:`is_valid`).
 
     A strict decoder reads ahead and could not tell which line is wrong.
     """
-    return io.TextIOWrapper(binary, encoding=encoding, errors="surrogateescape", newline=newline)
+    return OPENERS.get(path.suffix, open)(path, "rt", encoding=encoding, errors=UNDECODED, newline=newline)
 
 
 def is_valid(text: str) -> bool:
@@ -93,11 +88,7 @@ def is_valid(text: str) -> bool:
 
 @contextmanager
 def reading_errors(name: str, fix: str = "check the path") -> Iterator[None]:
-    """Say what is wrong with a file that cannot be opened or read, without what it holds.
-
-    Raises:
-        DataError: Instead of what the system or a decompressor said.
-    """
+    """A ``DataError`` without the file's content, instead of what the system or a decompressor says of it."""
     try:
         yield
     except DAMAGED as error:
@@ -119,8 +110,7 @@ def text_lines(path: Path, newline: str | None = "\n", encoding: str = "utf-8-si
 
     Args:
         path: The file.
-        newline: ``"\n"`` ends lines there alone; ``""`` at any line end, left as it is (what
-            ``csv`` wants); None at any line end, made one.
+        newline: ``"\n"`` ends lines there alone; ``""`` at any line end, left as it is; None at any, made one.
         encoding: Of the text; a byte order mark of UTF-8 is skipped.
 
     Raises:
@@ -145,11 +135,7 @@ def _checked(stream: IO[str], path: Path, encoding: str) -> Iterator[str]:
 
 
 def parsed_json(text: str, where: str, fix: str = "export it again; the file may be cut off") -> Any:
-    """What a text in JSON says.
-
-    Raises:
-        DataError: It is none.
-    """
+    """What a text in JSON says; a ``DataError`` where it is none."""
     try:
         return json.loads(text)
     except ValueError:  # its message would show the text
@@ -157,11 +143,7 @@ def parsed_json(text: str, where: str, fix: str = "export it again; the file may
 
 
 def tab_separated(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Where each line that is not empty stands (``train.txt, line 7``), and its columns.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
+    """Where each line that is not empty stands (``train.txt, line 7``), and its columns."""
     with text_lines(path, newline=None) as lines:
         for number, line in enumerate(lines, 1):
             if line := line.rstrip("\n"):

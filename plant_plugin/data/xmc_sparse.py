@@ -19,7 +19,6 @@ from plant_plugin.errors import DataError
 
 HEADER = re.compile(r"(\d+) (\d+) (\d+)\s*")
 PAIRS_HEADER = re.compile(r"(\d+) (\d+)\s*")
-OF_THE_FORMAT = "a line has to be 'label,label feature:value feature:value …'"
 
 
 @dataclass
@@ -67,8 +66,14 @@ def read_xmc(path: Path) -> Iterator[XmcRow]:
     for line, text in _numbered(path, documents):
         parts, where = text.split(), f"{path}, line {line}"
         given = parts.pop(0).split(",") if parts and ":" not in parts[0] else []
-        label_ids = _ids(given, labels, "label", where, OF_THE_FORMAT)
-        yield XmcRow(line, label_ids, *_pairs(parts, features, "feature", where, OF_THE_FORMAT))
+        try:
+            row = XmcRow(line, list(map(int, given)), *_pairs(parts))
+        except ValueError:  # its message would hold the line's content
+            fix = "a line has to be 'label,label feature:value feature:value …'"
+            raise DataError("not of the format", where=where, fix=fix) from None
+        _check_ids(row.labels, labels, "label", where)
+        _check_ids(row.features, features, "feature", where)
+        yield row
 
 
 def read_pairs(path: Path) -> Iterator[list[int]]:
@@ -79,49 +84,41 @@ def read_pairs(path: Path) -> Iterator[list[int]]:
     """
     documents, columns = xmc_header(path, PAIRS_HEADER)
     for line, text in _numbered(path, documents):
-        fix = "a line has to be 'label:1 label:1 …'"
-        yield _pairs(text.split(), columns, "label", f"{path}, line {line}", fix)[0]
+        where = f"{path}, line {line}"
+        try:
+            labels, _ = _pairs(text.split())
+        except ValueError:  # its message would hold the line's content
+            raise DataError("not of the format", where=where, fix="a line has to be 'label:1 label:1 …'") from None
+        _check_ids(labels, columns, "label", where)
+        yield labels
 
 
 def _numbered(path: Path, documents: int) -> Iterator[tuple[int, str]]:
-    number = 1
+    number, fix = 1, "the file is cut off or joined from two; download it again"
     with text_lines(path) as stream:
         next(stream)
         for number, text in enumerate(stream, 2):
             if number - 1 > documents:
                 if not text.strip() and not any(rest.strip() for rest in stream):
                     return
-                raise _wrong_number(path, f"more than the {documents:,} documents of the first line")
+                raise DataError(f"more than the {documents:,} documents of the first line", where=str(path), fix=fix)
             yield number, text
     if number - 1 != documents:
-        raise _wrong_number(path, f"{number - 1:,} documents, the first line says {documents:,}")
+        what = f"{number - 1:,} documents, the first line says {documents:,}"
+        raise DataError(what, where=str(path), fix=fix)
 
 
-def _wrong_number(path: Path, what: str) -> DataError:
-    return DataError(what, where=str(path), fix="the file is cut off or joined from two; download it again")
-
-
-def _pairs(parts: list[str], size: int, what: str, where: str, fix: str) -> tuple[list[int], list[float]]:
+def _pairs(parts: list[str]) -> tuple[list[int], list[float]]:
     pairs = [part.partition(":") for part in parts]
-    try:
-        values = [float(value) for _, _, value in pairs]
-    except ValueError:  # its message would hold the line's content
-        raise DataError("not of the format", where=where, fix=fix) from None
-    return _ids([name for name, _, _ in pairs], size, what, where, fix), values
+    return [int(name) for name, _, _ in pairs], [float(value) for _, _, value in pairs]
 
 
-def _ids(names: list[str], size: int, what: str, where: str, fix: str) -> list[int]:
-    try:
-        ids = list(map(int, names))
-    except ValueError:
-        raise DataError("not of the format", where=where, fix=fix) from None
+def _check_ids(ids: list[int], size: int, what: str, where: str) -> None:
     if ids and not (0 <= min(ids) and max(ids) < size):
         wrong = max(ids) if max(ids) >= size else min(ids)
+        said = f"{what} {wrong}, but the first line says {size:,} {what}s and they count from 0"
         fix = "correct the first line, or subtract one from every number if they count from 1"
-        raise DataError(
-            f"{what} {wrong}, but the first line says {size:,} {what}s and they count from 0", where=where, fix=fix
-        )
-    return ids
+        raise DataError(said, where=where, fix=fix)
 
 
 def words_of_row(row: XmcRow, words: list[str]) -> str:
@@ -145,9 +142,8 @@ def read_words(path: Path, features: int) -> list[str]:
     return words
 
 
-def read_xmc_documents(path: str | Path, vocab_file: str | Path) -> Documents:
+def read_xmc_documents(path: Path, vocab_file: str | Path) -> Documents:
     """A sparse file as documents whose words are those of the features; label ids are the labels."""
-    path = Path(path)
     words = read_words(Path(vocab_file), xmc_header(path)[1])
     documents = Documents()
     for row in read_xmc(path):
