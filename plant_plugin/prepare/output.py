@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from plant_plugin.errors import PlantError
 from plant_plugin.files import sha256
@@ -19,13 +19,22 @@ from plant_plugin.files import sha256
 PROVENANCE = "provenance.json"
 PROVENANCE_VERSION = 1
 
+Counts = Mapping[str, int | str]  # by what is counted; nothing in it is a text or an id
 
-def describe(paths: Iterable[Path]) -> list[dict[str, Any]]:
+
+class Made(TypedDict):
+    """What a preparation tells: ``counts`` of the whole, and those of each folder that it wrote."""
+
+    counts: Counts
+    sets: Mapping[str, Counts]
+
+
+def describe(paths: Iterable[Path]) -> list[dict[str, object]]:
     """Name, size and SHA-256 of each file."""
     return [{"name": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)} for path in paths]
 
 
-def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
+def write_provenance(folder: Path, content: Mapping[str, object]) -> None:
     """Write how the other files of a folder were made and their hashes; no time of day, so that two runs agree."""
     made = describe(sorted(path for path in folder.iterdir() if path.name != PROVENANCE))
     versions = {"plant_plugin": version("plant-plugin"), "python": platform.python_version()}
@@ -39,9 +48,6 @@ def staged(out: Path) -> Iterator[Path]:
 
     Older files of the same names are replaced, others stay. In each folder an old ``provenance.json`` goes first and
     the new one comes last, so that its presence says that everything beside it is whole.
-
-    Args:
-        out: The folder to fill; made if missing.
 
     Raises:
         PlantError: The folder cannot be written, or the disk is full.

@@ -14,11 +14,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from plant_plugin.data.evidence import DocumentEvidence, Spans
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic.notes import Admission, Note, Style, moved
+from plant_plugin.prepare.mimic.notes import Admission, Note, Order, Style, moved
 from plant_plugin.prepare.mimic.tables import dotted
 
 SYSTEMS: dict[str, tuple[int | None, str]] = {
@@ -72,20 +72,14 @@ class Mdace:
             seen = f"{counts['mdace_annotations']:,} annotations in {len(files)} files *.json"
             what = f"{seen}, none with an ICD-{version} code"
             raise DataError(what, where=str(folder), fix=FORMAT_FIX)
-        self.described = {"name": "MDACE", "files": len(files), "sha256": digest.hexdigest()}
+        self.described: dict[str, object] = {"name": "MDACE", "files": len(files), "sha256": digest.hexdigest()}
         self._admissions = {one.admission for found in self.annotations.values() for one in found}
         # By admission: order of a note, number in the table, characters of its text, its evidence there.
-        self._notes: dict[int, list[tuple[Any, int, int, list[tuple[str, int, int]]]]] = {}
+        self._notes: dict[int, list[tuple[Order, int, int, list[tuple[str, int, int]]]]] = {}
         self._carried = 0
 
     def carry(self, note: Note, text: str, style: Style, codes: frozenset[str]) -> None:
-        """Take the evidence of a note over to what a style makes of it.
-
-        Args:
-            note: As the table has it.
-            text: What ``style`` made of it.
-            style: How it was cleaned.
-            codes: Of its admission; evidence of others is counted.
+        """Take the evidence of a note over to the text that a style made of it; evidence of other codes is counted.
 
         Raises:
             DataError: An annotation is of another admission, or its span is outside the note.
@@ -95,12 +89,11 @@ class Mdace:
             return
         pieces, marks = style.pieces(note.text), []
         for one in annotations:
-            if one.admission != note.admission or not 0 <= one.start < one.end <= len(note.text):
-                what = (
-                    "the note is another admission's" if one.admission != note.admission else "a span outside its note"
-                )
-                fix = "MDACE is made for MIMIC-III v1.4: take NOTEEVENTS as it was downloaded"
-                raise DataError(what, where=one.where, fix=fix)
+            fix = "MDACE is made for MIMIC-III v1.4: take NOTEEVENTS as it was downloaded"
+            if one.admission != note.admission:
+                raise DataError("the note is another admission's", where=one.where, fix=fix)
+            if not 0 <= one.start < one.end <= len(note.text):
+                raise DataError("a span outside its note", where=one.where, fix=fix)
             span = moved((one.start, one.end), pieces)
             if one.code not in codes:
                 self.counts["mdace_annotations_of_other_codes"] += 1

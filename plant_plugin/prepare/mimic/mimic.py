@@ -7,27 +7,24 @@ are cleaned and put into a scratch file. Memory therefore does not grow with the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from plant_plugin.data.evidence import evidence_beside, write_evidence
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.mimic import splits as label_sets
 from plant_plugin.prepare.mimic.mdace import Mdace
 from plant_plugin.prepare.mimic.notes import Admission, Note, Scratch, style_named
-from plant_plugin.prepare.mimic.splits import CAML_NAMES, Splits, assign, find_split_lists, split_hash
+from plant_plugin.prepare.mimic.splits import CAML_NAMES, Splits, assign, code_counts, everywhere, find_split_lists
 from plant_plugin.prepare.mimic.tables import as_caml_reads, clean_code, dotted, find_table, read_id, read_table
-from plant_plugin.prepare.output import describe, staged, write_provenance
+from plant_plugin.prepare.output import Made, describe, staged, write_provenance
 
 ENOUGH_CODES = 1000  # in so many ICD-9 codes some start with 0, unless they were read as numbers
 LIST_NAMES = {"full": "full", "top50": "50", "rare50": "rare50", "few": "few"}
 MIMIC3_NOTES = ("SUBJECT_ID", "HADM_ID", "CATEGORY", "DESCRIPTION", "CHARTDATE", "ROW_ID", "TEXT")
 MIMIC4_NOTES = ("subject_id", "hadm_id", "note_type", "note_seq", "text")
 MIMIC4_FOLDERS = {10: "MIMIC-IV", 9: "MIMIC-IV-9"}
-
-Notes = Callable[[Path, Counter[str]], Iterator[Note]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class MimicOptions:
     dry_run: bool = False
     mdace: Path | None = None  # MDACE's JSON files: evidence for MIMIC-III
 
-    def named(self) -> dict[str, Any]:
+    def named(self) -> dict[str, object]:
         """Everything that the result depends on, without paths, for the provenance."""
         return {
             **{name: value for name, value in vars(self).items() if name not in ("out", "dry_run")},
@@ -60,27 +57,16 @@ class MimicOptions:
 
 @dataclass(frozen=True)
 class MimicSource:
-    """One version of MIMIC.
+    """One version of MIMIC."""
 
-    Attributes:
-        name: Of the command.
-        folder: Name of the folder of the full set; those of subsets get an ending.
-        version: Of the codes, 9 or 10.
-        code_tables: Where codes are, by kind.
-        code_columns: Of these tables: admission, code, and the code's version where there are several.
-        notes_file: Where notes are.
-        notes: Reads that file; gets the counts to add to.
-        options: What was chosen beside ``MimicOptions``.
-    """
-
-    name: str
-    folder: str
-    version: int
-    code_tables: dict[str, Path]
-    code_columns: tuple[str, ...]
+    name: str  # of the command
+    folder: str  # of the full set; those of subsets get an ending
+    version: int  # of the codes, 9 or 10
+    code_tables: dict[str, Path]  # by kind of code
+    code_columns: tuple[str, ...]  # admission, code, and the code's version where there are several
     notes_file: Path
-    notes: Notes
-    options: dict[str, Any]
+    notes: Callable[[Path, Counter[str]], Iterator[Note]]  # reads that file; gets the counts to add to
+    options: Mapping[str, object]  # chosen beside MimicOptions
 
 
 def mimic3_source(raw: Path) -> MimicSource:
@@ -112,7 +98,7 @@ def _mimic3_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
         rows += 1
         if category.strip().lower() != "discharge summary":
             continue
-        ids = _ids_of_summary((patient, admission), MIMIC3_NOTES, path, line, counts)
+        ids = _ids_of_summary(patient, admission, MIMIC3_NOTES, path, line, counts)
         if ids is not None:
             addendum = description.strip().lower() == "addendum"
             counts["addenda"] += addendum
@@ -124,7 +110,7 @@ def _mimic3_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
 def _mimic4_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
     """Discharge summaries of admissions, then their addenda, by sequence number."""
     for line, (patient, admission, kind, sequence, text) in read_table(path, MIMIC4_NOTES):
-        ids = _ids_of_summary((patient, admission), MIMIC4_NOTES, path, line, counts)
+        ids = _ids_of_summary(patient, admission, MIMIC4_NOTES, path, line, counts)
         if ids is not None:
             addendum = kind.strip().upper() == "AD"
             counts["addenda"] += addendum
@@ -132,23 +118,20 @@ def _mimic4_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
 
 
 def _ids_of_summary(
-    values: tuple[str, str], columns: tuple[str, ...], path: Path, line: int, counts: Counter[str]
+    patient: str, admission: str, columns: tuple[str, ...], path: Path, line: int, counts: Counter[str]
 ) -> tuple[int, int] | None:
     """Patient and admission of a discharge summary; None where one of them is missing, which is counted."""
     counts["discharge_summaries"] += 1
-    admission = read_id(values[1], columns[1], path, line, counts)
-    patient = read_id(values[0], columns[0], path, line, counts)
-    if admission is None or patient is None:
+    number = read_id(admission, columns[1], path, line, counts)
+    subject = read_id(patient, columns[0], path, line, counts)
+    if number is None or subject is None:
         counts["summaries_without_admission"] += 1
         return None
-    return patient, admission
+    return subject, number
 
 
-def prepare_mimic(source: MimicSource, options: MimicOptions) -> dict[str, Any]:
+def prepare_mimic(source: MimicSource, options: MimicOptions) -> Made:
     """Write the asked for sets, each into its folder below ``options.out``, all or none.
-
-    Returns:
-        ``counts`` at each step, and ``sets``: for each folder its counts. Nothing in it is a text or an id.
 
     Raises:
         DataError: A table, a list or a value is not what it should be, or no training document is left.
@@ -172,7 +155,7 @@ class _Preparation:
         if options.mdace is not None:
             self.mdace = Mdace(options.mdace, source.version, self.counts, caml_compatible=options.caml_compatible)
 
-    def run(self, stage: Path | None) -> dict[str, Any]:
+    def run(self, stage: Path | None) -> Made:
         codes = self._read_codes()
         scratch_file = None if stage is None else stage / "scratch"
         with Scratch(scratch_file) as scratch:
@@ -244,7 +227,7 @@ class _Preparation:
         self.counts["documents"] = len(kept)
         return kept
 
-    def _subset(self, name: str, splits: Splits, admissions: list[Admission]) -> tuple[Splits, dict[str, Any]]:
+    def _subset(self, name: str, splits: Splits, admissions: list[Admission]) -> tuple[Splits, dict[str, int]]:
         """The documents of a subset and their counts."""
         options, counts = self.options, Counter[str]()
         codes: frozenset[str] | None = None
@@ -258,19 +241,23 @@ class _Preparation:
             codes = label_sets.rare50_codes(splits)
         elif name == "few":
             codes = label_sets.few_codes(splits, in_test=options.few_in_test)
-        chosen = label_sets.restrict(splits, codes, counts)
+        chosen = splits if codes is None else label_sets.restrict(splits, codes, counts)
         if not chosen["train"]:
             fix = "leave this subset out, or check the codes"
             raise DataError("no training document has one of its codes", where=f"--subset {name}", fix=fix)
-        evidence = {} if self.mdace is None else self.mdace.sizes(label_sets.everywhere(chosen))
+        evidence = {} if self.mdace is None else self.mdace.sizes(everywhere(chosen))
         return chosen, {**counts, **_sizes(chosen, codes), **evidence}
 
-    def _write(self, stage: Path, chosen: dict[str, tuple[Splits, dict[str, Any]]], scratch: Scratch) -> None:
-        lists = [found for found in (self.lists, self.own_lists) if found is not None]
-        read = [self.source.notes_file, *self.source.code_tables.values()]
-        sources = describe([*read, *(path for found in lists for path in found.files)])
+    def _write(self, stage: Path, chosen: dict[str, tuple[Splits, dict[str, int]]], scratch: Scratch) -> None:
+        lists = [path for found in (self.lists, self.own_lists) if found is not None for path in found.files]
+        sources = describe([self.source.notes_file, *self.source.code_tables.values(), *lists])
         if self.mdace is not None:
             sources.append(self.mdace.described)
+        content = {
+            "command": self.source.name,
+            "options": {**self.source.options, **self.options.named()},
+            "sources": sources,
+        }
         for name, (splits, made) in chosen.items():
             folder = stage / self._folder(name)
             folder.mkdir()
@@ -283,30 +270,25 @@ class _Preparation:
                     evidence = map(self.mdace.evidence_of, documents)
                     write_evidence(evidence_beside(folder / f"{split}.txt"), evidence)
             for caml_name, split in CAML_NAMES.items():
-                lines = "".join(f"{document.number}\n" for document in splits[split])
-                (folder / f"{caml_name}_{LIST_NAMES[name]}_hadm_ids.csv").write_text(lines, encoding="utf-8")
-            labelled = label_sets.everywhere(splits)
+                numbers = [document.number for document in splits[split]]
+                _write_lines(folder / f"{caml_name}_{LIST_NAMES[name]}_hadm_ids.csv", numbers)
+            labelled = everywhere(splits)
             if not self.options.caml_compatible:
                 labelled = [*splits["train"], *splits["valid"]]
-            names = sorted(label_sets.code_counts(labelled))
-            (folder / "labels.txt").write_text("".join(f"{label}\n" for label in names), encoding="utf-8")
-            write_provenance(
-                folder,
-                {
-                    "command": self.source.name,
-                    "options": {**self.source.options, **self.options.named()},
-                    "subset": name,
-                    "sources": sources,
-                    "counts": {**self.counts, **made},
-                    "split_hash": split_hash(splits),
-                },
-            )
+            _write_lines(folder / "labels.txt", sorted(code_counts(labelled)))
+            counts = {**self.counts, **made}
+            own = {"subset": name, "counts": counts, "split_hash": label_sets.split_hash(splits)}
+            write_provenance(folder, {**content, **own})
 
 
-def _sizes(splits: Splits, codes: frozenset[str] | None) -> dict[str, Any]:
-    trained = label_sets.code_counts(splits["train"]).keys()
-    every = label_sets.code_counts(label_sets.everywhere(splits)).keys()
-    sizes: dict[str, Any] = {split: len(documents) for split, documents in splits.items()}
+def _write_lines(path: Path, lines: Iterable[object]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _sizes(splits: Splits, codes: frozenset[str] | None) -> dict[str, int]:
+    trained = code_counts(splits["train"]).keys()
+    every = code_counts(everywhere(splits)).keys()
+    sizes = {split: len(documents) for split, documents in splits.items()}
     sizes["labels"] = len(every)
     sizes["labels_in_training"] = len(trained)
     sizes["labels_unseen_in_training"] = len(every - trained)

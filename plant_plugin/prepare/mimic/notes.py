@@ -1,17 +1,17 @@
 """Notes on their way: what a style makes of them, and the scratch file that they wait in.
 
-The styles are ``caml``, ``edin`` and ``raw``. Cleaned notes are written to a file as they are read, so that memory
-holds only where they lie.
+Cleaned notes are written to a file as they are read, so that memory holds only where they lie.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 
 WORD = re.compile(r"\w+")
 NEITHER_LETTER_NOR_DIGIT = re.compile(r"[^a-z0-9]+")
@@ -22,34 +22,28 @@ REMEMBERED = 1 << 20  # token types
 
 STYLES = ("caml", "edin", "raw")
 
+Order = tuple[int | str, ...]  # puts the notes of an admission in a row
 Piece = tuple[int, int, str]  # from, to, in characters of the note; what is written of it
 
 
 class Note(NamedTuple):
-    """A discharge summary or an addendum; ``order`` puts those of an admission in a row, ``row`` is its ROW_ID."""
+    """A discharge summary or an addendum; ``row`` is its ROW_ID."""
 
     patient: int
     admission: int
-    order: Any
+    order: Order
     text: str
     row: int | None = None
 
 
 @dataclass(slots=True)
 class Admission:
-    """One document to be.
+    """One document to be."""
 
-    Attributes:
-        patient: SUBJECT_ID.
-        number: HADM_ID.
-        codes: Its codes, each once.
-        pieces: Of its notes: what they are ordered by, where they start in the scratch file, bytes.
-    """
-
-    patient: int
-    number: int
+    patient: int  # SUBJECT_ID
+    number: int  # HADM_ID
     codes: frozenset[str] = field(repr=False)
-    pieces: list[tuple[Any, int, int]] = field(default_factory=list, repr=False)
+    pieces: list[tuple[Order, int, int]] = field(default_factory=list, repr=False)  # start and bytes in the scratch
 
     @property
     def has_text(self) -> bool:
@@ -58,34 +52,26 @@ class Admission:
 
 
 class Scratch:
-    """Cleaned notes one after the other in a file.
-
-    Args:
-        path: The file; None only counts, for a dry run.
-    """
+    """Cleaned notes one after the other in a file; without a path, for a dry run, nothing is kept."""
 
     def __init__(self, path: Path | None) -> None:
-        self.stream: IO[bytes] | None = None if path is None else open(path, "w+b")
+        self.stream = open(path or os.devnull, "w+b")
         self.end = 0
 
     def __enter__(self) -> Scratch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.stream is not None:
-            self.stream.close()
+        self.stream.close()
 
     def add(self, text: str) -> tuple[int, int]:
         """Put a text at the end; where it starts, and its bytes."""
-        content = text.encode("utf-8")
-        start, self.end = self.end, self.end + len(content)
-        if self.stream is not None:
-            self.stream.write(content)
-        return start, len(content)
+        start, size = self.end, self.stream.write(text.encode("utf-8"))
+        self.end += size
+        return start, size
 
-    def text_of(self, pieces: Iterable[tuple[Any, int, int]]) -> bytes:
+    def text_of(self, pieces: Iterable[tuple[Order, int, int]]) -> bytes:
         """The notes in order, joined by spaces, UTF-8."""
-        assert self.stream is not None, "a dry run writes nothing"
         parts = []
         for _, start, size in sorted(pieces):
             if size:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from importlib import resources
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from plant_plugin.data.documents import read_label_file
 from plant_plugin.data.text import text_lines
@@ -23,21 +23,16 @@ FEATHER_ENDINGS = ("*_split.feather", "*_splits.feather")
 HALF = 0.5
 TOP = 50
 FEW = (1, 5)  # training documents of a code
+RARE50 = Path(__file__).with_name("rare50_codes.txt")
 
 Splits = dict[str, list[Admission]]
 
 
-@dataclass
-class SplitList:
-    """A published split.
-
-    Attributes:
-        files: What it was read from.
-        split_of: HADM_ID -> split.
-    """
+class SplitList(NamedTuple):
+    """A published split: the files that it was read from, and the split of each HADM_ID."""
 
     files: list[Path]
-    split_of: dict[int, str] = field(repr=False)
+    split_of: dict[int, str]
 
 
 def hashed_split(patient: int, seed: int) -> str:
@@ -67,12 +62,11 @@ def find_split_lists(source: Path, *, top50: bool = False) -> SplitList | None:
         raise DataError("no such file or folder", where=str(source), fix="check --splits")
     kind = "50" if top50 else "full"
     lists = {split: source / f"{name}_{kind}_hadm_ids.csv" for name, split in CAML_NAMES.items()}
-    present = [path for path in lists.values() if path.is_file()]
-    if len(present) == len(lists):
+    missing = [path.name for path in lists.values() if not path.is_file()]
+    if not missing:
         return _caml(lists)
-    if present:
-        missing = ", ".join(path.name for path in lists.values() if not path.is_file())
-        raise DataError(f"{missing} is missing", where=str(source), fix="give all three lists")
+    if len(missing) < len(lists):
+        raise DataError(f"{', '.join(missing)} is missing", where=str(source), fix="give all three lists")
     if top50:
         return None
     feathers = sorted({path for ending in FEATHER_ENDINGS for path in source.glob(ending)})
@@ -104,9 +98,8 @@ def _feather(path: Path) -> SplitList:
     try:
         from pyarrow import ArrowInvalid, feather
     except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            "split files in feather format need pyarrow", where=str(path), fix="pip install 'plant-plugin[prepare]'"
-        ) from error
+        what, fix = "split files in feather format need pyarrow", "pip install 'plant-plugin[prepare]'"
+        raise MissingExtraError(what, where=str(path), fix=fix) from error
     try:
         table = feather.read_table(path)
         ids, splits = table["_id"].to_pylist(), table["split"].to_pylist()
@@ -141,26 +134,21 @@ def assign(admissions: list[Admission], lists: SplitList | None, seed: int, coun
         DataError: More than half of the lists' admissions have no document: the lists are of other data.
     """
     chosen: Splits = {split: [] for split in SPLITS}
+    splits_of: dict[int, set[str]] = {}
     for admission in sorted(admissions, key=lambda admission: (admission.patient, admission.number)):
         split = hashed_split(admission.patient, seed) if lists is None else lists.split_of.get(admission.number)
         if split is None:
             counts["documents_in_no_split"] += 1
         else:
             chosen[split].append(admission)
+            splits_of.setdefault(admission.patient, set()).add(split)
     if lists is not None:
-        known = {admission.number for admission in admissions}
-        absent = len(lists.split_of.keys() - known)
+        absent = len(lists.split_of.keys() - {admission.number for admission in admissions})
         counts["split_ids_without_document"] = absent
         if absent > HALF * len(lists.split_of):
-            raise DataError(
-                f"{absent:,} of {len(lists.split_of):,} listed admissions have no document",
-                where=str(lists.files[0]),
-                fix="these lists belong to another data set or version; compare them with the tables",
-            )
-    splits_of: dict[int, set[str]] = {}
-    for split, documents in chosen.items():
-        for admission in documents:
-            splits_of.setdefault(admission.patient, set()).add(split)
+            what = f"{absent:,} of {len(lists.split_of):,} listed admissions have no document"
+            fix = "these lists belong to another data set or version; compare them with the tables"
+            raise DataError(what, where=str(lists.files[0]), fix=fix)
     counts["patients_in_two_splits"] = sum(len(found) > 1 for found in splits_of.values())
     return chosen
 
@@ -208,8 +196,7 @@ def rare50_codes(splits: Splits) -> frozenset[str]:
 
     Source: Yang et al. 2022, "Knowledge Injected Prompt Based Fine-tuning for Multi-label Few-shot ICD Coding".
     """
-    text = resources.files("plant_plugin.prepare.mimic").joinpath("rare50_codes.txt").read_text(encoding="utf-8")
-    listed = {line for line in text.splitlines() if line and not line.startswith("#")}
+    listed = {line for line in RARE50.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")}
     read_as = {code: as_caml_reads(code) for code in code_counts(everywhere(splits))}
     present = {code for code, read in read_as.items() if read in listed}
     return frozenset(present | (listed - set(read_as.values())))
@@ -227,16 +214,12 @@ def listed_codes(path: Path) -> frozenset[str]:
     return codes
 
 
-def restrict(splits: Splits, codes: frozenset[str] | None, counts: Counter[str]) -> Splits:
-    """The documents with these codes alone; those left without one go and are counted. None keeps everything."""
-    if codes is None:
-        return splits
+def restrict(splits: Splits, codes: frozenset[str], counts: Counter[str]) -> Splits:
+    """The documents with these codes alone; those left without one go and are counted."""
     chosen: Splits = {}
     for split, documents in splits.items():
         chosen[split] = [
-            Admission(document.patient, document.number, document.codes & codes, document.pieces)
-            for document in documents
-            if document.codes & codes
+            replace(document, codes=document.codes & codes) for document in documents if document.codes & codes
         ]
         counts[f"{split}_without_a_code_of_the_subset"] = len(documents) - len(chosen[split])
     return chosen

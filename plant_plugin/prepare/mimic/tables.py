@@ -22,8 +22,6 @@ SHORTEST = 3  # characters of an ICD code: fewer means that leading zeros were l
 # Characters before the dot, by version and kind of code; those of ICD-10-PCS have seven characters and no dot.
 DOTS = {(9, "diagnosis"): 3, (9, "procedure"): 2, (10, "diagnosis"): 3, (10, "procedure"): 7}
 
-Row = tuple[int, list[str]]
-
 
 def find_table(folder: Path, name: str) -> Path:
     """The file of a table, e.g. ``NOTEEVENTS.csv.gz``, in either case of letters.
@@ -37,12 +35,11 @@ def find_table(folder: Path, name: str) -> Path:
     for ending in ENDINGS:
         if (path := present.get(name.lower() + ending)) is not None:
             return path
-    raise DataError(
-        f"the table {name} is missing", where=str(folder), fix=f"put {name}.csv or {name}.csv.gz into this folder"
-    )
+    fix = f"put {name}.csv or {name}.csv.gz into this folder"
+    raise DataError(f"the table {name} is missing", where=str(folder), fix=fix)
 
 
-def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Rows of a table, one at a time.
 
     Args:
@@ -70,11 +67,9 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[Row]:
                 if len(row) != len(header):
                     if not row:
                         continue
-                    raise DataError(
-                        f"{len(row)} values where the header has {len(header)}",
-                        where=f"{path}, line {line}",
-                        fix="the file is cut off here or a quote is missing: download it again",
-                    )
+                    what = f"{len(row)} values where the header has {len(header)}"
+                    fix = "the file is cut off here or a quote is missing: download it again"
+                    raise DataError(what, where=f"{path}, line {line}", fix=fix)
                 yield line, [row[place] for place in places]
     except csv.Error as error:
         what = "a quote opens here that never closes" if "end of data" in str(error) else "not well-formed CSV"
@@ -86,13 +81,9 @@ def _places(header: list[str], columns: Sequence[str], path: Path) -> list[int]:
     found = [name.strip().lower() for name in header]
     missing = [name for name in columns if name.lower() not in found]
     if missing:
-        raise DataError(
-            f"no column {', '.join(missing)}; the header has {', '.join(name.strip() for name in header)}"
-            if len(header) <= 30
-            else f"no column {', '.join(missing)}",
-            where=f"{path}, line 1",
-            fix="use the table as it was downloaded, with its header line",
-        )
+        known = f"; the header has {', '.join(map(str.strip, header))}" if len(header) <= 30 else ""
+        fix = "use the table as it was downloaded, with its header line"
+        raise DataError(f"no column {', '.join(missing)}{known}", where=f"{path}, line 1", fix=fix)
     return [found.index(name.lower()) for name in columns]
 
 
@@ -126,11 +117,9 @@ def clean_code(value: str, column: str, path: Path, line: int) -> str:
     if not code:
         return code
     if "." in code or "+" in code or len(code) < SHORTEST or " " in code:
-        raise DataError(
-            f"{column} holds a code that was read as a number (a dot, an exponent, or leading zeros gone)",
-            where=f"{path}, line {line}",
-            fix="take the table as it was downloaded; spreadsheets and pandas change codes unless told to keep text",
-        )
+        what = f"{column} holds a code that was read as a number (a dot, an exponent, or leading zeros gone)"
+        fix = "take the table as it was downloaded; spreadsheets and pandas change codes unless told to keep text"
+        raise DataError(what, where=f"{path}, line {line}", fix=fix)
     return code
 
 
