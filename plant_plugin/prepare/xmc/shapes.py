@@ -28,10 +28,13 @@ from plant_plugin.data.xmc_sparse import (
     read_xmc,
     words_of_row,
     xmc_header,
-)
+)  # fmt: skip
 from plant_plugin.errors import DataError
 
 Document = tuple[list[str], str]  # labels, text
+Files = dict[str, Path]  # by split
+LabelsOf = Callable[[str], Iterable[list[str]]]
+Checked = dict[str, tuple[Path, bool]]  # splits to be compared with pyxclib's reader: the file, whether it has features
 NAMES = {"train": ("trn", "train"), "test": ("tst", "test")}
 FOLDERS = ("", "raw_data", "raw")
 TEXTS = ("{}_raw_texts.txt", "X.{}.txt", "{}_texts.txt", "raw_{}_texts.txt")
@@ -40,25 +43,30 @@ ONE_LINE = str.maketrans("\t\r\n", "   ")
 
 
 @dataclass
-class Folder:
-    """A data set's folder: finds files under the names that they go by.
+class Shape:
+    """What a folder holds."""
 
-    Args:
-        path: The folder.
-        vocabulary: Words of the features of a sparse file.
-        encoding: Of texts and names of labels.
-    """
+    name: str
+    files: list[Path]  # everything that is read
+    read: Callable[[str], Iterator[Document]]  # documents of "train" or "test"
+    labels: list[str] | None = field(repr=False)  # their names by id; None where labels are names themselves
+    checked: Checked = field(default_factory=dict)
+
+
+@dataclass
+class Folder:
+    """A data set's folder: finds files under the names that they go by."""
 
     path: Path
-    vocabulary: Path | None
-    encoding: str
+    vocabulary: Path | None  # words of the features of a sparse file
+    encoding: str  # of texts and names of labels
 
     def first(self, patterns: Iterable[str]) -> Path | None:
         """The first file that is there, possibly compressed."""
         places = (packed(self.path / folder / pattern) for pattern in patterns for folder in FOLDERS)
         return next(filter(None, places), None)
 
-    def both(self, pattern: str) -> dict[str, Path] | None:
+    def both(self, pattern: str) -> Files | None:
         """A file for each split; None where training has none."""
         found = {split: self.first(pattern.format(name) for name in names) for split, names in NAMES.items()}
         if found["train"] is None:
@@ -68,7 +76,7 @@ class Folder:
             raise DataError(f"{wanted} is missing", where=str(self.path), fix="put it beside the training file")
         return {split: path for split, path in found.items() if path is not None}
 
-    def texts(self) -> dict[str, Path]:
+    def texts(self) -> Files:
         """The texts of each split."""
         for pattern in TEXTS:
             found = self.both(pattern)
@@ -90,8 +98,17 @@ class Folder:
             raise DataError(f"{len(names):,} names for {labels:,} labels", where=str(path), fix=fix)
         return names, [path]
 
-    def with_texts(self, labels_of: Callable[[str], Iterable[list[str]]]) -> Callable[[str], Iterator[Document]]:
-        """A reader that puts each split's lists of labels beside the lines of its texts."""
+    def beside_texts(self, name: str, files: Files, labels_of: LabelsOf, width: int | None, checked: Checked) -> Shape:
+        """The shape whose texts lie in files of their own, a line for each of a split's lists of labels.
+
+        Args:
+            name: Of the shape.
+            files: The labels' files.
+            labels_of: Lists of labels of a split.
+            width: How many labels there are; None where they are names themselves.
+            checked: See :class:`Shape`.
+        """
+        names, more = (None, []) if width is None else self.label_names(width)
         texts = self.texts()
 
         def read(split: str) -> Iterator[Document]:
@@ -105,7 +122,7 @@ class Folder:
                     fix = "texts and labels have to be of the same documents, one a line"
                     raise DataError(f"{lines:,} texts for {lists:,} lists of labels", where=str(texts[split]), fix=fix)
 
-        return read
+        return Shape(name, [*files.values(), *texts.values(), *more], read, names, checked)
 
 
 def one_line(text: str) -> str:
@@ -116,25 +133,6 @@ def one_line(text: str) -> str:
 def names_of(labels: Iterable[int]) -> list[str]:
     """Label ids as labels of a document: each once, in order."""
     return [str(label) for label in sorted(set(labels))]
-
-
-@dataclass
-class Shape:
-    """What a folder holds.
-
-    Attributes:
-        name: Of the shape.
-        files: Everything that is read.
-        read: Documents of ``train`` or ``test``.
-        labels: Names of the labels by id; None where labels are names themselves.
-        checked: Which splits' labels can be compared with pyxclib's reader: the file, and whether it holds features.
-    """
-
-    name: str
-    files: list[Path]
-    read: Callable[[str], Iterator[Document]]
-    labels: list[str] | None = field(repr=False)
-    checked: dict[str, tuple[Path, bool]] = field(default_factory=dict)
 
 
 def find_shape(source: Path, vocabulary: Path | None = None, encoding: str = "utf-8-sig") -> Shape:
@@ -206,28 +204,23 @@ def _npz(folder: Folder) -> Shape | None:
             fix = "it has to be written by scipy.sparse.save_npz; download it again"
             raise DataError(f"not a sparse matrix ({type(error).__name__})", where=str(path), fix=fix) from None
         matrices[split].eliminate_zeros()
-    widths = {split: matrix.shape[1] for split, matrix in matrices.items()}
-    _same_labels(widths, folder.path)
-    names, more = folder.label_names(widths["train"])
 
     def labels_of(split: str) -> Iterator[list[str]]:
         matrix = matrices[split]
         for row in range(matrix.shape[0]):
             yield names_of(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist())
 
-    return Shape("npz", [*files.values(), *folder.texts().values(), *more], folder.with_texts(labels_of), names)
+    width = _same_labels({split: matrix.shape[1] for split, matrix in matrices.items()}, folder.path)
+    return folder.beside_texts("npz", files, labels_of, width, {})
 
 
 def _pairs(folder: Folder) -> Shape | None:
     files = folder.both("{}_X_Y.txt")
     if files is None:
         return None
-    widths = {split: xmc_header(path, PAIRS_HEADER)[1] for split, path in files.items()}
-    _same_labels(widths, folder.path)
-    names, more = folder.label_names(widths["train"])
-    read = folder.with_texts(lambda split: map(names_of, read_pairs(files[split])))
+    width = _same_labels({split: xmc_header(path, PAIRS_HEADER)[1] for split, path in files.items()}, folder.path)
     checked = {split: (path, False) for split, path in files.items()}
-    return Shape("pairs", [*files.values(), *folder.texts().values(), *more], read, names, checked)
+    return folder.beside_texts("pairs", files, lambda split: map(names_of, read_pairs(files[split])), width, checked)
 
 
 def _attention_xml(folder: Folder) -> Shape | None:
@@ -240,18 +233,16 @@ def _attention_xml(folder: Folder) -> Shape | None:
             for line in stream:
                 yield sorted(set(line.split()))
 
-    read = folder.with_texts(labels_of)
-    return Shape("attention_xml", [*files.values(), *folder.texts().values()], read, None)
+    return folder.beside_texts("attention_xml", files, labels_of, None, {})
 
 
 def _sparse(folder: Folder) -> Shape | None:
-    files: dict[str, Path] = {}
+    files: Files = {}
     for split, names in NAMES.items():
         found = [path for name in names for path in sorted(folder.path.glob(f"*{name}.txt*")) if has_header(path)]
         if len(found) > 1:
-            listed = ", ".join(path.name for path in found)
-            fix = "leave one data set in the folder"
-            raise DataError(f"several files for {split}: {listed}", where=str(folder.path), fix=fix)
+            what = f"several files for {split}: {', '.join(path.name for path in found)}"
+            raise DataError(what, where=str(folder.path), fix="leave one data set in the folder")
         if found:
             files[split] = found[0]
     if not files:
@@ -260,22 +251,25 @@ def _sparse(folder: Folder) -> Shape | None:
         fix = "put the files of training and test into one folder, called *train.txt and *test.txt"
         raise DataError(f"only a file for {next(iter(files))}", where=str(folder.path), fix=fix)
     headers = {split: xmc_header(path) for split, path in files.items()}
-    _same_labels({split: header[2] for split, header in headers.items()}, folder.path)
-    label_names, more = folder.label_names(headers["train"][2])
+    width = _same_labels({split: header[2] for split, header in headers.items()}, folder.path)
     checked = {split: (path, True) for split, path in files.items()}
     if folder.vocabulary is None:
-        read = folder.with_texts(lambda split: (names_of(row.labels) for row in read_xmc(files[split])))
-        return Shape("sparse", [*files.values(), *folder.texts().values(), *more], read, label_names, checked)
+
+        def labels_of(split: str) -> Iterator[list[str]]:
+            return (names_of(row.labels) for row in read_xmc(files[split]))
+
+        return folder.beside_texts("sparse", files, labels_of, width, checked)
     words = read_words(folder.vocabulary, headers["train"][1])
+    label_names, more = folder.label_names(width)
 
     def read_bags(split: str) -> Iterator[Document]:
-        for row in read_xmc(files[split]):
-            yield names_of(row.labels), words_of_row(row, words)
+        return ((names_of(row.labels), words_of_row(row, words)) for row in read_xmc(files[split]))
 
     return Shape("sparse", [*files.values(), folder.vocabulary, *more], read_bags, label_names, checked)
 
 
-def _same_labels(widths: dict[str, int], where: Path) -> None:
+def _same_labels(widths: dict[str, int], where: Path) -> int:
     if len(set(widths.values())) > 1:
         told = ", ".join(f"{split} {number:,}" for split, number in widths.items())
         raise DataError(f"numbers of labels differ: {told}", where=str(where), fix="take the files of one data set")
+    return widths["train"]

@@ -6,15 +6,13 @@ import importlib.util
 import os
 import re
 import warnings
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.xmc_sparse import read_pairs, read_xmc
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.output import describe, staged, write_provenance
+from plant_plugin.prepare.output import Made, describe, staged, write_provenance
 from plant_plugin.prepare.xmc.shapes import Shape, find_shape
 
 # A and B of Jain et al. 2016, by what the texts are from.
@@ -39,7 +37,7 @@ def prepare_xmc(
     encoding: str = "utf-8",
     propensities: str | None = None,
     dry_run: bool = False,
-) -> dict[str, Any]:
+) -> Made:
     """Write ``train.txt``, ``test.txt``, ``label_names.tsv``, ``propensity.yml`` and ``provenance.json`` into ``out``.
 
     Args:
@@ -57,46 +55,40 @@ def prepare_xmc(
     shape = find_shape(source, vocabulary, "utf-8-sig" if encoding == "utf-8" else encoding)
     kind = propensities or propensities_of(source.resolve().name)
     if dry_run:
-        return _counts(shape, None, kind)
+        return {"counts": _counts(shape, None, kind), "sets": {}}
     with staged(out) as stage:
-        made = _counts(shape, stage, kind)
+        counts = _counts(shape, stage, kind)
         a, b = PROPENSITIES[kind]
-        (stage / "propensity.yml").write_text(
-            f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n",
-            encoding="utf-8",
-        )
-        write_provenance(
-            stage,
-            {
-                "command": "prepare xmc",
-                "options": {"encoding": encoding, "propensities": kind, "shape": shape.name},
-                "sources": describe(shape.files),
-                "counts": made["counts"],
-            },
-        )
-    return made
+        lines = f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n"
+        (stage / "propensity.yml").write_text(lines, encoding="utf-8")
+        options = {"encoding": encoding, "propensities": kind, "shape": shape.name}
+        content = {"command": "prepare xmc", "options": options, "sources": describe(shape.files)}
+        write_provenance(stage, {**content, "counts": counts})
+    return {"counts": counts, "sets": {}}
 
 
-def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, Any]:
-    counts: dict[str, Any] = {"shape": shape.name}
+def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, int | str]:
+    """Write texts and names of labels, where there is a stage, and count."""
+    counts: dict[str, int | str] = {"shape": shape.name}
     seen: dict[str, set[str]] = {}
     for split in ("train", "test"):
-        found, seen[split] = Counter[str](), set()
-        with open(
-            os.devnull if stage is None else stage / f"{split}.txt", "w", encoding="utf-8", newline="\n"
-        ) as stream:
+        documents = without_labels = without_text = labels_in_all = 0
+        seen[split] = set()
+        path = os.devnull if stage is None else stage / f"{split}.txt"
+        with open(path, "w", encoding="utf-8", newline="\n") as stream:
             for labels, text in shape.read(split):
                 stream.write(f"{' '.join(labels)}\t{text}\n")
-                found["documents"] += 1
-                found["without_labels"] += not labels
-                found["without_text"] += not text.strip()
-                found["labels_in_all"] += len(labels)
+                documents += 1
+                without_labels += not labels
+                without_text += not text.strip()
+                labels_in_all += len(labels)
                 seen[split].update(labels)
-        if not found["documents"]:
+        if not documents:
             raise DataError(f"no {split} documents", where=str(shape.files[0]), fix="download the data set again")
-        counts[split] = found["documents"]
-        for name in ("without_labels", "without_text", "labels_in_all"):
-            counts[f"{split}_{name}"] = found[name]
+        counts[split] = documents
+        counts[f"{split}_without_labels"] = without_labels
+        counts[f"{split}_without_text"] = without_text
+        counts[f"{split}_labels_in_all"] = labels_in_all
         if split in shape.checked:
             counts[f"{split}_compared_with_pyxclib"] = compare_with_xclib(*shape.checked[split])
     names = sorted(seen["train"] | seen["test"]) if shape.labels is None else shape.labels
@@ -108,7 +100,7 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, Any]:
         ids: Iterable[object] = names if shape.labels is None else range(len(names))
         with open(stage / LABEL_NAMES, "w", encoding="utf-8", newline="\n") as stream:
             stream.writelines(f"{label}\t{name}\n" for label, name in zip(ids, names, strict=True))
-    return {"counts": counts, "sets": {}}
+    return counts
 
 
 def compare_with_xclib(path: Path, with_features: bool) -> bool:
