@@ -38,19 +38,6 @@ class Skipped:
     count: int = 0
     lines: list[int] = field(default_factory=list)
 
-    def add(self, line: int) -> None:
-        """One more."""
-        self.count += 1
-        if len(self.lines) < NUMBERS_KEPT:
-            self.lines.append(line)
-
-
-class Bad(NamedTuple):
-    """What is wrong with a line and how to mend it; never its content."""
-
-    what: str
-    fix: str
-
 
 class Found(NamedTuple):
     """A document's text and, where it has one, its id."""
@@ -66,7 +53,8 @@ class Fields(NamedTuple):
     id: str = "id"
 
 
-Items = Iterator[tuple[int, Found | Bad]]  # each with the number of its line
+# Each with the number of its line; what is wrong with it is told without its content, and without the file's name.
+Items = Iterator[tuple[int, Found | DataError]]
 
 
 class Documents:
@@ -89,6 +77,7 @@ class Documents:
         self, source: str, form: str | None = None, *, fields: Fields | None = None, skip_bad: bool = False
     ) -> None:
         self.source, self.skip_bad, self.fields = source, skip_bad, fields or Fields()
+        self._name = "standard input" if source == STDIN else source
         self.form = form or ENDINGS.get(plain_name(Path(source)).suffix.lower())
         self.skipped = Skipped()
 
@@ -100,14 +89,12 @@ class Documents:
             for number, (line, item) in enumerate(self._items(stream), 1):
                 if isinstance(item, Found):
                     yield Document(str(number) if item.id is None else item.id, item.text)
-                elif self.skip_bad:
-                    self.skipped.add(line)
-                else:
+                    continue
+                if not self.skip_bad:
                     raise DataError(item.what, where=f"{self._name}, line {line}", fix=f"{item.fix}; or --skip-bad")
-
-    @property
-    def _name(self) -> str:
-        return "standard input" if self.source == STDIN else self.source
+                self.skipped.count += 1
+                if len(self.skipped.lines) < NUMBERS_KEPT:
+                    self.skipped.lines.append(line)
 
     def _items(self, stream: IO[str]) -> Items:
         if self.form == "text":
@@ -138,29 +125,29 @@ class Documents:
             yield _bounded(line, self._name)
 
 
-_NOT_LINES = Bad("a TAB, and the first line has none", "name the form of the file with --input")
+_NOT_LINES = DataError("a TAB, and the first line has none", fix="name the form of the file with --input")
 
 
-def _json(line: str, fields: Fields) -> Found | Bad:
+def _json(line: str, fields: Fields) -> Found | DataError:
     fix = f'a line has to be an object like {{"{fields.id}": "7", "{fields.text}": "…"}}; see --text-field'
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):  # its message would hold the line's content
-        return Bad("no JSON", fix)
+        return DataError("no JSON", fix=fix)
     text = content.get(fields.text) if isinstance(content, dict) else None
     if not isinstance(text, str):
-        return Bad(f"no object with a text under {fields.text!r}", fix)
+        return DataError(f"no object with a text under {fields.text!r}", fix=fix)
     key = None if content.get(fields.id) is None else str(content[fields.id])
     return _problem(f"{key}{text}") or Found(text, key)  # JSON can spell what no text holds
 
 
-def _columns(line: str, columns: int) -> Found | Bad:
+def _columns(line: str, columns: int) -> Found | DataError:
     parts = line.split("\t")
     if columns not in (2, 3):
         fix = "lines have to be labels TAB text, or id TAB labels TAB text"
-        return Bad(f"{columns} columns in the first line", fix)
+        return DataError(f"{columns} columns in the first line", fix=fix)
     if len(parts) != columns:
-        return Bad(f"{len(parts)} columns where the first line has {columns}", "a text must hold no TAB")
+        return DataError(f"{len(parts)} columns where the first line has {columns}", fix="a text must hold no TAB")
     return Found(parts[-1], parts[0] if columns == 3 else None)
 
 
@@ -181,20 +168,22 @@ def _table(lines: Iterator[str], fields: Fields, name: str) -> Items:
         except StopIteration:
             return
         except csv.Error as error:
-            yield line, Bad(f"no row of a table ({error})", "quote fields that hold commas, quotes or line ends")
+            fix = "quote fields that hold commas, quotes or line ends"
+            yield line, DataError(f"no row of a table ({error})", fix=fix)
             continue
         if len(row) == len(header):
             yield line, _problem("".join(row)) or Found(row[place], None if key is None else row[key])
         elif row:
-            yield line, Bad(f"{len(row)} columns where the header has {len(header)}", "quote texts that hold commas")
+            what = f"{len(row)} columns where the header has {len(header)}"
+            yield line, DataError(what, fix="quote texts that hold commas")
 
 
-def _problem(text: str) -> Bad | None:
+def _problem(text: str) -> DataError | None:
     """What keeps characters from being a text."""
     if "\0" in text:
-        return Bad("a NUL byte: this is no text", "give a text file")
+        return DataError("a NUL byte: this is no text", fix="give a text file")
     if not is_valid(text):
-        return Bad("not valid UTF-8", "save the file as UTF-8 (iconv -f latin1 -t utf-8)")
+        return DataError("not valid UTF-8", fix="save the file as UTF-8 (iconv -f latin1 -t utf-8)")
     return None
 
 

@@ -18,14 +18,13 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import simple_icd_10_cm as icd
 import yaml
 
 from plant_plugin.data.demo import SPLITS
 from plant_plugin.errors import ConfigError
-from plant_plugin.prepare.output import staged, write_provenance
+from plant_plugin.prepare.output import Made, staged, write_provenance
 
 GENERATOR_VERSION = 1  # counts up whenever this module writes other notes
 RANK_SHIFT = 5  # Zipf-Mandelbrot: keeps the first few codes from being in every note
@@ -54,7 +53,7 @@ def sized(documents: int, labels: int, seed: int) -> DemoOptions:
     return DemoOptions(seed=seed, train=documents - valid - test, valid=valid, test=test, labels=labels)
 
 
-def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool = False) -> dict[str, Any]:
+def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool = False) -> Made:
     """Write ``train.txt``, ``valid.txt``, ``test.txt`` and ``provenance.json``, a document at a time.
 
     A ``dry_run`` draws the same documents, so that it can tell how many labels they have, and writes nothing.
@@ -196,9 +195,8 @@ def _note(chosen: list[int], pool: _Pool, source: random.Random) -> str:
             times = 2 if source.random() < 0.3 else 1
             facts += [_fill(source.choice(PHRASES["present"]), _told(condition, source)) for _ in range(times)]
         if source.random() < 0.5:
-            facts.append(
-                _fill(source.choice(PHRASES["hints"]), source.choice(PHRASES["groups"][condition.group]["hints"]))
-            )
+            hints = PHRASES["groups"][condition.group]["hints"]
+            facts.append(_fill(source.choice(PHRASES["hints"]), source.choice(hints)))
     for absent in pool.others(chosen, source):
         facts.append(_fill(source.choice(PHRASES["absent"]), _told(absent, source)))
     age, sex = source.randint(32, 91), source.choice(("man", "woman"))
@@ -213,11 +211,10 @@ def _note(chosen: list[int], pool: _Pool, source: random.Random) -> str:
         words += len(facts[-1].split())
     source.shuffle(facts)
     size = -(-len(facts) // len(PHRASES["sections"]))
-    parts = [
-        f"{heading}: " + " ".join(facts[place * size : (place + 1) * size])
-        for place, heading in enumerate(PHRASES["sections"])
-    ]
-    return " ".join(" ".join([opening, *parts]).split())
+    parts = [opening]
+    for place, heading in enumerate(PHRASES["sections"]):
+        parts += [f"{heading}:", *facts[place * size : (place + 1) * size]]
+    return " ".join(" ".join(parts).split())
 
 
 def _fill(template: str, words: str) -> str:

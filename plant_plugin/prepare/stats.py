@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,39 +20,23 @@ from plant_plugin.files import atomic_write
 
 @dataclass
 class EvidenceStats:
-    """An evidence file.
+    """An evidence file."""
 
-    Attributes:
-        labels_given: Labels of documents that have evidence.
-        words_each: Words of each span.
-        characters: Of all documents' texts.
-        marked: Those of them that are evidence for some label.
-    """
-
-    labels_given: int = 0
-    words_each: list[int] = field(default_factory=list, repr=False)
-    characters: int = 0
-    marked: int = 0
+    labels_given: int = 0  # labels of documents that have evidence
+    words_each: list[int] = field(default_factory=list, repr=False)  # of the spans
+    characters: int = 0  # of all documents' texts
+    marked: int = 0  # those of them that are evidence for some label
 
 
 @dataclass
 class FileStats:
-    """One file.
+    """One file, and the evidence file beside it where there is one."""
 
-    Attributes:
-        name: As it was asked for.
-        labels_each: Labels of each document.
-        words_each: Words (runs without white space) of each document.
-        label_counts: Documents of each label.
-        texts: Digest of each text -> how many documents have it.
-        evidence: What the evidence file beside it holds; None where there is none.
-    """
-
-    name: str
-    labels_each: list[int] = field(default_factory=list, repr=False)
-    words_each: list[int] = field(default_factory=list, repr=False)
-    label_counts: Counter[str] = field(default_factory=Counter, repr=False)
-    texts: Counter[bytes] = field(default_factory=Counter, repr=False)
+    name: str  # as it was asked for
+    labels_each: list[int] = field(default_factory=list, repr=False)  # of the documents
+    words_each: list[int] = field(default_factory=list, repr=False)  # runs without white space
+    label_counts: Counter[str] = field(default_factory=Counter, repr=False)  # documents of each label
+    texts: Counter[bytes] = field(default_factory=Counter, repr=False)  # documents of each text, by its digest
     evidence: EvidenceStats | None = None
 
 
@@ -91,12 +74,12 @@ def _evidence_stats(path: Path, evidence: Path) -> EvidenceStats:
     return stats
 
 
-def summary(files: Sequence[FileStats]) -> list[dict[str, Any]]:
+def summary(files: Sequence[FileStats]) -> list[dict[str, str | int]]:
     """The numbers of each file; the first one counts as the training file."""
     train = files[0]
     rows = []
     for place, stats in enumerate(files):
-        row: dict[str, Any] = {
+        row: dict[str, str | int] = {
             "file": stats.name,
             "documents": len(stats.labels_each),
             "documents without labels": stats.labels_each.count(0),
@@ -107,18 +90,17 @@ def summary(files: Sequence[FileStats]) -> list[dict[str, Any]]:
             "words a document": spread(stats.words_each),
         }
         if stats.evidence is not None:
-            given = sum(stats.labels_each)
-            row["labels given with evidence"] = stats.evidence.labels_given
-            row["their share of the labels given"] = share(stats.evidence.labels_given, given)
-            row["spans of evidence"] = len(stats.evidence.words_each)
-            row["words a span, mean"] = f"{np.mean(stats.evidence.words_each or [0]):.2f}"
-            row["share of the text that is evidence"] = share(stats.evidence.marked, stats.evidence.characters)
+            evidence = stats.evidence
+            row["labels given with evidence"] = evidence.labels_given
+            row["their share of the labels given"] = share(evidence.labels_given, sum(stats.labels_each))
+            row["spans of evidence"] = len(evidence.words_each)
+            row["words a span, mean"] = f"{np.mean(evidence.words_each or [0]):.2f}"
+            row["share of the text that is evidence"] = share(evidence.marked, evidence.characters)
         if place:
             unseen = stats.label_counts.keys() - train.label_counts.keys()
             row["labels unseen in training"] = len(unseen)
-            row["their share of all labels given"] = share(
-                sum(stats.label_counts[label] for label in unseen), stats.label_counts.total()
-            )
+            given = sum(stats.label_counts[label] for label in unseen)
+            row["their share of all labels given"] = share(given, stats.label_counts.total())
         for other in files[:place]:
             shared = sum(number for text, number in stats.texts.items() if text in other.texts)
             row[f"documents whose text is in {other.name}"] = shared
@@ -143,11 +125,9 @@ def frequency_bins(files: Sequence[FileStats]) -> list[tuple[str, int, list[str]
     every = set().union(*(stats.label_counts for stats in files))
     rows = []
     for name, (lowest, highest) in BINS.items():
-        inside = {label for label in every if lowest <= train[label] and (highest is None or train[label] <= highest)}
-        shares = [
-            share(sum(stats.label_counts[label] for label in inside), stats.label_counts.total()) for stats in files
-        ]
-        rows.append((name, len(inside), shares))
+        inside = [label for label in every if lowest <= train[label] and (highest is None or train[label] <= highest)]
+        counts = [stats.label_counts for stats in files]
+        rows.append((name, len(inside), [share(sum(map(own.__getitem__, inside)), own.total()) for own in counts]))
     return rows
 
 
