@@ -22,27 +22,17 @@ CHUNK_BATCHES = 50  # batches drawn together and sorted by length: wide enough t
 
 
 class FrozenStates(NamedTuple):
-    """States of a split that no training changes.
+    """States of a split that no training changes."""
 
-    Attributes:
-        states: The bits of bfloat16 numbers, int16 (positions, F), usually mapped from a file.
-        offsets: int64 (N+1,); document i is ``states[offsets[i]:offsets[i + 1]]``, one position at least.
-    """
-
-    states: npt.NDArray[np.int16]
-    offsets: Places
+    states: npt.NDArray[np.int16]  # bits of bfloat16 numbers (positions, F), usually mapped from a file
+    offsets: Places  # (N+1,); document i is states[offsets[i]:offsets[i + 1]], one position at least
 
 
 class TokenMarks(NamedTuple):
-    """What single positions of a split tell of labels, beside what their tokens do.
+    """What single positions of a split tell of labels, beside what their tokens do."""
 
-    Attributes:
-        matrix: CSR (positions, L) float32; the rows of document i are ``offsets[i]`` to ``offsets[i + 1]``.
-        offsets: int64 (N+1,), those of the token arrays.
-    """
-
-    matrix: sp.csr_array
-    offsets: Places
+    matrix: sp.csr_array  # (positions, L) float32; the rows of document i are offsets[i] to offsets[i + 1]
+    offsets: Places  # (N+1,), those of the token arrays
 
 
 class Batches:

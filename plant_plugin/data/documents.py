@@ -32,13 +32,11 @@ FILES = {"train": "training_file", "val": "val_file", "test": "test_file"}  # al
 
 @dataclass
 class Split:
-    """The documents of one split, as parallel lists.
+    """The documents of one split, as parallel lists, with texts and labels as they stand in the file.
 
     Attributes:
         name: ``train``, ``val`` or ``test``.
-        texts: The documents as they stand in the file.
-        labels: The labels of each document as they stand in the file, also those outside the label set.
-        ids: Document ids, or None when the file has none.
+        labels: Of each document, also those outside the label set.
         evidence: What made somebody assign its labels to each document; None where no file says so.
         parents: The document that each text is of, where sentences follow the documents; None: all are documents.
     """
@@ -70,19 +68,12 @@ class Split:
 
 @dataclass
 class Corpus:
-    """All splits and the label set.
-
-    Attributes:
-        train: Training documents; without documents only when evaluating a checkpoint without a training file.
-        val: Validation documents, or None.
-        test: Test documents, or None.
-        label_names: The label set; position = column = label id.
-    """
+    """All splits and the label set; ``train`` is empty only where a checkpoint is evaluated without a training file."""
 
     train: Split
     val: Split | None
     test: Split | None
-    label_names: list[str] = field(repr=False)
+    label_names: list[str] = field(repr=False)  # position = column = label id
 
     @property
     def splits(self) -> list[Split]:
@@ -115,13 +106,12 @@ class Corpus:
         """Labels of a split as a sparse (n, L) float32 matrix of ones; labels outside the label set are left out."""
         column_of = {name: column for column, name in enumerate(self.label_names)}
         columns: list[int] = []
-        offsets = np.zeros(len(split) + 1, dtype=np.int64)
-        for row, labels in enumerate(split.labels):
+        offsets = [0]
+        for labels in split.labels:
             columns.extend(sorted({column_of[label] for label in labels if label in column_of}))
-            offsets[row + 1] = len(columns)
-        data = np.ones(len(columns), dtype=np.float32)
-        shape = (len(split), len(self.label_names))
-        return sp.csr_array((data, np.array(columns, dtype=np.int64), offsets), shape=shape)
+            offsets.append(len(columns))
+        entries = np.ones(len(columns), np.float32), np.array(columns, np.int64), np.array(offsets, np.int64)
+        return sp.csr_array(entries, shape=(len(split), len(self.label_names)))
 
     def label_hash(self) -> str:
         """SHA-256 (hex) over the label set, in order."""
@@ -258,10 +248,6 @@ def _label_names(config: Config, train: Split, val: Split | None, test: Split | 
 
 
 def read_label_file(path: Path) -> list[str]:
-    """The distinct labels of a label file, one a line, in the order of the file.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
+    """The distinct labels of a label file, one a line, in the order of the file."""
     with text_lines(path, newline=None) as lines:
         return list(dict.fromkeys(name for line in lines if (name := line.strip())))

@@ -39,16 +39,12 @@ def names_beside(training_file: str | None) -> Path | None:
     """The ``label_names.tsv`` beside a training file, where there is one."""
     if not training_file or not Path(training_file).is_file():  # e.g. demo:train
         return None
-    names = Path(training_file).parent / LABEL_NAMES
+    names = Path(training_file).with_name(LABEL_NAMES)
     return names if names.is_file() else None
 
 
 def names_of_file(path: Path) -> Names:
-    """Names of ``label TAB name`` lines; empty lines are passed over.
-
-    Raises:
-        DataError: The file cannot be read, a line has no TAB, or a label has two names.
-    """
+    """Names of ``label TAB name`` lines; a ``DataError`` where a line has no TAB or a label two names."""
     found: dict[str, str] = {}
     for where, columns in tab_separated(path):
         label, name = columns[0].strip(), "\t".join(columns[1:]).strip()

@@ -1,11 +1,10 @@
 """Text files: plain, ``.gz`` or ``.xz``, read line by line, with errors that are sentences without content.
 
 Also LibMultiLabel's text format: ``labels TAB text`` or ``id TAB labels TAB text``, one document a line; UTF-8, no
-header, no quoting, labels separated by white space. LibMultiLabel reads it with pandas. On well-formed files the
-documents are the same, with two differences that are meant: every value stays a string (pandas makes the label column
-``038.9`` a number and ``250.00`` then reads ``250.0`` when each document has one label; it also takes labels called
-``NA``, ``None`` or ``null`` for missing), and a line of another width is an error here (pandas drops a longer one with
-a warning and pads a shorter one).
+header, no quoting, labels separated by white space. LibMultiLabel reads it with pandas; on well-formed files the
+documents are the same, with two differences that are meant. Every value stays a string: pandas makes a label column
+``250.00`` the number ``250.0`` and takes labels called ``NA``, ``None`` or ``null`` for missing. And a line of another
+width is an error: pandas drops a longer one with a warning and pads a shorter one.
 """
 
 from __future__ import annotations
@@ -159,7 +158,9 @@ def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False, 
         keep_texts: False leaves the texts empty, for who wants labels only.
 
     Raises:
-        DataError: As :func:`document_columns`.
+        DataError: The file is missing, empty, corrupt or not UTF-8, its first line has neither two nor three columns,
+            or (without ``allow_bad_lines``) a later line has another number of columns. Messages name file and line,
+            never text or ids.
     """
     documents = Documents()
     for columns in document_columns(Path(path), documents.counts if allow_bad_lines else None):
@@ -174,17 +175,8 @@ def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False, 
 def document_columns(path: Path, counts: ReadCounts | None = None) -> Iterator[list[str]]:
     """The columns of each document: labels and text, or id, labels and text.
 
-    The first line decides whether there are two or three. Lines that are empty or hold only spaces are skipped, as
-    pandas does.
-
-    Args:
-        path: A file of LibMultiLabel's text format.
-        counts: Where lines of another width are counted; None: they are an error.
-
-    Raises:
-        DataError: The file is missing, empty, corrupt or not UTF-8, its first line has neither two nor three columns,
-            or (without ``counts``) a later line has another number of columns. Messages name file and line, never text
-            or ids.
+    The first line decides whether there are two or three; lines of another width are counted in ``counts``, or an error
+    without it. Lines that are empty or hold only spaces are skipped, as pandas does.
     """
     width = 0
     for where, columns in tab_separated(path):

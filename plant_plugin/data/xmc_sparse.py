@@ -37,11 +37,7 @@ def has_header(path: Path) -> bool:
 
 
 def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER) -> tuple[int, ...]:
-    """The numbers of the first line.
-
-    Raises:
-        DataError: The file cannot be read or starts with something else.
-    """
+    """The numbers of the first line; a ``DataError`` where it holds something else."""
     found = _first_line(path, pattern)
     if found is None:
         wanted = "documents, features and labels" if pattern is HEADER else "documents and columns"
@@ -77,11 +73,7 @@ def read_xmc(path: Path) -> Iterator[XmcRow]:
 
 
 def read_pairs(path: Path) -> Iterator[list[int]]:
-    """Column ids of each line of a file with two numbers in its header (``trn_X_Y.txt``).
-
-    Raises:
-        DataError: As :func:`read_xmc`.
-    """
+    """Column ids of each line of a file with two numbers in its header (``trn_X_Y.txt``); errors as those above."""
     documents, columns = xmc_header(path, PAIRS_HEADER)
     for line, text in _numbered(path, documents):
         where = f"{path}, line {line}"
@@ -129,11 +121,7 @@ def words_of_row(row: XmcRow, words: list[str]) -> str:
 
 
 def read_words(path: Path, features: int) -> list[str]:
-    """The word of each feature, one a line.
-
-    Raises:
-        DataError: The file cannot be read, or has another number of lines than there are features.
-    """
+    """The word of each feature, one a line; a ``DataError`` where there are more or fewer lines than features."""
     with text_lines(path) as stream:
         words = [line.strip() for line in stream]
     if len(words) != features:

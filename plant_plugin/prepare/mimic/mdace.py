@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plant_plugin.data.evidence import DocumentEvidence, Spans
+from plant_plugin.data.evidence import DocumentEvidence
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.mimic.notes import Admission, Note, Order, Style, moved
 from plant_plugin.prepare.mimic.tables import dotted
@@ -39,13 +39,7 @@ class _Annotation(NamedTuple):
 
 
 class Mdace:
-    """Evidence on its way from notes to documents.
-
-    Args:
-        folder: The JSON files, at any depth.
-        version: Of the wanted codes, 9 or 10; annotations with others are counted.
-        counts: Gets the counts of annotations and of what is left out.
-        caml_compatible: Codes as CAML's program reads them.
+    """Evidence on its way from notes to documents; ``counts`` gets how many annotations there are and are left out.
 
     Raises:
         DataError: The folder holds no JSON file, one is not of the format, or no code is of the version.
@@ -79,11 +73,7 @@ class Mdace:
         self._carried = 0
 
     def carry(self, note: Note, text: str, style: Style, codes: frozenset[str]) -> None:
-        """Take the evidence of a note over to the text that a style made of it; evidence of other codes is counted.
-
-        Raises:
-            DataError: An annotation is of another admission, or its span is outside the note.
-        """
+        """Take the evidence of a note over to the text that a style made of it; evidence of other codes is counted."""
         annotations = self.annotations.pop(note.row, []) if note.row is not None else []
         if not annotations and note.admission not in self._admissions:
             return
@@ -106,11 +96,7 @@ class Mdace:
         row.append((note.order, len(row), len(text), marks))
 
     def check(self) -> None:
-        """Count what belonged to no note that was carried.
-
-        Raises:
-            DataError: Nothing was carried.
-        """
+        """Count what belonged to no note that was carried; an error where nothing was carried."""
         self.counts["mdace_annotations_of_other_notes"] = sum(map(len, self.annotations.values()))
         if not self._carried:
             what = f"none of {self.counts['mdace_annotations']:,} annotations is evidence for a code of a summary"
@@ -129,7 +115,7 @@ class Mdace:
 
     def sizes(self, documents: Iterable[Admission]) -> dict[str, int]:
         """How much evidence documents have."""
-        spans: list[Spans] = [found for document in documents for found in self.evidence_of(document).values()]
+        spans = [found for document in documents for found in self.evidence_of(document).values()]
         return {"labels_of_documents_with_evidence": len(spans), "spans": sum(map(len, spans))}
 
 

@@ -70,22 +70,14 @@ class MimicSource:
 
 
 def mimic3_source(raw: Path) -> MimicSource:
-    """MIMIC-III v1.4: ``NOTEEVENTS``, ``DIAGNOSES_ICD`` and ``PROCEDURES_ICD`` of a folder.
-
-    Raises:
-        DataError: A table is missing.
-    """
+    """MIMIC-III v1.4: ``NOTEEVENTS``, ``DIAGNOSES_ICD`` and ``PROCEDURES_ICD`` of a folder."""
     tables = {"diagnosis": find_table(raw, "DIAGNOSES_ICD"), "procedure": find_table(raw, "PROCEDURES_ICD")}
     columns = ("HADM_ID", "ICD9_CODE")
     return MimicSource("prepare mimic3", "MIMIC", 9, tables, columns, find_table(raw, "NOTEEVENTS"), _mimic3_notes, {})
 
 
 def mimic4_source(hosp: Path, note: Path, icd: int) -> MimicSource:
-    """MIMIC-IV 2.2 and 3.x: ``hosp/diagnoses_icd``, ``hosp/procedures_icd``, ``note/discharge``; codes of one version.
-
-    Raises:
-        DataError: A table is missing.
-    """
+    """MIMIC-IV: ``hosp/diagnoses_icd``, ``hosp/procedures_icd``, ``note/discharge``; codes of one version."""
     tables = {"diagnosis": find_table(hosp, "diagnoses_icd"), "procedure": find_table(hosp, "procedures_icd")}
     columns, notes = ("hadm_id", "icd_code", "icd_version"), find_table(note, "discharge")
     return MimicSource("prepare mimic4", MIMIC4_FOLDERS[icd], icd, tables, columns, notes, _mimic4_notes, {"icd": icd})

@@ -169,15 +169,10 @@ def style_named(name: str, *, caml_compatible: bool = False) -> Style:
 
 
 def moved(span: tuple[int, int], pieces: Sequence[Piece]) -> tuple[int, int] | None:
-    """Where the characters of a note went.
+    """Where a span of a note went in the text that a style makes of these pieces of it.
 
-    Args:
-        span: In characters of the note, the end behind the last.
-        pieces: What a style keeps of the note.
-
-    Returns:
-        From the first to the last kept character of the span, in the text that the style makes; None where it keeps
-        none. A piece whose length changed with its case is taken as a whole.
+    From the first to the last kept character of the span; None where none is kept. A piece whose length changed with
+    its case is taken as a whole.
     """
     found: list[int] = []
     offset = 0

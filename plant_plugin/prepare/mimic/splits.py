@@ -51,10 +51,6 @@ def find_split_lists(source: Path, *, top50: bool = False) -> SplitList | None:
         source: A folder with CAML's ``{train,dev,test}_full_hadm_ids.csv`` or with one ``*_split(s).feather`` of Edin
             et al., or such a feather file itself.
         top50: CAML's lists for the 50 most frequent codes (``*_50_hadm_ids.csv``) instead; None where there are none.
-
-    Raises:
-        DataError: Nothing of the kind is there, several feather files are, or an admission is in two splits.
-        MissingExtraError: A feather file without pyarrow.
     """
     if source.is_file():
         return None if top50 else _feather(source)
@@ -75,12 +71,9 @@ def find_split_lists(source: Path, *, top50: bool = False) -> SplitList | None:
     if feathers:
         names = ", ".join(path.name for path in feathers)
         raise DataError(f"several split files: {names}", where=str(source), fix="name one of them with --splits")
-    raise DataError(
-        "no split lists",
-        where=str(source),
-        fix="put train_full_hadm_ids.csv, dev_full_hadm_ids.csv and test_full_hadm_ids.csv or one *_splits.feather "
-        "there, or leave --splits out for a split by hashed patient ids",
-    )
+    names = ", ".join(path.name for path in lists.values())
+    fix = f"put {names} or one *_splits.feather there, or leave --splits out for a split by hashed patient ids"
+    raise DataError("no split lists", where=str(source), fix=fix)
 
 
 def _caml(lists: dict[str, Path]) -> SplitList:
@@ -128,10 +121,8 @@ def _unique(pairs: Iterable[tuple[int, str]], where: Path) -> dict[int, str]:
 def assign(admissions: list[Admission], lists: SplitList | None, seed: int, counts: Counter[str]) -> Splits:
     """Documents of each split, by patient and admission.
 
-    Counts ``split_ids_without_document``, ``documents_in_no_split`` and ``patients_in_two_splits``.
-
-    Raises:
-        DataError: More than half of the lists' admissions have no document: the lists are of other data.
+    Counts ``split_ids_without_document`` (an error where they are more than half: the lists are of other data),
+    ``documents_in_no_split`` and ``patients_in_two_splits``.
     """
     chosen: Splits = {split: [] for split in SPLITS}
     splits_of: dict[int, set[str]] = {}
@@ -203,11 +194,7 @@ def rare50_codes(splits: Splits) -> frozenset[str]:
 
 
 def listed_codes(path: Path) -> frozenset[str]:
-    """Codes of a file, one a line, written with their dots.
-
-    Raises:
-        DataError: The file cannot be read or is empty.
-    """
+    """Codes of a file, one a line, written with their dots."""
     codes = frozenset(read_label_file(path))
     if not codes:
         raise DataError("the file holds no code", where=str(path), fix="one code a line, with its dot")

@@ -16,23 +16,17 @@ from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 
 MAX_FIELD = 1 << 24  # characters; far above any note, so that a quote that never closes is noticed
-ENDINGS = (".csv", ".csv.gz")
-
 SHORTEST = 3  # characters of an ICD code: fewer means that leading zeros were lost
 # Characters before the dot, by version and kind of code; those of ICD-10-PCS have seven characters and no dot.
 DOTS = {(9, "diagnosis"): 3, (9, "procedure"): 2, (10, "diagnosis"): 3, (10, "procedure"): 7}
 
 
 def find_table(folder: Path, name: str) -> Path:
-    """The file of a table, e.g. ``NOTEEVENTS.csv.gz``, in either case of letters.
-
-    Raises:
-        DataError: The folder or the table is missing.
-    """
+    """The file of a table, e.g. ``NOTEEVENTS.csv.gz``, in either case of letters."""
     if not folder.is_dir():
         raise DataError("no such folder", where=str(folder), fix="give the folder that holds the tables")
     present = {path.name.lower(): path for path in sorted(folder.iterdir()) if path.is_file()}
-    for ending in ENDINGS:
+    for ending in (".csv", ".csv.gz"):
         if (path := present.get(name.lower() + ending)) is not None:
             return path
     fix = f"put {name}.csv or {name}.csv.gz into this folder"
@@ -40,14 +34,9 @@ def find_table(folder: Path, name: str) -> Path:
 
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Rows of a table, one at a time.
+    """The line that each row starts in, and its values in the asked for columns, as they stand in the file.
 
-    Args:
-        path: The file.
-        columns: Names of the wanted columns; the header may write them in either case.
-
-    Yields:
-        The line that the row starts in, and the wanted values in the asked for order, as they stand in the file.
+    The header may write their names in either case.
 
     Raises:
         DataError: The file cannot be read, is cut off, lacks a column, or has a row of another width. Messages hold
@@ -91,9 +80,6 @@ def read_id(value: str, column: str, path: Path, line: int, counts: Counter[str]
     """A patient's or admission's number; None for an empty one.
 
     A number that was saved as a fraction (``123456.0``) is read as what it was and counted in ``ids_saved_as_floats``.
-
-    Raises:
-        DataError: Anything else than a whole number.
     """
     text = value.strip()
     if not text:
@@ -108,15 +94,9 @@ def read_id(value: str, column: str, path: Path, line: int, counts: Counter[str]
 
 
 def clean_code(value: str, column: str, path: Path, line: int) -> str:
-    """A code of a table, checked not to have been read as a number; empty when the table has none.
-
-    Raises:
-        DataError: The code has a dot, an exponent or fewer than three characters.
-    """
+    """A code of a table, checked not to have been read as a number; empty when the table has none."""
     code = value.strip().upper()
-    if not code:
-        return code
-    if "." in code or "+" in code or len(code) < SHORTEST or " " in code:
+    if code and (len(code) < SHORTEST or any(sign in code for sign in ".+ ")):
         what = f"{column} holds a code that was read as a number (a dot, an exponent, or leading zeros gone)"
         fix = "take the table as it was downloaded; spreadsheets and pandas change codes unless told to keep text"
         raise DataError(what, where=f"{path}, line {line}", fix=fix)
@@ -124,17 +104,8 @@ def clean_code(value: str, column: str, path: Path, line: int) -> str:
 
 
 def dotted(code: str, version: int, kind: str, *, caml_compatible: bool = False) -> str:
-    """A code as people write it: ``0389`` -> ``038.9``, ``E8889`` -> ``E888.9``, ``I5022`` -> ``I50.22``.
-
-    Args:
-        code: As tables hold it, without a dot.
-        version: 9 or 10.
-        kind: ``diagnosis`` or ``procedure``.
-        caml_compatible: See :func:`as_caml_reads`.
-    """
-    place = DOTS[version, kind]
-    if (version, kind) == (9, "diagnosis") and code.startswith("E"):
-        place = 4
+    """A code of a table as people write it: ``0389`` -> ``038.9``, ``E8889`` -> ``E888.9``, ``I5022`` -> ``I50.22``."""
+    place = 4 if (version, kind) == (9, "diagnosis") and code.startswith("E") else DOTS[version, kind]
     written = f"{code[:place]}.{code[place:]}" if len(code) > place else code
     return as_caml_reads(written) if caml_compatible else written
 

@@ -19,21 +19,15 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
+import scipy.sparse as sp
+
+from plant_plugin.data import xmc_sparse
 from plant_plugin.data.text import packed, parsed_json, text_lines
-from plant_plugin.data.xmc_sparse import (
-    PAIRS_HEADER,
-    has_header,
-    read_pairs,
-    read_words,
-    read_xmc,
-    words_of_row,
-    xmc_header,
-)  # fmt: skip
 from plant_plugin.errors import DataError
 
 Document = tuple[list[str], str]  # labels, text
 Files = dict[str, Path]  # by split
-LabelsOf = Callable[[str], Iterable[list[str]]]
+LabelsOf = Callable[[Path], Iterable[list[str]]]
 Checked = dict[str, tuple[Path, bool]]  # splits to be compared with pyxclib's reader: the file, whether it has features
 NAMES = {"train": ("trn", "train"), "test": ("tst", "test")}
 FOLDERS = ("", "raw_data", "raw")
@@ -98,15 +92,19 @@ class Folder:
             raise DataError(f"{len(names):,} names for {labels:,} labels", where=str(path), fix=fix)
         return names, [path]
 
-    def beside_texts(self, name: str, files: Files, labels_of: LabelsOf, width: int | None, checked: Checked) -> Shape:
-        """The shape whose texts lie in files of their own, a line for each of a split's lists of labels.
+    def number_of_labels(self, files: Files, number_of: Callable[[Path], int]) -> int:
+        """The same in both files."""
+        numbers = {split: number_of(path) for split, path in files.items()}
+        if len(set(numbers.values())) > 1:
+            told = ", ".join(f"{split} {number:,}" for split, number in numbers.items())
+            fix = "take the files of one data set"
+            raise DataError(f"numbers of labels differ: {told}", where=str(self.path), fix=fix)
+        return numbers["train"]
 
-        Args:
-            name: Of the shape.
-            files: The labels' files.
-            labels_of: Lists of labels of a split.
-            width: How many labels there are; None where they are names themselves.
-            checked: See :class:`Shape`.
+    def beside_texts(self, name: str, files: Files, labels_of: LabelsOf, width: int | None, checked: Checked) -> Shape:
+        """The shape whose texts lie in files of their own, a line for each list of labels.
+
+        Without a ``width``, the number of labels, they are names themselves.
         """
         names, more = (None, []) if width is None else self.label_names(width)
         texts = self.texts()
@@ -114,7 +112,7 @@ class Folder:
         def read(split: str) -> Iterator[Document]:
             with text_lines(texts[split], encoding=self.encoding) as stream:
                 lists = lines = 0
-                for labels, line in zip_longest(labels_of(split), stream):
+                for labels, line in zip_longest(labels_of(files[split]), stream):
                     lists, lines = lists + (labels is not None), lines + (line is not None)
                     if labels is not None and line is not None:
                         yield labels, one_line(line)
@@ -143,22 +141,21 @@ def find_shape(source: Path, vocabulary: Path | None = None, encoding: str = "ut
     """
     if not source.is_dir():
         raise DataError("no such folder", where=str(source), fix="give the folder that the archive was unpacked into")
-    for find in (_json, _npz, _pairs, _attention_xml, _sparse):
-        shape = find(Folder(source, vocabulary, encoding))
-        if shape is not None:
-            return shape
-    raise DataError(
-        "none of the shapes of the extreme classification repository",
-        where=str(source),
-        fix="it should hold trn.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt, or a *train.txt that starts with "
-        "three numbers",
-    )
+    folder = Folder(source, vocabulary, encoding)
+    for pattern, shape_of in SHAPES.items():
+        files = folder.both(pattern)
+        if files is not None:
+            return shape_of(folder, files)
+    files = _sparse_files(source)
+    if files:
+        return _sparse(folder, files)
+    what = "none of the shapes of the extreme classification repository"
+    names = "trn.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt"
+    fix = f"it should hold {names}, or a *train.txt that starts with three numbers"
+    raise DataError(what, where=str(source), fix=fix)
 
 
-def _json(folder: Folder) -> Shape | None:
-    files = folder.both("{}.json")
-    if files is None:
-        return None
+def _json(folder: Folder, files: Files) -> Shape:
     lbl = folder.first(["lbl.json"])
     if lbl is None:
         raise DataError("lbl.json.gz is missing", where=str(folder.path), fix="put the labels' file beside the others")
@@ -190,86 +187,80 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
             yield line, entry
 
 
-def _npz(folder: Folder) -> Shape | None:
-    import scipy.sparse as sp  # slow to import
+def _npz(folder: Folder, files: Files) -> Shape:
+    matrices = {path: _matrix(path) for path in files.values()}
 
-    files = folder.both("Y.{}.npz")
-    if files is None:
-        return None
-    matrices = {}
-    for split, path in files.items():
-        try:
-            matrices[split] = sp.csr_matrix(sp.load_npz(path))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            fix = "it has to be written by scipy.sparse.save_npz; download it again"
-            raise DataError(f"not a sparse matrix ({type(error).__name__})", where=str(path), fix=fix) from None
-        matrices[split].eliminate_zeros()
-
-    def labels_of(split: str) -> Iterator[list[str]]:
-        matrix = matrices[split]
+    def labels_of(path: Path) -> Iterator[list[str]]:
+        matrix = matrices[path]
         for row in range(matrix.shape[0]):
             yield names_of(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist())
 
-    width = _same_labels({split: matrix.shape[1] for split, matrix in matrices.items()}, folder.path)
+    width = folder.number_of_labels(files, lambda path: int(matrices[path].shape[1]))
     return folder.beside_texts("npz", files, labels_of, width, {})
 
 
-def _pairs(folder: Folder) -> Shape | None:
-    files = folder.both("{}_X_Y.txt")
-    if files is None:
-        return None
-    width = _same_labels({split: xmc_header(path, PAIRS_HEADER)[1] for split, path in files.items()}, folder.path)
+def _matrix(path: Path) -> sp.csr_matrix:
+    try:
+        matrix = sp.csr_matrix(sp.load_npz(path))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        fix = "it has to be written by scipy.sparse.save_npz; download it again"
+        raise DataError(f"not a sparse matrix ({type(error).__name__})", where=str(path), fix=fix) from None
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _pairs(folder: Folder, files: Files) -> Shape:
+    def labels_of(path: Path) -> Iterator[list[str]]:
+        return map(names_of, xmc_sparse.read_pairs(path))
+
+    width = folder.number_of_labels(files, lambda path: xmc_sparse.xmc_header(path, xmc_sparse.PAIRS_HEADER)[1])
     checked = {split: (path, False) for split, path in files.items()}
-    return folder.beside_texts("pairs", files, lambda split: map(names_of, read_pairs(files[split])), width, checked)
+    return folder.beside_texts("pairs", files, labels_of, width, checked)
 
 
-def _attention_xml(folder: Folder) -> Shape | None:
-    files = folder.both("{}_labels.txt")
-    if files is None:
-        return None
-
-    def labels_of(split: str) -> Iterator[list[str]]:
-        with text_lines(files[split]) as stream:
+def _attention_xml(folder: Folder, files: Files) -> Shape:
+    def labels_of(path: Path) -> Iterator[list[str]]:
+        with text_lines(path) as stream:
             for line in stream:
                 yield sorted(set(line.split()))
 
     return folder.beside_texts("attention_xml", files, labels_of, None, {})
 
 
-def _sparse(folder: Folder) -> Shape | None:
+def _sparse_files(folder: Path) -> Files:
     files: Files = {}
     for split, names in NAMES.items():
-        found = [path for name in names for path in sorted(folder.path.glob(f"*{name}.txt*")) if has_header(path)]
+        paths = (path for name in names for path in sorted(folder.glob(f"*{name}.txt*")))
+        found = list(filter(xmc_sparse.has_header, paths))
         if len(found) > 1:
             what = f"several files for {split}: {', '.join(path.name for path in found)}"
-            raise DataError(what, where=str(folder.path), fix="leave one data set in the folder")
+            raise DataError(what, where=str(folder), fix="leave one data set in the folder")
         if found:
             files[split] = found[0]
-    if not files:
-        return None
-    if len(files) < len(NAMES):
+    if len(files) == 1:
         fix = "put the files of training and test into one folder, called *train.txt and *test.txt"
-        raise DataError(f"only a file for {next(iter(files))}", where=str(folder.path), fix=fix)
-    headers = {split: xmc_header(path) for split, path in files.items()}
-    width = _same_labels({split: header[2] for split, header in headers.items()}, folder.path)
+        raise DataError(f"only a file for {next(iter(files))}", where=str(folder), fix=fix)
+    return files
+
+
+def _sparse(folder: Folder, files: Files) -> Shape:
+    width = folder.number_of_labels(files, lambda path: xmc_sparse.xmc_header(path)[2])
     checked = {split: (path, True) for split, path in files.items()}
     if folder.vocabulary is None:
 
-        def labels_of(split: str) -> Iterator[list[str]]:
-            return (names_of(row.labels) for row in read_xmc(files[split]))
+        def labels_of(path: Path) -> Iterator[list[str]]:
+            return (names_of(row.labels) for row in xmc_sparse.read_xmc(path))
 
         return folder.beside_texts("sparse", files, labels_of, width, checked)
-    words = read_words(folder.vocabulary, headers["train"][1])
-    label_names, more = folder.label_names(width)
+    words = xmc_sparse.read_words(folder.vocabulary, xmc_sparse.xmc_header(files["train"])[1])
+    names, more = folder.label_names(width)
 
-    def read_bags(split: str) -> Iterator[Document]:
-        return ((names_of(row.labels), words_of_row(row, words)) for row in read_xmc(files[split]))
+    def read(split: str) -> Iterator[Document]:
+        for row in xmc_sparse.read_xmc(files[split]):
+            yield names_of(row.labels), xmc_sparse.words_of_row(row, words)
 
-    return Shape("sparse", [*files.values(), folder.vocabulary, *more], read_bags, label_names, checked)
+    return Shape("sparse", [*files.values(), folder.vocabulary, *more], read, names, checked)
 
 
-def _same_labels(widths: dict[str, int], where: Path) -> int:
-    if len(set(widths.values())) > 1:
-        told = ", ".join(f"{split} {number:,}" for split, number in widths.items())
-        raise DataError(f"numbers of labels differ: {told}", where=str(where), fix="take the files of one data set")
-    return widths["train"]
+# By the names of their labels' files; "sparse" is known by its first line instead.
+SHAPES = {"{}.json": _json, "Y.{}.npz": _npz, "{}_X_Y.txt": _pairs, "{}_labels.txt": _attention_xml}

@@ -104,14 +104,11 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, int | str]
 
 
 def compare_with_xclib(path: Path, with_features: bool) -> bool:
-    """Read the labels of a sparse file with pyxclib too and compare.
+    """Read the labels of a sparse file with pyxclib too; a ``DataError`` where the two readers disagree.
 
     Returns:
         Whether a comparison was made: pyxclib has to be installed, and the file plain, of less than a gigabyte and
         one that it can read.
-
-    Raises:
-        DataError: The two readers disagree.
     """
     if path.suffix != ".txt" or path.stat().st_size > XCLIB_BYTES or importlib.util.find_spec("xclib") is None:
         return False
