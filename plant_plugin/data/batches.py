@@ -6,6 +6,7 @@ Shapes: B documents, T token positions, L labels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ class TokenMarks(NamedTuple):
     offsets: Places  # (N+1,), those of the token arrays
 
 
+@dataclass(eq=False, repr=False)
 class Batches:
     """An iterable over batches, usable as a data loader.
 
@@ -51,43 +53,28 @@ class Batches:
     batches mixed again; ``seed`` and the epoch decide everything. Without it the longest documents come first, equal
     lengths in file order, so that a lack of memory shows at once; ``document`` tells where each belongs.
 
-    Args:
-        arrays: Token ids of N documents.
-        labels: Labels, sparse (N, L).
-        batch_size: B; the last batch may be smaller. Not read where there is ``batch_tokens``.
-        pad_id: The id that fills up.
-        shuffle: Mix the documents anew each epoch.
-        seed: Seed of the mixing.
-        batch_tokens: As many documents a batch as fit into this many token positions, padding included (one document
-            at least): steps of even cost and memory, whatever the lengths. None: always ``batch_size`` documents.
-        states: Known states of the tokens.
-        marks: Of the tokens, by name.
-
     Raises:
         ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` or ``batch_tokens`` is below 1.
     """
 
-    def __init__(
-        self,
-        arrays: TokenArrays,
-        labels: sp.csr_array,
-        batch_size: int,
-        pad_id: int,
-        shuffle: bool,
-        seed: int,
-        batch_tokens: int | None = None,
-        states: FrozenStates | None = None,
-        marks: Mapping[str, TokenMarks] | None = None,
-    ) -> None:
-        if len(arrays) != labels.shape[0]:
-            raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-        if batch_tokens is not None and batch_tokens < 1:
-            raise ValueError(f"batch_tokens must be at least 1, not {batch_tokens}")
-        self.arrays, self.labels, self.states, self.marks = arrays, labels, states, marks or {}
-        self.batch_size, self.pad_id, self.shuffle, self.seed = batch_size, pad_id, shuffle, seed
-        self.batch_tokens = batch_tokens
+    arrays: TokenArrays  # of N documents
+    labels: sp.csr_array  # (N, L)
+    batch_size: int  # the last batch may be smaller
+    pad_id: int
+    shuffle: bool
+    seed: int
+    # Instead of batch_size documents as many as fit into this many positions, padding included (one document at least):
+    # steps of even cost and memory, whatever the lengths.
+    batch_tokens: int | None = None
+    states: FrozenStates | None = None
+    marks: Mapping[str, TokenMarks] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.arrays) != self.labels.shape[0]:
+            raise ValueError(f"{len(self.arrays)} documents but {self.labels.shape[0]} rows of labels")
+        for name, size in (("batch_size", self.batch_size), ("batch_tokens", self.batch_tokens)):
+            if size is not None and size < 1:
+                raise ValueError(f"{name} must be at least 1, not {size}")
         self.epoch, self.start = 0, 0
         self._part, self._parts = 0, 1
 
@@ -153,7 +140,7 @@ class Batches:
         filled = np.arange(longest) < lengths[:, None]  # (B, T)
         text = np.full((len(documents), longest), self.pad_id, dtype=np.int64)
         text[filled] = self.arrays.ids[places]
-        marks = {name: _gather_marks(own.matrix, places, filled) for name, own in self.marks.items()}
+        marks = {name: _gather_marks(own.matrix, places, filled) for name, own in (self.marks or {}).items()}
         filled[:, 0] = True  # the one position of a document without tokens
         label_places, label_counts = _gather(self.labels.indptr, documents)
         batch = {
