@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,9 +130,7 @@ def prepare_mimic(source: MimicSource, options: MimicOptions) -> Made:
         DataError: A table, a list or a value is not what it should be, or no training document is left.
         PlantError: The folder cannot be written.
     """
-    if options.dry_run:
-        return _Preparation(source, options).run(None)
-    with staged(options.out) as stage:
+    with nullcontext() if options.dry_run else staged(options.out) as stage:
         return _Preparation(source, options).run(stage)
 
 

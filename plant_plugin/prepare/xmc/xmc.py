@@ -7,6 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 
 from plant_plugin.data.documents import LABEL_NAMES
@@ -54,16 +55,15 @@ def prepare_xmc(
     """
     shape = find_shape(source, vocabulary, "utf-8-sig" if encoding == "utf-8" else encoding)
     kind = propensities or propensities_of(source.resolve().name)
-    if dry_run:
-        return {"counts": _counts(shape, None, kind), "sets": {}}
-    with staged(out) as stage:
+    with nullcontext() if dry_run else staged(out) as stage:
         counts = _counts(shape, stage, kind)
-        a, b = PROPENSITIES[kind]
-        lines = f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n"
-        (stage / "propensity.yml").write_text(lines, encoding="utf-8")
-        options = {"encoding": encoding, "propensities": kind, "shape": shape.name}
-        content = {"command": "prepare xmc", "options": options, "sources": describe(shape.files)}
-        write_provenance(stage, {**content, "counts": counts})
+        if stage is not None:
+            a, b = PROPENSITIES[kind]
+            lines = f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n"
+            (stage / "propensity.yml").write_text(lines, encoding="utf-8")
+            options = {"encoding": encoding, "propensities": kind, "shape": shape.name}
+            content = {"command": "prepare xmc", "options": options, "sources": describe(shape.files)}
+            write_provenance(stage, {**content, "counts": counts})
     return {"counts": counts, "sets": {}}
 
 
