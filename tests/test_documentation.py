@@ -15,7 +15,6 @@ import pytest
 from documentation import DOCS, LANGUAGES, LONG, PAGES, ROOT, Block, blocks, check, follow
 
 from plant_plugin.config.sections import BLOCKS, SCHEMA
-from plant_plugin.data import demo
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric
 from plant_plugin.prepare.demo import DemoOptions, write_notes
@@ -34,7 +33,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     packed.mkdir()
     for split, lines in write_notes(DemoOptions(train=60, valid=20, test=20, labels=20)).items():
         (packed / f"{split}.txt.xz").write_bytes(lzma.compress("".join(lines).encode()))
-    monkeypatch.setattr(demo, "PACKED", packed)
+    monkeypatch.setattr("plant_plugin.data.documents.DEMO", packed)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import lzma
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
@@ -17,14 +18,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from plant_plugin.config import Config, registry
-from plant_plugin.data.demo import demo_file
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, text_lines
-from plant_plugin.errors import DataError
+from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.files import atomic_write, cache_folder
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 READER_KEYS = ("allow_bad_lines", "vocab_file")  # of the configuration: handed to a reader that has such an argument
-DEMO_PREFIX = "demo:"
+DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
+DEMO = Path(__file__).with_name("made_up_notes")  # what `plant prepare demo` writes with its defaults, packed
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB what it stands for
 FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
 FILES = {"train": "training_file", "val": "val_file", "test": "test_file"}  # also keys of the block `evidence`
@@ -201,6 +203,26 @@ def source_path(source: str, cache_dir: str | Path | None = None) -> Path:
     if source.startswith(DEMO_PREFIX):
         return demo_file(source.removeprefix(DEMO_PREFIX), cache_dir)
     return Path(source)
+
+
+def demo_file(split: str, cache_dir: str | Path | None = None) -> Path:
+    """One split of the built-in made-up discharge summaries, unpacked into the cache folder on the first call.
+
+    Its name carries a hash of the packed file, so that other notes make new files and never touch old ones.
+
+    Raises:
+        ConfigError: No such split.
+        PlantError: The cache folder cannot be written.
+    """
+    if split not in DEMO_SPLITS:
+        what = f"the built-in data has no split {split!r}"
+        raise ConfigError(what, where=f"demo:{split}", fix=f"use one of {DEMO_SPLITS}")
+    packed = (DEMO / f"{split}.txt.xz").read_bytes()
+    path = cache_folder(cache_dir) / "demo" / f"{split}-{hashlib.sha256(packed).hexdigest()[:12]}.txt"
+    if not path.is_file():
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(lzma.decompress(packed))
+    return path
 
 
 def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:

@@ -22,7 +22,7 @@ from pathlib import Path
 import simple_icd_10_cm as icd
 import yaml
 
-from plant_plugin.data.demo import SPLITS
+from plant_plugin.data.documents import DEMO_SPLITS
 from plant_plugin.errors import ConfigError
 from plant_plugin.prepare.output import Made, staged, write_provenance
 
@@ -64,9 +64,9 @@ def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: boo
     """
     options = sized(documents, labels, seed)
     notes, given = write_notes(options), set[str]()
-    counts = {split: getattr(options, split) for split in SPLITS}
+    counts = {split: getattr(options, split) for split in DEMO_SPLITS}
     with nullcontext() if dry_run else staged(out) as stage:
-        for split in SPLITS:
+        for split in DEMO_SPLITS:
             path = os.devnull if stage is None else stage / f"{split}.txt"
             with open(path, "w", encoding="utf-8", newline="\n") as stream:
                 for line in notes[split]:
@@ -141,7 +141,7 @@ def write_notes(options: DemoOptions) -> dict[str, Iterator[str]]:
     if not 0 < options.labels <= len(pool):
         what = f"{options.labels:,} labels, but there are {len(pool):,} codes to draw from"
         raise ConfigError(what, where="labels", fix="ask for no more than these")
-    return {split: _lines(pool, split, options) for split in SPLITS}
+    return {split: _lines(pool, split, options) for split in DEMO_SPLITS}
 
 
 def _lines(pool: _Pool, split: str, options: DemoOptions) -> Iterator[str]:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.data import demo
-from plant_plugin.data.demo import demo_file
-from plant_plugin.data.documents import source_path
+from plant_plugin.data import documents
+from plant_plugin.data.documents import DEMO_SPLITS, demo_file, source_path
 from plant_plugin.data.text import Documents, read_libmultilabel_text
 from plant_plugin.errors import ConfigError, PlantError
 
@@ -22,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def notes(folder: Path) -> dict[str, Documents]:
-    return {split: read_libmultilabel_text(demo_file(split, folder)) for split in demo.SPLITS}
+    return {split: read_libmultilabel_text(demo_file(split, folder)) for split in DEMO_SPLITS}
 
 
 def test_sizes(notes: dict[str, Documents]) -> None:
@@ -64,7 +63,7 @@ def test_notes_are_notes(notes: dict[str, Documents]) -> None:
 
 
 def test_unpacked_once(folder: Path, tmp_path: Path) -> None:
-    again = {split: demo_file(split, tmp_path) for split in demo.SPLITS}
+    again = {split: demo_file(split, tmp_path) for split in DEMO_SPLITS}
     for split, path in again.items():
         assert path.read_bytes() == demo_file(split, folder).read_bytes()
     stamp = again["train"].stat().st_mtime_ns
@@ -75,7 +74,7 @@ def test_unpacked_once(folder: Path, tmp_path: Path) -> None:
 def test_name_follows_the_packed_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = demo_file("valid", tmp_path)
     (tmp_path / "valid.txt.xz").write_bytes(lzma.compress(b"I10\tother notes\n"))
-    monkeypatch.setattr(demo, "PACKED", tmp_path)
+    monkeypatch.setattr(documents, "DEMO", tmp_path)
     assert demo_file("valid", tmp_path).read_text() == "I10\tother notes\n"
     assert demo_file("valid", tmp_path) != before
 

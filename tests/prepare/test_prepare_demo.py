@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from plant_plugin.cli import plant
-from plant_plugin.data.demo import SPLITS, demo_file
+from plant_plugin.data.documents import DEMO_SPLITS, demo_file
 from plant_plugin.errors import ConfigError
 from plant_plugin.prepare import demo
 from plant_plugin.prepare.demo import DemoOptions, prepare_demo, sized, write_notes
@@ -27,7 +27,7 @@ def test_a_dry_run_tells_the_same_and_writes_nothing(tmp_path: Path) -> None:
     assert told == made
     assert made["counts"] == {"train": 40, "valid": 6, "test": 10, "labels": made["counts"]["labels"]}
     assert 20 < made["counts"]["labels"] <= 40
-    for split in SPLITS:
+    for split in DEMO_SPLITS:
         lines = (tmp_path / "out" / f"{split}.txt").read_text(encoding="utf-8").splitlines()
         assert len(lines) == made["counts"][split]
     assert json.loads((tmp_path / "out" / "provenance.json").read_text())["options"]["seed"] == 7
