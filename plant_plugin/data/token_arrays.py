@@ -13,19 +13,12 @@ WHOLE_DOCUMENT = 2**31 - 1  # max_seq_length: null
 
 @dataclass
 class TokenArrays:
-    """All documents of a split as one run of token ids.
+    """All documents of a split as one run of token ids."""
 
-    Attributes:
-        ids: int32, every document's ids one after the other.
-        offsets: int64 (N+1,); document i is ``ids[offsets[i]:offsets[i + 1]]``.
-        unknown_only: How many documents have no known token: all unknown, or no token at all. They are kept.
-        truncated: How many documents were longer than what was read of them.
-    """
-
-    ids: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
-    unknown_only: int = 0
-    truncated: int = 0
+    ids: npt.NDArray[np.int32]  # every document's ids one after the other
+    offsets: npt.NDArray[np.int64]  # (N+1,); document i is ids[offsets[i]:offsets[i + 1]]
+    unknown_only: int = 0  # how many documents have no known token: all unknown, or no token at all; they are kept
+    truncated: int = 0  # how many documents were longer than what was read of them
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

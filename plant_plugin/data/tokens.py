@@ -58,11 +58,7 @@ def encode_cached(
 ) -> TokenArrays:
     """Encode a split, or map the arrays that an earlier run made from the same texts, vocabulary and length.
 
-    Args:
-        tokens: The vocabulary.
-        split: The documents.
-        max_length: Tokens kept of each document; None: all.
-        cache_dir: The configuration's ``cache_dir``; None for the user's cache folder.
+    Without ``max_length`` all tokens of a document are kept; without ``cache_dir`` the user's cache folder is taken.
     """
     rules = version("nltk"), version("tokenizers")  # another version may cut text otherwise
     return cached(

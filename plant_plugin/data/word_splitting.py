@@ -29,17 +29,11 @@ ASCII, CODE_POINTS = 0x80, 0x110000
 
 
 class WordNumbers(NamedTuple):
-    """Words of some texts, one text after the other.
+    """Words of some texts, one text after the other."""
 
-    Attributes:
-        words: The distinct words as they stand in the texts, upper case and all.
-        numbers: int32, places in ``words``.
-        offsets: int64 (texts + 1,), where each text begins in ``numbers``.
-    """
-
-    words: list[str]
-    numbers: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
+    words: list[str]  # the distinct ones as they stand in the texts, upper case and all
+    numbers: npt.NDArray[np.int32]  # places in words
+    offsets: npt.NDArray[np.int64]  # (texts + 1,), where each text begins in numbers
 
 
 def split_words(texts: Iterable[str], most: int | None = None) -> Iterator[WordNumbers]:

@@ -25,7 +25,6 @@ ENOUGH_CODES = 1000  # in so many ICD-9 codes some start with 0, unless they wer
 LIST_NAMES = {"full": "full", "top50": "50", "rare50": "rare50", "few": "few"}
 MIMIC3_NOTES = ("SUBJECT_ID", "HADM_ID", "CATEGORY", "DESCRIPTION", "CHARTDATE", "ROW_ID", "TEXT")
 MIMIC4_NOTES = ("subject_id", "hadm_id", "note_type", "note_seq", "text")
-MIMIC4_FOLDERS = {10: "MIMIC-IV", 9: "MIMIC-IV-9"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,8 @@ def mimic4_source(hosp: Path, note: Path, icd: int) -> MimicSource:
     """MIMIC-IV: ``hosp/diagnoses_icd``, ``hosp/procedures_icd``, ``note/discharge``; codes of one version."""
     tables = {"diagnosis": find_table(hosp, "diagnoses_icd"), "procedure": find_table(hosp, "procedures_icd")}
     columns, notes = ("hadm_id", "icd_code", "icd_version"), find_table(note, "discharge")
-    return MimicSource("prepare mimic4", MIMIC4_FOLDERS[icd], icd, tables, columns, notes, _mimic4_notes, {"icd": icd})
+    folder = "MIMIC-IV" if icd == 10 else "MIMIC-IV-9"
+    return MimicSource("prepare mimic4", folder, icd, tables, columns, notes, _mimic4_notes, {"icd": icd})
 
 
 def _mimic3_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
@@ -211,7 +211,7 @@ class _Preparation:
                 self.mdace.carry(note, text, clean, codes[note.admission])
         if self.mdace is not None:
             self.mdace.check()
-        kept = [admission for admission in admissions.values() if admission.has_text]
+        kept = [admission for admission in admissions.values() if any(size for *_, size in admission.pieces)]
         self.counts["admissions_without_codes"] = len(without_codes)
         self.counts["admissions_without_summary"] = len(codes) - len(admissions)
         self.counts["admissions_without_text"] = len(admissions) - len(kept)

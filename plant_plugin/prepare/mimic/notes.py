@@ -45,11 +45,6 @@ class Admission:
     codes: frozenset[str] = field(repr=False)
     pieces: list[tuple[Order, int, int]] = field(default_factory=list, repr=False)  # start and bytes in the scratch
 
-    @property
-    def has_text(self) -> bool:
-        """Whether a word is left in any of its notes."""
-        return any(size for _, _, size in self.pieces)
-
 
 class Scratch:
     """Cleaned notes one after the other in a file; without a path, for a dry run, nothing is kept."""
