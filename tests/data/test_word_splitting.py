@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -51,6 +53,15 @@ def test_short_texts_give_the_same_numbers_without_compiled_loops(monkeypatch: p
         one, other = getattr(plain, name), getattr(compiled, name)
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
+
+
+def test_short_texts_do_not_import_numba() -> None:
+    program = (
+        "import sys; from plant_plugin.data.tokens import WordTokens; "
+        "print(WordTokens(['<pad>', '<unk>', 'a']).encode(['A naïve a'], 9).ids, 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[2 1 2] False\n"
 
 
 def test_every_character_is_what_nltk_says_of_it_alone() -> None:

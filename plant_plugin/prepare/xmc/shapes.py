@@ -28,7 +28,6 @@ from plant_plugin.errors import DataError
 Document = tuple[list[str], str]  # labels, text
 Files = dict[str, Path]  # by split
 LabelsOf = Callable[[Path], Iterable[list[str]]]
-Checked = dict[str, tuple[Path, bool]]  # splits to be compared with pyxclib's reader: the file, whether it has features
 NAMES = {"train": ("trn", "train"), "test": ("tst", "test")}
 FOLDERS = ("", "raw_data", "raw")
 TEXTS = ("{}_raw_texts.txt", "X.{}.txt", "{}_texts.txt", "raw_{}_texts.txt")
@@ -44,7 +43,7 @@ class Shape:
     files: list[Path]  # everything that is read
     read: Callable[[str], Iterator[Document]]  # documents of "train" or "test"
     labels: list[str] | None = field(repr=False)  # their names by id; None where labels are names themselves
-    checked: Checked = field(default_factory=dict)
+    by_split: Files  # where the labels of documents are
 
 
 @dataclass
@@ -101,7 +100,7 @@ class Folder:
             raise DataError(f"numbers of labels differ: {told}", where=str(self.path), fix=fix)
         return numbers["train"]
 
-    def beside_texts(self, name: str, files: Files, labels_of: LabelsOf, width: int | None, checked: Checked) -> Shape:
+    def beside_texts(self, name: str, files: Files, labels_of: LabelsOf, width: int | None = None) -> Shape:
         """The shape whose texts lie in files of their own, a line for each list of labels.
 
         Without a ``width``, the number of labels, they are names themselves.
@@ -120,7 +119,7 @@ class Folder:
                     fix = "texts and labels have to be of the same documents, one a line"
                     raise DataError(f"{lines:,} texts for {lists:,} lists of labels", where=str(texts[split]), fix=fix)
 
-        return Shape(name, [*files.values(), *texts.values(), *more], read, names, checked)
+        return Shape(name, [*files.values(), *texts.values(), *more], read, names, files)
 
 
 def one_line(text: str) -> str:
@@ -174,7 +173,7 @@ def _json(folder: Folder, files: Files) -> Shape:
             parts = (str(entry.get(key) or "") for key in ("title", "content"))
             yield names_of(targets), one_line(" ".join(part for part in parts if part))
 
-    return Shape("json", [*files.values(), lbl], read, names)
+    return Shape("json", [*files.values(), lbl], read, names, files)
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
@@ -196,7 +195,7 @@ def _npz(folder: Folder, files: Files) -> Shape:
             yield names_of(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist())
 
     width = folder.number_of_labels(files, lambda path: int(matrices[path].shape[1]))
-    return folder.beside_texts("npz", files, labels_of, width, {})
+    return folder.beside_texts("npz", files, labels_of, width)
 
 
 def _matrix(path: Path) -> sp.csr_matrix:
@@ -214,8 +213,7 @@ def _pairs(folder: Folder, files: Files) -> Shape:
         return map(names_of, xmc_sparse.read_pairs(path))
 
     width = folder.number_of_labels(files, lambda path: xmc_sparse.xmc_header(path, xmc_sparse.PAIRS_HEADER)[1])
-    checked = {split: (path, False) for split, path in files.items()}
-    return folder.beside_texts("pairs", files, labels_of, width, checked)
+    return folder.beside_texts("pairs", files, labels_of, width)
 
 
 def _attention_xml(folder: Folder, files: Files) -> Shape:
@@ -224,7 +222,7 @@ def _attention_xml(folder: Folder, files: Files) -> Shape:
             for line in stream:
                 yield sorted(set(line.split()))
 
-    return folder.beside_texts("attention_xml", files, labels_of, None, {})
+    return folder.beside_texts("attention_xml", files, labels_of)
 
 
 def _sparse_files(folder: Path) -> Files:
@@ -245,13 +243,12 @@ def _sparse_files(folder: Path) -> Files:
 
 def _sparse(folder: Folder, files: Files) -> Shape:
     width = folder.number_of_labels(files, lambda path: xmc_sparse.xmc_header(path)[2])
-    checked = {split: (path, True) for split, path in files.items()}
     if folder.vocabulary is None:
 
         def labels_of(path: Path) -> Iterator[list[str]]:
             return (names_of(row.labels) for row in xmc_sparse.read_xmc(path))
 
-        return folder.beside_texts("sparse", files, labels_of, width, checked)
+        return folder.beside_texts("sparse", files, labels_of, width)
     words = xmc_sparse.read_words(folder.vocabulary, xmc_sparse.xmc_header(files["train"])[1])
     names, more = folder.label_names(width)
 
@@ -259,7 +256,7 @@ def _sparse(folder: Folder, files: Files) -> Shape:
         for row in xmc_sparse.read_xmc(files[split]):
             yield names_of(row.labels), xmc_sparse.words_of_row(row, words)
 
-    return Shape("sparse", [*files.values(), folder.vocabulary, *more], read, names, checked)
+    return Shape("sparse", [*files.values(), folder.vocabulary, *more], read, names, files)
 
 
 # By the names of their labels' files; "sparse" is known by its first line instead.

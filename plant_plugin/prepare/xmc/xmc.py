@@ -18,16 +18,14 @@ from plant_plugin.prepare.xmc.shapes import Shape, find_shape
 
 # A and B of Jain et al. 2016, by what the texts are from.
 PROPENSITIES = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
-WIKIPEDIA = re.compile(r"wiki(?!10)", re.IGNORECASE)  # Wiki10-31K is reported with the default
-AMAZON = re.compile("amazon", re.IGNORECASE)
+NAMED = {"amazon": "amazon", "wikipedia": "wiki(?!10)"}  # Wiki10-31K is reported with the default
+XCLIB_READS = ("pairs", "sparse")
 XCLIB_BYTES = 1 << 30  # pyxclib reads a whole file into memory
 
 
 def propensities_of(name: str) -> str:
     """Which parameters are usual for a data set of this name."""
-    if AMAZON.search(name):
-        return "amazon"
-    return "wikipedia" if WIKIPEDIA.search(name) else "default"
+    return next((kind for kind, pattern in NAMED.items() if re.search(pattern, name, re.IGNORECASE)), "default")
 
 
 def prepare_xmc(
@@ -89,8 +87,9 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, int | str]
         counts[f"{split}_without_labels"] = without_labels
         counts[f"{split}_without_text"] = without_text
         counts[f"{split}_labels_in_all"] = labels_in_all
-        if split in shape.checked:
-            counts[f"{split}_compared_with_pyxclib"] = compare_with_xclib(*shape.checked[split])
+        if shape.name in XCLIB_READS:
+            compared = compare_with_xclib(shape.by_split[split], shape.name == "sparse")
+            counts[f"{split}_compared_with_pyxclib"] = compared
     names = sorted(seen["train"] | seen["test"]) if shape.labels is None else shape.labels
     counts["labels"] = len(names)
     counts["labels_in_training"] = len(seen["train"])
