@@ -46,16 +46,13 @@ class SubwordTokens:
         local_only: bool = False,
         trust_remote_code: bool = False,
     ) -> None:
-        self.lm_weight = str(lm_weight)
-        self.add_special_tokens = add_special_tokens
+        self.lm_weight, self.add_special_tokens = str(lm_weight), add_special_tokens
         self.tokenizer = _load_tokenizer(language_model(self.lm_weight), local_only, trust_remote_code)
         if self.tokenizer.pad_token_id is None:
             if self.tokenizer.eos_token_id is None:
-                raise ConfigError(
-                    "the tokenizer has neither a padding nor an end-of-text token",
-                    where=f"lm_weight: {self.lm_weight}",
-                    fix="set pad_token in its tokenizer_config.json",
-                )
+                what = "the tokenizer has neither a padding nor an end-of-text token"
+                fix = "set pad_token in its tokenizer_config.json"
+                raise ConfigError(what, where=f"lm_weight: {self.lm_weight}", fix=fix)
             self.tokenizer.pad_token = self.tokenizer.eos_token
         self.tokenizer.padding_side = self.tokenizer.truncation_side = "right"
         self._hash = _tokenizer_hash(self.tokenizer, add_special_tokens)  # before any call changes its state
@@ -140,11 +137,9 @@ def _load_tokenizer(lm_weight: str, local_only: bool, trust_remote_code: bool) -
             lm_weight, use_fast=True, local_files_only=local_only, trust_remote_code=trust_remote_code
         )
     except Exception as error:  # transformers and the hub raise errors of a dozen kinds here
-        raise ConfigError(
-            f"no tokenizer could be loaded from it ({type(error).__name__})",
-            where=f"lm_weight: {lm_weight}",
-            fix="give the folder of a saved Hugging Face model, or a model name that this machine can download",
-        ) from error
+        what = f"no tokenizer could be loaded from it ({type(error).__name__})"
+        fix = "give the folder of a saved Hugging Face model, or a model name that this machine can download"
+        raise ConfigError(what, where=f"lm_weight: {lm_weight}", fix=fix) from error
 
 
 def _tokenizer_hash(tokenizer: PreTrainedTokenizerBase, add_special_tokens: bool) -> str:

@@ -91,11 +91,9 @@ def reading_errors(name: str, fix: str = "check the path") -> Iterator[None]:
     try:
         yield
     except DAMAGED as error:
-        raise DataError(
-            f"the compressed file is cut off or not a {Path(name).suffix} file",
-            where=name,
-            fix="copy, download or compress it again, or name it without .gz/.xz when it is plain text",
-        ) from error
+        what = f"the compressed file is cut off or not a {Path(name).suffix} file"
+        again = "copy, download or compress it again, or name it without .gz/.xz when it is plain text"
+        raise DataError(what, where=name, fix=again) from error
     except FileNotFoundError as error:
         raise DataError("no such file", where=name, fix=fix) from error
     except OSError as error:

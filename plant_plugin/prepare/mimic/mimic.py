@@ -148,8 +148,7 @@ class _Preparation:
 
     def run(self, stage: Path | None) -> Made:
         codes = self._read_codes()
-        scratch_file = None if stage is None else stage / "scratch"
-        with Scratch(scratch_file) as scratch:
+        with Scratch(stage) as scratch:
             admissions = self._read_notes(codes, scratch)
             splits = assign(admissions, self.lists, self.options.seed, self.counts)
             if not splits["train"]:
@@ -158,8 +157,6 @@ class _Preparation:
             chosen = {name: self._subset(name, splits, admissions) for name in self.options.subsets}
             if stage is not None:
                 self._write(stage, chosen, scratch)
-        if scratch_file is not None:
-            scratch_file.unlink()
         return {"counts": dict(self.counts), "sets": {self._folder(name): made[1] for name, made in chosen.items()}}
 
     def _folder(self, subset: str) -> str:
@@ -244,11 +241,8 @@ class _Preparation:
         sources = describe([self.source.notes_file, *self.source.code_tables.values(), *lists])
         if self.mdace is not None:
             sources.append(self.mdace.described)
-        content = {
-            "command": self.source.name,
-            "options": {**self.source.options, **self.options.named()},
-            "sources": sources,
-        }
+        options = {**self.source.options, **self.options.named()}
+        content = {"command": self.source.name, "options": options, "sources": sources}
         for name, (splits, made) in chosen.items():
             folder = stage / self._folder(name)
             folder.mkdir()
@@ -280,10 +274,10 @@ def _sizes(splits: Splits, codes: frozenset[str] | None) -> dict[str, int]:
     trained = code_counts(splits["train"]).keys()
     every = code_counts(everywhere(splits)).keys()
     sizes = {split: len(documents) for split, documents in splits.items()}
-    sizes["labels"] = len(every)
-    sizes["labels_in_training"] = len(trained)
-    sizes["labels_unseen_in_training"] = len(every - trained)
-    sizes["labels_as_caml_reads_them"] = len(set(map(as_caml_reads, every)))
-    if codes is not None:
-        sizes["asked_for_codes_without_document"] = len(codes - every)
-    return sizes
+    sizes |= {
+        "labels": len(every),
+        "labels_in_training": len(trained),
+        "labels_unseen_in_training": len(every - trained),
+        "labels_as_caml_reads_them": len(set(map(as_caml_reads, every))),
+    }
+    return sizes if codes is None else {**sizes, "asked_for_codes_without_document": len(codes - every)}

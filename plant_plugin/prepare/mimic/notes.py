@@ -11,7 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
 
 WORD = re.compile(r"\w+")
 NEITHER_LETTER_NOR_DIGIT = re.compile(r"[^a-z0-9]+")
@@ -47,10 +48,10 @@ class Admission:
 
 
 class Scratch:
-    """Cleaned notes one after the other in a file; without a path, for a dry run, nothing is kept."""
+    """Cleaned notes one after the other in a file without a name; without a folder, for a dry run, nothing is kept."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.stream = open(path or os.devnull, "w+b")
+    def __init__(self, folder: Path | None) -> None:
+        self.stream: IO[bytes] = open(os.devnull, "w+b") if folder is None else TemporaryFile(dir=folder)
         self.end = 0
 
     def __enter__(self) -> Scratch:
