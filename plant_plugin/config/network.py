@@ -1,8 +1,7 @@
 """The arguments of our networks: what ``network_config`` may hold for each of them, and what holds where it is silent.
 
 A network takes them beside ``num_classes`` and ``embed_vecs``, which the data decide, and reads them through the class
-here that has its name. pydantic reads the ranges beside the types. No torch: a configuration is
-checked without it.
+here that has its name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +15,7 @@ from plant_plugin.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class Prior:
-    """The planted prior (method §8), which every network of ours can have.
-
-    Raises:
-        ConfigError: An unknown ``planted_prior``.
-    """
+    """The planted prior (method §8), which every network of ours can have."""
 
     planted_prior: PlantedPrior = "none"  # additive: the relevance stays in the attention's scores
     prior_strength: Number = 4.0  # start value of β, one per label and head

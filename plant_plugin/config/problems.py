@@ -42,13 +42,7 @@ WHY_REMOVED = {
 
 
 class Problems:
-    """A list that grows while a configuration is checked.
-
-    Args:
-        path: The YAML file, or None.
-        lines: Line of each key in it.
-        found: What reading it found.
-    """
+    """A list that grows while a configuration is checked; ``lines`` of each key, and ``found``, come from its file."""
 
     def __init__(
         self, path: Path | None = None, lines: dict[str, int] | None = None, found: list[ConfigError] | None = None

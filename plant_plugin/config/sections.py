@@ -1,8 +1,8 @@
 """Every key of a configuration once: what YAML may say, what the command line offers, and what holds otherwise.
 
-A section is a class and its keys stand flat in YAML: a :class:`Settings` has the fields of all sections, so that a
-function asks for the section that it reads. Names, types and defaults of LibMultiLabel's own keys are those of its
-``main.py``; those of the last section and the blocks are ours. The command line and the check read these declarations.
+A section is a class and its keys stand flat in YAML: :class:`Settings` has the fields of all, so that a function asks
+for the section that it reads. Names, types and defaults of LibMultiLabel's keys are those of its ``main.py``; those of
+the last section and the blocks are ours.
 """
 
 import dataclasses
@@ -242,27 +242,16 @@ class Search(Block):
 
 @dataclass(frozen=True)
 class Option:
-    """One flat key, as the command line offers it.
-
-    Attributes:
-        name: As in YAML; the flag is ``--name``.
-        hint: Its declared type, with range and choices.
-        type: Of one value.
-        default: What holds when neither YAML nor a flag says anything.
-        help: One sentence.
-        group: Heading in ``--help``.
-        nargs: ``+`` for a list of one or more values.
-        const: The value of a flag that is given without one; None: a value has to follow.
-    """
+    """One flat key, as the command line offers it: ``--name``."""
 
     name: str
-    hint: object
-    type: type
+    hint: object  # its declared type, with range and choices
+    type: type  # of one value
     default: Value
     help: str
-    group: str
-    nargs: str | None
-    const: int | None
+    group: str  # heading in ``--help``
+    nargs: str | None  # ``+`` for a list of one or more values
+    const: int | None  # what the flag means that is given without a value; None: a value has to follow
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -282,11 +271,11 @@ class Option:
 
 def _options(section: type, heading: str) -> Iterator[Option]:
     for field in dataclasses.fields(section):
-        kind = next(part if part in (bool, int, float) else str for part in parts(field.type))
-        made, about = field.default_factory, field.metadata
-        default = tuple(made()) if callable(made) else field.default
-        nargs = "+" if field.type is Texts else None
         if field.name not in MAPPINGS:
+            kind = next(part if part in (bool, int, float) else str for part in parts(field.type))
+            made, about = field.default_factory, field.metadata
+            default = tuple(made()) if callable(made) else field.default
+            nargs = "+" if field.type is Texts else None
             yield Option(field.name, field.type, kind, default, about["help"], heading, nargs, about["flag_value"])
 
 

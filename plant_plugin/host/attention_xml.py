@@ -87,8 +87,8 @@ class AttentionXMLBaseline(NetworkBaseline):
     def train(self) -> None:
         """Both levels, one after the other."""
         datasets = {"val": self.datasets["train"][:1], **self.datasets}  # scored for nothing where there are none
-        with explained("AttentionXML"):
-            self.fit(datasets)
+        with explained("AttentionXML"), self.fitting():
+            self.trainer.fit(datasets)
         dump_log(self.settings.log_path, config=self.settings)
 
     def test(self) -> None:
@@ -131,11 +131,7 @@ class SecondTrainer(PLTTrainer):
     """Trains each level for a number of epochs and keeps its last weights; nothing is measured meanwhile."""
 
     def prepare(self, epochs: dict[str, int]) -> None:
-        """Take over from the first training.
-
-        Args:
-            epochs: Of ``level_0`` and ``level_1``.
-        """
+        """Take over clusters, and the epochs of ``level_0`` and ``level_1``, from the first training."""
         self._left = [epochs["level_0"], epochs["level_1"]]
         self.val_metric, self.limit_val_batches = None, 0
         own = self.get_cluster_path()
