@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
-from plant_plugin.commands.evidence_files import marked_documents
-from plant_plugin.commands.predict import FOLDER, threshold_value
+from plant_plugin.commands.shared import COUNT, FILE, MODEL, device_option, marked_documents, threshold_option
+from plant_plugin.files import write_text
 
 
-@click.command("codiesp-x", context_settings={"max_content_width": 120})
-@click.argument("models", type=FOLDER, nargs=-1, required=True, metavar="RUN_FOLDER…")
-@click.option("--threshold", callback=threshold_value, metavar="micro|macro|P", help="As for plant predict.")
-@click.option("--places", type=click.IntRange(min=1), default=3, show_default=True, help="At most so many of a code.")
+@click.command("codiesp-x")
+@click.argument("models", type=MODEL, nargs=-1, required=True, metavar="RUN_FOLDER…")
+@threshold_option()
+@click.option("--places", type=COUNT, default=3, show_default=True, help="At most so many of a code.")
 @click.option("--join", type=click.IntRange(min=0), default=0, show_default=True, metavar="CHARACTERS",
               help="Marked spans at most so far apart are parts of one place.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the numbers as JSON.")
-@click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
+@click.option("--out", type=FILE, help="Write the numbers as JSON.")
+@device_option
 def codiesp_x(
     models: tuple[Path, ...],
     threshold: float | str | None,
@@ -33,31 +34,24 @@ def codiesp_x(
     each run: measure, share of the strongest word, and how far apart words of a place may stand. Evidence files do not
     say which spans are parts of one place; the task counts such a place from its first character to its last.
     """
-    import json
-
-    from plant_plugin.files import atomic_write
     from plant_plugin.model import codiesp_x as module
     from plant_plugin.model.predictor import Predictor
     from plant_plugin.model.trained import unrefitted
 
-    texts, marked = module.union_of_cases([marked_documents(model, "test", None, None) for model in models])
+    texts, marked = module.union_of_cases([marked_documents(model, "test") for model in models])
     predicted, rules = [], []
     for model in models:
         predictor = Predictor.load(model, device=device)
-        own_texts, own_marked = marked_documents(model, "val", None, None)
+        own_texts, own_marked = marked_documents(model, "val")
         own = module.predicted_codes(Predictor.load(unrefitted(model), device=device), own_texts, threshold)
         rule = module.best_rule(own, module.joined(own_marked, join), places)
         predicted.append((module.predicted_codes(predictor, texts, threshold), rule))
         rules.append({"order": rule.order, "share": rule.share, "gap": rule.gap})
-        click.echo(
-            f"{model.name}: words by {rule.order}, from {rule.share:.2f} of the strongest, gap {rule.gap}", err=True
-        )
+        of_words = f"words by {rule.order}, from {rule.share:.2f} of the strongest, gap {rule.gap}"
+        click.echo(f"{model.name}: {of_words}", err=True)
     found = module.codiesp_x(predicted, module.joined(marked, join), places)
     for name, (mean, low, high) in found.items():
         click.echo(f"{name:<10}{100 * mean:>6.1f} [{100 * low:.1f} {100 * high:.1f}]")
     click.echo(f"in %, over {len(texts):,} cases, [95 % interval]", err=True)
     if out is not None:
-        with atomic_write(out) as temporary:
-            temporary.write_text(
-                json.dumps({"cases": len(texts), "join": join, "rules": rules, **found}, indent=1), encoding="utf-8"
-            )
+        write_text(out, json.dumps({"cases": len(texts), "join": join, "rules": rules, **found}, indent=1))

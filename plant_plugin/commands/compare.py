@@ -6,16 +6,19 @@ from pathlib import Path
 
 import click
 
+from plant_plugin.commands.shared import COUNT, FILE
+from plant_plugin.files import write_text
+
 ENDINGS = (".md", ".csv", ".tex", ".html")
 
 
-@click.command(context_settings={"max_content_width": 120})
+@click.command()
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @click.option("--baseline", required=True, metavar="NAME", help="The system that the others are tested against.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="E.g. Micro-F1@micro; may be repeated.")
-@click.option("--out", "outs", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--out", "outs", multiple=True, type=FILE,
               help=f"A file ending in {', '.join(ENDINGS)}; may be repeated.")  # fmt: skip
-@click.option("--resamples", default=1000, show_default=True, type=click.IntRange(min=1), help="Of the documents.")
+@click.option("--resamples", default=1000, show_default=True, type=COUNT, help="Of the documents.")
 @click.option("--seed", default=0, show_default=True, type=int, help="Of the resamples.")
 def compare(
     results: tuple[str, ...], baseline: str, metrics: tuple[str, ...], outs: tuple[Path, ...], resamples: int, seed: int
@@ -26,7 +29,6 @@ def compare(
     seed1.json). Without it there are means and deviations only. Prints Markdown unless --out is given.
     """
     from plant_plugin.errors import ConfigError, MissingExtraError
-    from plant_plugin.files import atomic_write
     from plant_plugin.report.compare import compare as compare_systems
     from plant_plugin.report.formats import FORMATS, markdown, page
     from plant_plugin.report.pictures import svg_of_comparison
@@ -34,9 +36,8 @@ def compare(
 
     for out in outs:
         if out.suffix not in FORMATS:
-            raise ConfigError(
-                f"{out.name} has no ending of a table", where="--out", fix=f"choose one of {', '.join(FORMATS)}"
-            )
+            fix = f"choose one of {', '.join(FORMATS)}"
+            raise ConfigError(f"{out.name} has no ending of a table", where="--out", fix=fix)
     systems = load_systems(results)
     table = compare_systems(systems, baseline, metrics=metrics or None, resamples=resamples, seed=seed)
     if not outs:
@@ -48,5 +49,4 @@ def compare(
                 text = page(table, svg_of_comparison(systems, table))
             except MissingExtraError as error:
                 click.echo(f"Note: the page has no pictures: {error.format_message()}", err=True)
-        with atomic_write(out) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(out, text)

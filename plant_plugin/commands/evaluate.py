@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(path_type=Path, dir_okay=False)
+from plant_plugin.commands.shared import FILE
+from plant_plugin.errors import ConfigError, DataError
 
 
-@click.command(context_settings={"max_content_width": 120})
+@click.command()
 @click.option("--truth", required=True, type=FILE, help="Test documents in LibMultiLabel's text format.")
 @click.option("--scores", required=True, type=FILE, help="label:score lines, a sparse .npz or a dense .npy.")
 @click.option("--train", type=FILE, help="Training documents, for propensities and frequency bins.")
@@ -43,7 +44,6 @@ def evaluate(
     """
     from plant_plugin.data.documents import Corpus, Split, read_label_file
     from plant_plugin.data.text import Documents, read_libmultilabel_text
-    from plant_plugin.errors import DataError
     from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
     from plant_plugin.report.result import label_counts, labels_outside, save_result
     from plant_plugin.report.tables import print_results
@@ -94,8 +94,6 @@ def evaluate(
 
 
 def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
-    from plant_plugin.errors import ConfigError
-
     found = {}
     for text in given:
         name, _, value = text.partition("=")
@@ -116,7 +114,6 @@ def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
 
 def _check_out(out: Path, read: Sequence[Path]) -> None:
     """Nothing that is read may be written over: a result brings a .npz of its name along."""
-    from plant_plugin.errors import ConfigError
     from plant_plugin.report.result import per_document_path
 
     if out.suffix != ".json":

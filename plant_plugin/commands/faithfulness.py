@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from plant_plugin.commands.predict import FOLDER, FORMS, model_options
+from plant_plugin.commands.shared import (
+    COUNT,
+    MODEL,
+    as_json,
+    json_option,
+    load_predictor,
+    model_options,
+    reads_documents,
+)
+
+if TYPE_CHECKING:
+    from plant_plugin.data.new_documents import Documents
 
 
-@click.command(context_settings={"max_content_width": 120})
-@click.argument("model", type=FOLDER)
-@click.argument("file", default="-")
-@click.option("--input", "form", type=click.Choice(FORMS), help="What FILE is; by its ending, else by its first line.")
-@click.option("--documents", default=100, show_default=True, type=click.IntRange(min=1), help="The first so many.")
+@click.command()
+@click.argument("model", type=MODEL)
+@reads_documents()
+@click.option("--documents", "most", default=100, show_default=True, type=COUNT, help="The first so many.")
 @click.option("--seed", default=0, show_default=True, type=int, help="Of the random orders.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @model_options
 def faithfulness(
     model: Path,
-    file: str,
-    form: str | None,
-    documents: int,
+    documents: Documents,
+    most: int,
     seed: int,
-    as_json: bool,
+    shows_json: bool,
     device: str | None,
     names: tuple[str, ...],
 ) -> None:
@@ -34,17 +45,12 @@ def faithfulness(
     it loses with them alone (lower is better); means over 1, 5, 10, 20 and 50 % of the words. A measure that beats
     random and MIG says where the prediction comes from. Each document is scored some hundred times.
     """
-    import json
-    from dataclasses import asdict
-
-    from plant_plugin.data.new_documents import Documents
     from plant_plugin.model.faithfulness import faithfulness as measured
-    from plant_plugin.model.predictor import Predictor
 
-    predictor = Predictor.load(model, device=device)
-    found = measured(predictor, (one.text for one in islice(Documents(file, form), documents)), seed=seed)
-    if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+    predictor = load_predictor(model, device, names)
+    found = measured(predictor, (one.text for one in islice(documents, most)), seed=seed)
+    if shows_json:
+        click.echo(as_json([asdict(one) for one in found]))
         return
     click.echo(f"{'words ordered by':<18}{'comprehensiveness':>20}{'sufficiency':>20}")
     for one in found:

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from plant_plugin.commands.predict import FOLDER, model_options
+from plant_plugin.commands.shared import COUNT, MODEL, as_json, json_option, load_predictor, model_options
 
 
-@click.command(context_settings={"max_content_width": 120})
-@click.argument("model", type=FOLDER)
+@click.command()
+@click.argument("model", type=MODEL)
 @click.argument("label")
-@click.option("--top", default=15, show_default=True, type=click.IntRange(min=1), help="Tokens and labels to show.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--top", default=15, show_default=True, type=COUNT, help="Tokens and labels to show.")
+@json_option
 @model_options
-def label(model: Path, label: str, top: int, as_json: bool, device: str | None, names: tuple[str, ...]) -> None:
+def label(model: Path, label: str, top: int, shows_json: bool, device: str | None, names: tuple[str, ...]) -> None:
     """Show what the run folder MODEL knows of LABEL.
 
     Its tokens by relevance (MIG) and by the learned attention alone, its terms by the planted scores, the labels whose
     attention is alike, how many documents have it, and its F1 on validation and test documents.
     """
-    import json
-    from dataclasses import asdict
-
-    from plant_plugin.data.label_names import label_names
     from plant_plugin.model.label_profile import label_profile
-    from plant_plugin.model.predictor import Predictor
 
-    known = label_names(names, model)
-    found = label_profile(Predictor.load(model, device=device, names=known), label, top)
-    if as_json:
-        click.echo(json.dumps(asdict(found), ensure_ascii=False, indent=1))
+    found = label_profile(load_predictor(model, device, names), label, top)
+    if shows_json:
+        click.echo(as_json(asdict(found)))
         return
     click.echo(f"{found.label} {found.name or ''}".rstrip())
     if found.statistics is not None:
@@ -46,15 +41,12 @@ def label(model: Path, label: str, top: int, as_json: bool, device: str | None, 
     shown = {heading: rows for heading, rows in columns.items() if rows}
     click.echo("\n" + "".join(f"{heading:<34}" for heading in shown).rstrip())
     for row in itertools.zip_longest(*shown.values()):
-        click.echo("".join(f"  {_cell(found):<32}" for found in row).rstrip())
+        cells = ["" if found is None else f"{found[0]:<23}{found[1]:>7.3f}" for found in row]
+        click.echo("".join(f"  {cell:<32}" for cell in cells).rstrip())
     if found.nearest:
         click.echo("\nlabels with the most similar attention")
         for other, name, cosine in found.nearest:
             click.echo(f"  {cosine:>6.3f}  {other} {name or ''}".rstrip())
-
-
-def _cell(found: tuple[str, float] | None) -> str:
-    return "" if found is None else f"{found[0]:<23}{found[1]:>7.3f}"
 
 
 def _reached(split: str, count: int, f1: dict[str, float]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from plant_plugin.commands.evidence_files import marked_documents
-from plant_plugin.commands.predict import FOLDER
+from plant_plugin.commands.shared import FILE, MODEL, as_json, device_option, marked_documents, write
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,22 +17,20 @@ if TYPE_CHECKING:
     from plant_plugin.model.plausibility import MarkedPairs, Plausibility
     from plant_plugin.model.predictor import Predictor
 
-FILE = click.Path(path_type=Path, dir_okay=False)
 
-
-@click.command(context_settings={"max_content_width": 120})
-@click.argument("model", type=FOLDER)
+@click.command()
+@click.argument("model", type=MODEL)
 @click.argument("evidence", type=FILE, required=False)
 @click.option("--text", type=FILE, help="The text file of EVIDENCE; default: the one beside it.")
 @click.option("--validation", type=FILE, help="Evidence that chooses thresholds; default: of the run's val_file.")
 @click.option("--validation-text", type=FILE, help="Its text file; default: the one beside it.")
 @click.option("--training-file", type=FILE, help="Count labels here; default: as the run counted them.")
 @click.option("--seed", default=0, show_default=True, type=int, help="Of the random order and the bootstrap.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write all numbers as JSON.")
+@click.option("--out", type=FILE, help="Write all numbers as JSON.")
 @click.option(
     "--write-threshold", is_flag=True, help="Keep what validation chose in MODEL, for plant explain and serve."
 )
-@click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
+@device_option
 def plausibility(
     model: Path,
     evidence: Path | None,
@@ -65,13 +63,7 @@ def plausibility(
     found = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
     _show(found, pairs)
     if out is not None:
-        import json
-
-        from plant_plugin.files import atomic_write
-
-        with atomic_write(out) as temporary:
-            temporary.write_text(json.dumps(_content(found, pairs), ensure_ascii=False, indent=1), encoding="utf-8")
-        click.echo(f"written: {out}", err=True)
+        write(out, as_json(_content(found, pairs)))
     if write_threshold:
         click.echo(f"written: {write_rule(model, chosen_rule(chosen))}", err=True)
 
@@ -104,9 +96,7 @@ def _show(found: list[Plausibility], pairs: MarkedPairs) -> None:
     click.echo(f"in %, means over {len(pairs):,} pairs of {documents:,} documents, [95 % interval]{left}", err=True)
 
 
-def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, Any]:
-    from dataclasses import asdict
-
+def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]:
     return {
         "pairs": len(pairs),
         "documents": len(set(pairs.documents)),
