@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import click
 
-from plant_plugin.commands.codiesp_x import codiesp_x
-from plant_plugin.commands.compare import compare
 from plant_plugin.commands.configurations import list_entries, validate
 from plant_plugin.commands.doctor import doctor
-from plant_plugin.commands.evaluate import evaluate
-from plant_plugin.commands.explain import explain
-from plant_plugin.commands.faithfulness import faithfulness
-from plant_plugin.commands.label import label
-from plant_plugin.commands.plausibility import plausibility
+from plant_plugin.commands.evaluate import compare, evaluate
+from plant_plugin.commands.explain import explain, label
+from plant_plugin.commands.measures import codiesp_x, faithfulness, plausibility
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance

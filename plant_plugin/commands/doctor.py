@@ -28,17 +28,11 @@ if TYPE_CHECKING:
     from plant_plugin.networks.footprint import Footprint
 
 DISTRIBUTION = "plant-plugin"
-EXTRAS = {
-    "llm": ("peft", "bitsandbytes", "accelerate"),
-    "gpu": ("triton",),
-    "xclib": ("xclib",),
-    "search": ("ray", "optuna", "bayes_opt"),
-}
-EXTRA_USE = {
-    "llm": "language models with LoRA and 4-bit weights",
-    "gpu": "label attention and ranking loss in Triton on a GPU",
-    "xclib": "propensity-scored metrics by pyxclib; the same numbers come from this package without it",
-    "search": "hyper-parameters on Ray Tune: `plant search`",
+EXTRAS = {  # their modules, and what for
+    "llm": (("peft", "bitsandbytes", "accelerate"), "language models with LoRA and 4-bit weights"),
+    "gpu": (("triton",), "label attention and ranking loss in Triton on a GPU"),
+    "xclib": (("xclib",), "propensity-scored metrics by pyxclib; the same numbers come from this package without it"),
+    "search": (("ray", "optuna", "bayes_opt"), "hyper-parameters on Ray Tune: `plant search`"),
 }
 XCLIB_FIX = (
     f"pip install '{DISTRIBUTION}[xclib]', then in a checkout of pyxclib: pip install --no-build-isolation --no-deps ."
@@ -68,11 +62,11 @@ def doctor(config: str | None, cpu: bool, **numbers: int | None) -> None:
     supported = sys.version_info >= (3, 10)
     _check("python", platform.python_version(), None if supported else "use Python 3.10 or later")
     mended = [supported, *(_package(requirement) for requirement in _requirements())]
-    for extra, modules in EXTRAS.items():
+    for extra, (modules, use) in EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
         fix = XCLIB_FIX if extra == "xclib" else f"pip install '{DISTRIBUTION}[{extra}]'"
         told = f"{', '.join(missing)} not installed" if missing else "installed"
-        _row(f"extra {extra}", f"{told} ({EXTRA_USE[extra]})", fix if missing else None)
+        _row(f"extra {extra}", f"{told} ({use})", fix if missing else None)
     _row("gpu", _gpu())
     _row("processor", _processor())
     _row("memory", _memory())

@@ -1,24 +1,16 @@
-"""``plant explain``: why a model predicts a label."""
+"""``plant explain`` and ``plant label``: why a model predicts a label, and what it knows of one."""
 
 from __future__ import annotations
 
+import itertools
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from plant_plugin.commands.shared import (
-    COUNT,
-    FILE,
-    as_json,
-    json_option,
-    load_predictor,
-    model_options,
-    reads_documents,
-    threshold_option,
-    write,
-)
+from plant_plugin.commands import shared
 from plant_plugin.errors import DataError
 
 if TYPE_CHECKING:
@@ -27,17 +19,19 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("model", metavar="[NAME=]MODEL")
-@reads_documents("text", "What FILE is; text: one document.")
-@click.option("--beside", metavar="[NAME=]MODEL", multiple=True, help="Another run folder, to stand side by side.")
-@click.option("--document", metavar="ID", help="Of a FILE of several documents, the one with this id or number.")
+@click.argument("model", metavar="[NAME=]shared.MODEL")
+@shared.reads_documents("text", "What shared.FILE is; text: one document.")
+@click.option(
+    "--beside", metavar="[NAME=]shared.MODEL", multiple=True, help="Another run folder, to stand side by side."
+)
+@click.option("--document", metavar="ID", help="Of a shared.FILE of several documents, the one with this id or number.")
 @click.option("--label", "labels", multiple=True, help="Explain this label; may be repeated. Default: the predicted.")
-@threshold_option()
-@click.option("--top", type=COUNT, help="Explain the best so many labels.")
-@click.option("--html", type=FILE, help="Write one page that needs no network.")
-@json_option
+@shared.threshold_option()
+@click.option("--top", type=shared.COUNT, help="Explain the best so many labels.")
+@click.option("--html", type=shared.FILE, help="Write one page that needs no network.")
+@shared.json_option
 @click.option("--faithfulness", is_flag=True, help="Also what is lost without the strongest words (html and json).")
-@model_options
+@shared.model_options
 def explain(
     model: str,
     documents: Documents,
@@ -52,9 +46,9 @@ def explain(
     device: str | None,
     names: tuple[str, ...],
 ) -> None:
-    """Show what the run folder MODEL sees in a document: for each predicted label, the words that speak for it.
+    """Show what the run folder shared.MODEL sees in a document: for each predicted label, the words that speak for it.
 
-    FILE (or - for standard input) is one document; with --input lines, libmultilabel, jsonl or csv, --document chooses
+    shared.FILE (or - for standard input) is one document; with --input lines, libmultilabel, jsonl or csv, --document chooses
     one. Contributions are exact: those of the words, the label's own and the planted scores' sum to the logit. The
     output holds the document's text: treat it as you treat the document.
     """
@@ -77,10 +71,10 @@ def explain(
     if html is not None:
         from plant_plugin.model.page import page
 
-        write(html, page(explanations))
+        shared.write(html, page(explanations))
     if shows_json:
         content = [as_dictionary(explanation) for explanation in explanations]
-        click.echo(as_json(content if beside else content[0]))
+        click.echo(shared.as_json(content if beside else content[0]))
     elif html is None:
         from rich.console import Console
 
@@ -110,7 +104,50 @@ def _predictor(source: str, device: str | None, names: tuple[str, ...]) -> Predi
     """A model folder, or NAME=folder."""
     name, equals, path = source.partition("=")
     folder = Path(path if equals and not Path(source).exists() else source)
-    predictor = load_predictor(folder, device, names)
+    predictor = shared.load_predictor(folder, device, names)
     if folder == Path(path) and equals:
         predictor.name = name
     return predictor
+
+
+@click.command()
+@click.argument("model", type=shared.MODEL)
+@click.argument("label")
+@click.option("--top", default=15, show_default=True, type=shared.COUNT, help="Tokens and labels to show.")
+@shared.json_option
+@shared.model_options
+def label(model: Path, label: str, top: int, shows_json: bool, device: str | None, names: tuple[str, ...]) -> None:
+    """Show what the run folder shared.MODEL knows of LABEL.
+
+    Its tokens by relevance (MIG) and by the learned attention alone, its terms by the planted scores, the labels whose
+    attention is alike, how many documents have it, and its F1 on validation and test documents.
+    """
+    from plant_plugin.model.label_profile import label_profile
+
+    found = label_profile(shared.load_predictor(model, device, names), label, top)
+    if shows_json:
+        click.echo(shared.as_json(asdict(found)))
+        return
+    click.echo(f"{found.label} {found.name or ''}".rstrip())
+    if found.statistics is not None:
+        if found.statistics.train_count is not None:
+            of = f" of {found.num_train:,}" if found.num_train else ""
+            click.echo(f"  in {found.statistics.train_count:,}{of} training documents")
+        click.echo(_reached("validation", found.statistics.validation_count, found.statistics.validation_f1))
+    if found.test_f1 is not None:
+        click.echo(_reached("test", found.test_count or 0, found.test_f1))
+    columns = {"by MIG": found.relevant, "by learned attention": found.attended, "by planted scores": found.terms}
+    shown = {heading: rows for heading, rows in columns.items() if rows}
+    click.echo("\n" + "".join(f"{heading:<34}" for heading in shown).rstrip())
+    for row in itertools.zip_longest(*shown.values()):
+        cells = ["" if found is None else f"{found[0]:<23}{found[1]:>7.3f}" for found in row]
+        click.echo("".join(f"  {cell:<32}" for cell in cells).rstrip())
+    if found.nearest:
+        click.echo("\nlabels with the most similar attention")
+        for other, name, cosine in found.nearest:
+            click.echo(f"  {cosine:>6.3f}  {other} {name or ''}".rstrip())
+
+
+def _reached(split: str, count: int, f1: dict[str, float]) -> str:
+    values = ", ".join(f"{value:.3f} at threshold {name}" for name, value in f1.items())
+    return f"  in {count:,} {split} documents; F1 there: {values}"
