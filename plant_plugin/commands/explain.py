@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("model", metavar="[NAME=]shared.MODEL")
-@shared.reads_documents("text", "What shared.FILE is; text: one document.")
-@click.option(
-    "--beside", metavar="[NAME=]shared.MODEL", multiple=True, help="Another run folder, to stand side by side."
-)
-@click.option("--document", metavar="ID", help="Of a shared.FILE of several documents, the one with this id or number.")
+@click.argument("model", metavar="[NAME=]MODEL")
+@shared.reads_documents("text", "What FILE is; text: one document.")
+@click.option("--beside", metavar="[NAME=]MODEL", multiple=True, help="Another run folder, to stand side by side.")
+@click.option("--document", metavar="ID", help="Of a FILE of several documents, the one with this id or number.")
 @click.option("--label", "labels", multiple=True, help="Explain this label; may be repeated. Default: the predicted.")
 @shared.threshold_option()
 @click.option("--top", type=shared.COUNT, help="Explain the best so many labels.")
@@ -46,9 +44,9 @@ def explain(
     device: str | None,
     names: tuple[str, ...],
 ) -> None:
-    """Show what the run folder shared.MODEL sees in a document: for each predicted label, the words that speak for it.
+    """Show what the run folder MODEL sees in a document: for each predicted label, the words that speak for it.
 
-    shared.FILE (or - for standard input) is one document; with --input lines, libmultilabel, jsonl or csv, --document chooses
+    FILE (or - for standard input) is one document; with --input lines, libmultilabel, jsonl or csv, --document chooses
     one. Contributions are exact: those of the words, the label's own and the planted scores' sum to the logit. The
     output holds the document's text: treat it as you treat the document.
     """
@@ -117,7 +115,7 @@ def _predictor(source: str, device: str | None, names: tuple[str, ...]) -> Predi
 @shared.json_option
 @shared.model_options
 def label(model: Path, label: str, top: int, shows_json: bool, device: str | None, names: tuple[str, ...]) -> None:
-    """Show what the run folder shared.MODEL knows of LABEL.
+    """Show what the run folder MODEL knows of LABEL.
 
     Its tokens by relevance (MIG) and by the learned attention alone, its terms by the planted scores, the labels whose
     attention is alike, how many documents have it, and its F1 on validation and test documents.

@@ -38,7 +38,7 @@ def faithfulness(
     device: str | None,
     names: tuple[str, ...],
 ) -> None:
-    """Take the strongest words out of the documents of shared.FILE, or leave them alone in, and ask shared.MODEL again.
+    """Take the strongest words out of the documents of FILE, or leave them alone in, and ask MODEL again.
 
     Comprehensiveness is the probability that a predicted label loses without them (higher is better), sufficiency what
     it loses with them alone (lower is better); means over 1, 5, 10, 20 and 50 % of the words. A measure that beats
@@ -71,9 +71,9 @@ def faithfulness(
 @click.option("--seed", default=0, show_default=True, type=int, help="Of the random order and the bootstrap.")
 @click.option("--out", type=shared.FILE, help="Write all numbers as JSON.")
 @click.option(
-    "--shared.write-threshold",
+    "--write-threshold",
     is_flag=True,
-    help="Keep what validation chose in shared.MODEL, for plant explain and serve.",
+    help="Keep what validation chose in MODEL, for plant explain and serve.",
 )
 @shared.device_option
 def plausibility(
@@ -88,7 +88,7 @@ def plausibility(
     write_threshold: bool,
     device: str | None,
 ) -> None:
-    """Compare the words that explanations of shared.MODEL name with those that coders marked in EVIDENCE.
+    """Compare the words that explanations of MODEL name with those that coders marked in EVIDENCE.
 
     EVIDENCE (document TAB label TAB start-end;start-end) is by default that of the run's test file. Every pair of
     document and label with evidence counts once; words at or above a share of the strongest word are named, and the

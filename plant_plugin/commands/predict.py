@@ -45,9 +45,9 @@ def predict(
     device: str | None,
     names: tuple[str, ...],
 ) -> None:
-    """Predict the labels of new documents with the run folder shared.MODEL.
+    """Predict the labels of new documents with the run folder MODEL.
 
-    shared.FILE (or - for standard input) holds a document on each line: a text, LibMultiLabel's lines, JSON objects, or rows
+    FILE (or - for standard input) holds a document on each line: a text, LibMultiLabel's lines, JSON objects, or rows
     of CSV with a header; --input text takes the whole file as one document. Documents come out in the order they came
     in, in bounded memory, however many there are.
     """
