@@ -161,11 +161,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _texts(given: Iterable[str]) -> list[str]:
-    """Texts as one line each.
-
-    Raises:
-        ValueError: One string instead of several, or something that is no string.
-    """
+    """Texts as one line each; a ``ValueError`` where one string is given, or something that is none."""
     if isinstance(given, (str, bytes)):
         raise ValueError("one string was given where a sequence of texts is wanted")
     texts = list(given)

@@ -126,11 +126,7 @@ def remove(path: Path) -> None:
 
 
 def append(path: str | os.PathLike[str], text: str) -> None:
-    """Add lines to a file; a process that is killed meanwhile leaves at most half of them, for the reader to pass over.
-
-    Raises:
-        PlantError: The disk is full, or the file cannot be written.
-    """
+    """Add lines to a file; whoever is killed meanwhile leaves half of one at most, for the reader to pass over."""
     try:
         with open(path, "a", encoding="utf-8") as stream:
             stream.write(text)

@@ -158,11 +158,7 @@ def _disk() -> str:
 def _show_needs(
     config: str, tokens: int | None, labels: int | None, documents: int | None, words: int | None, *, on_gpu: bool
 ) -> None:
-    """Print parameters, memory part by part, checkpoint and time of a configuration; what is None is counted.
-
-    Raises:
-        ConfigError: It is not PLANT, or a number is neither given nor to be counted.
-    """
+    """Print parameters, memory part by part, checkpoint and time of a configuration; what is None is counted."""
     from plant_plugin.networks.footprint import footprint, plan_of, words_footprint
 
     settings = load_config(config, {} if labels is None or documents is None else STAND_IN)  # no file has to be there

@@ -118,11 +118,7 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, object]
 
 
 def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] | None = None) -> tuple[Keys, Problems]:
-    """What a file and flags say, unchecked, and where: the two arguments of :func:`checked_config`.
-
-    Raises:
-        ConfigError: The file cannot be read.
-    """
+    """What a file that can be read and flags say, unchecked, and where: the arguments of :func:`checked_config`."""
     path = None if path_or_name is None else find_config(path_or_name)
     given, lines, found = ({}, {}, []) if path is None else read_yaml(path)
     problems = Problems(path, lines, found)
@@ -133,11 +129,7 @@ def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] 
 
 
 def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
-    """The configuration of :func:`read_given`'s values, which stay as they are.
-
-    Raises:
-        ConfigError: With every problem found, those in ``problems`` first.
-    """
+    """The configuration of :func:`read_given`'s values, which stay, or a ``ConfigError`` with every problem found."""
     path = problems.path
     settings = read_section(Settings, _as_today(given), problems)
     changes: Keys = {"early_stopping_metric": settings.early_stopping_metric or settings.val_metric}

@@ -79,11 +79,7 @@ class Problems:
         (self._out_of_range if out_of_range else self.found).append(ConfigError(what, where=where, fix=fix))
 
     def raise_if_any(self) -> None:
-        """Tell all at once.
-
-        Raises:
-            ConfigError: Something was noted; one error alone is raised as it is.
-        """
+        """Raise a ``ConfigError`` that tells all at once; one alone is raised as it is."""
         self.found += self._out_of_range
         self._out_of_range = []
         if len(self.found) == 1:
@@ -113,11 +109,7 @@ def _faults(hint: object, value: object) -> tuple[Value, list[ErrorDetails]]:
 
 
 def read_value(value: object, hint: object) -> Value:
-    """A value as declared.
-
-    Raises:
-        ValueError: Saying what is wrong with it.
-    """
+    """A value as declared, or a ``ValueError`` that says what is wrong with it."""
     read, faults = _faults(hint, value)
     if faults:
         raise ValueError(_what(hint, faults))

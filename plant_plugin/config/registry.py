@@ -77,11 +77,7 @@ class Entry:
             raise MissingExtraError(what, where=f"{self.kind}: {self.name}", fix=f"pip install {extra}") from error
 
     def signature(self) -> Signature:
-        """Arguments of the target, read from its source file; nothing is imported.
-
-        Raises:
-            PlantError: The source is not there (a package that is not installed, another version of it).
-        """
+        """Arguments of the target, read from its source without an import; a ``PlantError`` where that is not there."""
         found, options = _signature(self.target), self.options
         if options is None:
             return found

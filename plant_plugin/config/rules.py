@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -50,8 +51,7 @@ def check(settings: Settings, problems: Problems) -> None:
     _check_task(settings, problems)
     _check_numbers(settings, problems)
     _check_read(settings, network, problems)
-    if settings.refit != "none" and not settings.eval:
-        _check_refit(settings, network, problems)
+    _check_refit(settings, network, problems)
     if settings.linear:
         _check_linear(settings, problems)
     elif network is not None:
@@ -237,10 +237,9 @@ def _check_read(settings: Settings, network: Entry | None, problems: Problems) -
 
 def _check_refit(settings: Settings, network: Entry | None, problems: Problems) -> None:
     """The first training needs validation documents, the second their place among the training documents."""
-
-    def refuse(what: str, fix: str) -> None:
-        problems.add("refit", what, fix, value=settings.refit)
-
+    if settings.refit == "none" or settings.eval:
+        return
+    refuse = functools.partial(problems.add, "refit", value=settings.refit)
     if settings.merge_train_val:
         refuse("with merge_train_val there are no validation documents to find anything on", "leave out one of the two")
     if settings.val_file is None and (settings.linear or not settings.val_size):
@@ -340,23 +339,22 @@ def _check_argument(key: str, given: Keys, name: str, default: object, network: 
 
 def _check_encoder(given: Keys, problems: Problems) -> None:
     """PLANT reads words or a language model; both only where a layer over a frozen language model is trained."""
-    if given.get("freeze_encoder"):
-        if "lm_weight" not in given:
-            fix = "give lm_weight; word-level encoders are trained from the start"
-            problems.add("network_config.freeze_encoder", "there is no language model to freeze", fix)
-        elif given.get("lora") is not None:
-            problems.add("network_config.lora", "adapters train, a frozen encoder does not", "leave out one of the two")
-    elif ("lm_weight" in given) == ("encoder" in given):
-        fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
-        problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
+    if not given.get("freeze_encoder"):
+        if ("lm_weight" in given) == ("encoder" in given):
+            fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
+            problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
+    elif "lm_weight" not in given:
+        fix = "give lm_weight; word-level encoders are trained from the start"
+        problems.add("network_config.freeze_encoder", "there is no language model to freeze", fix)
+    elif given.get("lora") is not None:
+        problems.add("network_config.lora", "adapters train, a frozen encoder does not", "leave out one of the two")
 
 
 def _check_language_model(given: Keys, problems: Problems) -> None:
     """The arguments for language models, and those that exclude each other."""
     if "lm_weight" not in given and "encoder" in given:
-        for name in FOR_LANGUAGE_MODELS:
-            if name in given:
-                problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
+        for name in (name for name in FOR_LANGUAGE_MODELS if name in given):
+            problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
     if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
         problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
     if given.get("gradient_tokens") is not None and (given.get("encoder") == "cnn" or given.get("freeze_encoder")):

@@ -151,11 +151,7 @@ def wanted(hint: object) -> str:
 
 
 def parse_interval(text: str) -> tuple[int | None, float | None]:
-    """``checkpoint_every`` as (steps, seconds): ``200`` steps, ``10m`` minutes, or ``epoch``, which has neither.
-
-    Raises:
-        ValueError: None of these.
-    """
+    """``checkpoint_every`` as (steps, seconds): ``200`` steps, ``10m`` minutes, or ``epoch``, which has neither."""
     if text == "epoch":
         return None, None
     steps, seconds = (None, 60 * float(text[:-1])) if text.endswith("m") else (int(text), None)

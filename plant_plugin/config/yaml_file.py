@@ -21,11 +21,7 @@ def packaged_configs() -> dict[str, Path]:
 
 
 def find_config(name: str | Path) -> Path:
-    """The file of ``--config``: a path, or the name of a packaged configuration with or without ``.yml``.
-
-    Raises:
-        ConfigError: Neither.
-    """
+    """The file of ``--config``: a path, or a packaged configuration with or without ``.yml``; else a ``ConfigError``."""
     path = Path(name)
     if path.is_file():
         return path

@@ -60,16 +60,7 @@ def epochs_kept(folder: Path) -> dict[str, int]:
 
 
 def register_networks() -> tuple[str, ...]:
-    """Put every network of this package into ``libmultilabel.nn.networks``, where LibMultiLabel looks its models up.
-
-    All names are checked before the first one is set, so a refusal leaves LibMultiLabel as it was.
-
-    Returns:
-        The registered names, in the order of the registry.
-
-    Raises:
-        PlantError: LibMultiLabel already has a different object under one of the names.
-    """
+    """See :func:`plant_plugin.register`; a refusal leaves LibMultiLabel as it was."""
     ours = {name: entry.load() for name, entry in registry.entries("networks").items() if entry.ours}
     for name, network in ours.items():
         present = getattr(networks, name, network)

@@ -15,13 +15,12 @@ import torch
 from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.config import Config
+from plant_plugin.config.rules import DATA_KEYS, SHARES
 from plant_plugin.data.documents import source_path
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.report.run import Run
 
 OWN_TEST = "libmultilabel_test"  # phase of LibMultiLabel's own test: `test` is one pass over the scores, of every model
-FILE_KEYS = ("training_file", "val_file", "test_file")
-COUNTS = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
 LIGHTNING = ("lightning", "lightning.pytorch", "lightning.fabric", "lightning.fabric.utilities.seed")
 # LibMultiLabel's main.py looks at these before it hands the configuration on, and logs.json lists what was looked at.
 SEEN_BY_MAIN = ("config", "data_name", "model_name", "eval", "result_dir", "run_name", "silent", "linear")
@@ -45,11 +44,11 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     values["monitor_metrics"] = [_spelled(name, config.linear) for name in values["monitor_metrics"]]
     for key in ("val_metric", "early_stopping_metric"):
         values[key] = _spelled(values[key], config.linear)
-    for key in COUNTS:
+    for key in SHARES:
         # A share up to one; above it scikit-learn and Lightning want a whole number that says so by its type.
         if values[key] > 1:
             values[key] = int(values[key])
-    for key in FILE_KEYS:
+    for key in DATA_KEYS:
         values[key] = str(source_path(values[key], config.cache_dir)) if values[key] else None
     folder = values["checkpoint_path"] or values["resume"]
     if folder and Path(folder).is_dir():
@@ -71,12 +70,7 @@ def _spelled(metric: str, linear: bool) -> str:
 
 
 def _checkpoint_in(folder: str, values: Mapping[str, object]) -> str:
-    """The checkpoint of a run folder: the last to train on, the best to test.
-
-    Raises:
-        ConfigError: A model that keeps nothing to go on from.
-        CheckpointError: The folder has no such file.
-    """
+    """The checkpoint of a run folder: the last to train on, the best to test."""
     if values["linear"] or values["model_name"] == "AttentionXML":
         name = "linear_pipeline.pickle" if values["linear"] else "model_1.ckpt"
         if not values["eval"]:
