@@ -21,7 +21,7 @@ def packaged_configs() -> dict[str, Path]:
 
 
 def find_config(name: str | Path) -> Path:
-    """The file of ``--config``: a path, or a packaged configuration with or without ``.yml``; else a ``ConfigError``."""
+    """The file of ``--config``: a path, or a packaged configuration with or without ``.yml``, or an error."""
     path = Path(name)
     if path.is_file():
         return path
