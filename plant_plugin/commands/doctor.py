@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands.shared import COUNT
-from plant_plugin.config import Config, load_config, registry
+from plant_plugin.config import load_config, registry
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
@@ -183,7 +183,9 @@ def _show_needs(
     else:
         file = settings.embed_file
         width = _width_of_vectors(file) if file else plan.network.embed_dim
-        found = words_footprint(plan, _vocabulary(settings) if words is None else words, width)
+        if words is None:
+            words = _vocabulary(settings.vocab_file, settings.training_file, settings.min_vocab_freq)
+        found = words_footprint(plan, words, width)
         unit, of_what = "words", "words and encoder"
     click.echo(f"{settings.config_path}: {documents:,} documents of {tokens:,} {unit}, {labels:,} labels, ", nl=False)
     click.echo(f"{plan.batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}")
@@ -222,15 +224,15 @@ def _shape(network: Keys) -> PretrainedConfig:
     return AutoConfig.for_model(**preset.shape)
 
 
-def _vocabulary(data: Config) -> int:
+def _vocabulary(vocab_file: str | None, training_file: str | None, min_vocab_freq: int) -> int:
     """Words of the vocabulary, counted by the rules of a run."""
     from plant_plugin.data.text import read_libmultilabel_text
     from plant_plugin.data.word_tokens import WordTokens
 
-    if data.vocab_file:
-        return WordTokens.from_file(data.vocab_file).size
-    texts = read_libmultilabel_text(_countable(data.training_file, "--words")).texts
-    return WordTokens.build(texts, data.min_vocab_freq).size
+    if vocab_file:
+        return WordTokens.from_file(vocab_file).size
+    texts = read_libmultilabel_text(_countable(training_file, "--words")).texts
+    return WordTokens.build(texts, min_vocab_freq).size
 
 
 def _width_of_vectors(embed_file: str) -> int:

@@ -36,6 +36,8 @@ def relevance(config: str, label: str | None, top: int, out: Path | None, memory
     MIG is the mutual information of "has the label" and "holds the token", in nats; relevance is what stage 1 ranks
     by, after the configuration's measure and normalisation.
     """
+    import numpy as np
+
     from plant_plugin.config import load_config
     from plant_plugin.config.registry import suggestion
     from plant_plugin.data.documents import load_corpus
@@ -65,16 +67,11 @@ def relevance(config: str, label: str | None, top: int, out: Path | None, memory
     labels = corpus.label_matrix(corpus.train)[:, [corpus.label_names.index(str(label))]]
     row = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, settings.relevance).matrix
     best = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))[:top]
-    has_label = set(labels.indices.tolist()) if labels.format == "csc" else set(labels.nonzero()[0].tolist())
-    counts = {token: [0, 0] for _, token in best}
-    for document in range(len(arrays)):
-        present = arrays.ids[arrays.offsets[document] : arrays.offsets[document + 1]].tolist()
-        for token in counts.keys() & set(present):
-            counts[token][0] += 1
-            counts[token][1] += document in has_label
+    has_label = set(labels.nonzero()[0].tolist())
     click.echo(f"{label}: {len(has_label):,} of {len(arrays):,} training documents")
     click.echo(f"{'token':<24} {'MIG (nats)':>10} {'relevance':>9} {'documents':>9} {'with label':>10}")
     for value, token in best:
-        holding, both = counts[token]
+        documents = set((np.searchsorted(arrays.offsets, np.flatnonzero(arrays.ids == token), "right") - 1).tolist())
+        holding, both = len(documents), len(documents & has_label)
         information = mutual_information(both, len(has_label), holding, len(arrays))
         click.echo(f"{tokens.token(token):<24} {information:>10.5f} {value:>9.4f} {holding:>9,} {both:>10,}")

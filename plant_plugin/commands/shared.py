@@ -61,9 +61,10 @@ def all_of(*options: Decorator) -> Decorator:
 
 def _as_probability(context: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
     """A probability as a number, a name as it is; ``0.5`` is both, and the same."""
-    with contextlib.suppress(ValueError, TypeError):
-        return float(value)  # type: ignore[arg-type]
-    return value
+    try:
+        return value and float(value)
+    except ValueError:
+        return value
 
 
 threshold_option = functools.partial(

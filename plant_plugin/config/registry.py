@@ -24,14 +24,7 @@ from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
-
-
-class _Required:
-    def __repr__(self) -> str:
-        return "required"
-
-
-REQUIRED = _Required()  # the default of an argument that has none
+REQUIRED = dataclasses.MISSING  # the default of an argument that has none
 
 
 class Signature(dict[str, object]):
@@ -81,9 +74,7 @@ class Entry:
         found, options = _signature(self.target), self.options
         if options is None:
             return found
-        own = {field.name: field.default for field in dataclasses.fields(options)}
-        required = {name: REQUIRED for name, default in own.items() if default is dataclasses.MISSING}
-        return Signature({**found, **own, **required})
+        return Signature({**found, **{field.name: field.default for field in dataclasses.fields(options)}})
 
     @property
     def options(self) -> type[network.Prior] | None:
