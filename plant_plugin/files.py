@@ -53,7 +53,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         PlantError: The folder cannot be written, or the system refuses otherwise; the same holds.
     """
     target = Path(path)
-    temporary = target.with_name(f".{uuid.uuid4().hex[:12]}.part{''.join(target.suffixes[-2:])}")
+    temporary = _beside(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -152,6 +152,10 @@ def is_full(error: BaseException | None) -> bool:
     said = any(phrase in str(error) for phrase in FULL_DISK_PHRASES)
     said = said or (isinstance(error, OSError) and NUMPY_PHRASE in str(error))
     return said or is_full(error.__cause__ or error.__context__)
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{uuid.uuid4().hex[:12]}.part{''.join(target.suffixes[-2:])}")
 
 
 def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | None:

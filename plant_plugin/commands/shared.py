@@ -33,11 +33,9 @@ Decorator = Callable[[Command], Command]
 
 @contextlib.contextmanager
 def plain_ending() -> Iterator[None]:
-    """Turn Ctrl-C inside the block into exit code 130; click itself would print "Aborted!" and exit with 1.
+    """Turn Ctrl-C, also where Lightning answered it with ``sys.exit(1)``, into exit code 130, without "Aborted!".
 
-    Raises:
-        click.exceptions.Exit: After Ctrl-C, also where Lightning answered it with ``sys.exit(1)``.
-        FullDiskError: Where the system's own error says so, e.g. of what the output is sent to.
+    Of a full disk that nobody explained, e.g. of what the output is sent to, comes a ``FullDiskError``.
     """
     try:
         yield
@@ -124,10 +122,6 @@ def marked_documents(
         split: ``test`` or ``val``.
         evidence: The evidence file; None: the run's own, or the one beside its text file.
         text: The text file; None: the one beside ``evidence``, or the run's own.
-
-    Raises:
-        ConfigError: There is no such file.
-        DataError: One cannot be read.
     """
     from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
     from plant_plugin.data.text import packed, read_libmultilabel_text

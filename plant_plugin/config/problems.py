@@ -60,14 +60,9 @@ class Problems:
     def add(
         self, key: str, what: str, fix: str | None = None, *, value: object = None, out_of_range: bool = False
     ) -> None:
-        """Note a problem, once where two checks find the same.
+        """Note what is wrong with a key (top-level, or ``block.key``), once where two checks find the same.
 
-        Args:
-            key: Top-level, or ``block.key``.
-            what: What is wrong with it.
-            fix: What to do.
-            value: Shown beside the key.
-            out_of_range: Told behind what cannot run at all.
+        A ``value`` is shown beside the key; what is ``out_of_range`` is told behind what cannot run at all.
         """
         if {key, key.partition(".")[0]} & self._unread or (key, what) in self._told:
             return
@@ -117,13 +112,9 @@ def read_value(value: object, hint: object) -> Value:
 
 
 def read_section(section: type[Section], given: Mapping[str, object], problems: Problems, above: str = "") -> Section:
-    """A section of a configuration; what is wrong is noted, and stays at its default.
+    """A section of a configuration, which stands under the key ``above`` (with a dot).
 
-    Args:
-        section: A dataclass whose fields are keys, or again such dataclasses.
-        given: Keys and values; they stay as they are.
-        problems: Receives what is wrong.
-        above: The key that the section stands under, with a dot.
+    What is wrong is noted, and stays at its default; ``given`` stays as it is.
     """
     read, faults = _faults(section, given)
     by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}

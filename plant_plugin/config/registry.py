@@ -91,15 +91,10 @@ def entries(kind: str) -> dict[str, Entry]:
 
 
 def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
-    """The entry of a name.
-
-    Args:
-        kind: One of ``KINDS``.
-        name: As a configuration writes it. For a network of your own: ``module:attribute``, where Python finds it.
-        stage: Only losses of this stage.
+    """The entry of a name as a configuration writes it, for a network of your own ``module:attribute``.
 
     Raises:
-        ConfigError: Nothing has that name; the nearest that exist are named.
+        ConfigError: Nothing, no loss of this ``stage``, has that name; the nearest that exist are named.
     """
     if kind == "networks" and ":" in name:
         return Entry(kind, name, name, "Your own network.", name.partition(":")[0])

@@ -34,10 +34,7 @@ def find_config(name: str | Path) -> Path:
 
 
 def read_yaml(path: Path) -> tuple[Keys, dict[str, int], list[ConfigError]]:
-    """Content of a configuration file.
-
-    Returns:
-        The values; the line of each key, where a key inside a block is ``block.key``; and keys given twice.
+    """Content of a configuration file: its values, the line of each key (``block.key`` in a block), keys given twice.
 
     Raises:
         ConfigError: The file cannot be read, or is not a YAML mapping.

@@ -30,12 +30,6 @@ def run_baseline(config: Config, run: Run) -> dict[str, object]:
 
     Returns:
         The content of ``result.json``, or an empty dictionary when there is no test file.
-
-    Raises:
-        ConfigError: A value that LibMultiLabel cannot run with.
-        DataError: A data file is missing or malformed.
-        CheckpointError: A checkpoint that cannot be read or is for other labels.
-        FullDiskError: The disk is full.
     """
     settings = library_settings(config, run)
     with library_log(settings.silent), quiet(settings.silent), _full_disk(run):

@@ -22,12 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def read_checked(settings: AttributeDict, **changes: object) -> Corpus:
-    """Read all splits with this package's reader, which counts what LibMultiLabel's drops; marks no setting as used.
-
-    Args:
-        settings: From `library_settings`.
-        changes: Keys to read differently, e.g. ``val_size=0`` where nothing is split off.
-    """
+    """Read all splits with this package's reader, which counts what LibMultiLabel's drops; marks no setting as used."""
     no_evidence = {"evidence": EvidenceOptions()}  # which none of LibMultiLabel's models reads
     return load_corpus(cast(Config, SimpleNamespace(**{**settings, **no_evidence, **changes})))
 

@@ -31,10 +31,6 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
 
     Built-in data are written to files, a run folder to resume becomes its checkpoint, and where there is no CUDA device
     the run is moved to the CPU (LibMultiLabel's own ``main.py`` stops there).
-
-    Raises:
-        ConfigError: The model cannot be resumed.
-        CheckpointError: The run folder to resume has no checkpoint.
     """
     values = config.as_dict()
     for key in ("run_name", "checkpoint_dir", "log_path"):

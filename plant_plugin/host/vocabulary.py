@@ -29,12 +29,8 @@ class Document(TypedDict):
 def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
     """The file of word vectors that ``embed_file`` names: itself, or that of a GloVe release, downloaded once.
 
-    Args:
-        embed_file: A file, or one of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
-        cache_dir: Folder of downloaded vectors; None is LibMultiLabel's ``.vector_cache``.
-
     Raises:
-        DataError: Neither.
+        DataError: Neither a file nor one of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
         PlantError: The download failed or was cut short; no broken archive is left behind.
     """
     if embed_file not in data_utils.GLOVE_WORD_EMBEDDING:
