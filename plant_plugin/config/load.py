@@ -119,9 +119,7 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, object]
 
 def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] | None = None) -> tuple[Keys, Problems]:
     """What a file that can be read and flags say, unchecked, and where: the arguments of :func:`checked_config`."""
-    path = None if path_or_name is None else find_config(path_or_name)
-    given, lines, found = ({}, {}, []) if path is None else read_yaml(path)
-    problems = Problems(path, lines, found)
+    given, problems = ({}, Problems()) if path_or_name is None else read_yaml(find_config(path_or_name))
     for key, value in (overrides or {}).items():
         problems.lines.pop(key, None)
         _override(given, key, value, problems)

@@ -42,12 +42,11 @@ WHY_REMOVED = {
 
 
 class Problems:
-    """A list that grows while a configuration is checked; ``lines`` of each key, and ``found``, come from its file."""
+    """A list that grows while a configuration is checked; ``lines`` of each key are those of the file at ``path``."""
 
-    def __init__(
-        self, path: Path | None = None, lines: dict[str, int] | None = None, found: list[ConfigError] | None = None
-    ) -> None:
-        self.path, self.lines, self.found = path, lines or {}, found or []
+    def __init__(self, path: Path | None = None, lines: dict[str, int] | None = None) -> None:
+        self.path, self.lines = path, lines or {}
+        self.found: list[ConfigError] = []
         self._out_of_range: list[ConfigError] = []
         self._keys: set[str] = set()
         self._unread: set[str] = set()
