@@ -26,10 +26,7 @@ __version__ = "0.1.0"
 __all__ = ["PlantClassifier", "Predictor", "__version__", "register"]
 
 # fetched when asked for: they import torch and scikit-learn
-_LATE = {
-    "PlantClassifier": "plant_plugin.classifier",
-    "Predictor": "plant_plugin.model.predictor",
-}
+_LATE = {"PlantClassifier": "plant_plugin.classifier", "Predictor": "plant_plugin.model.predictor"}
 
 
 def __getattr__(name: str) -> object:

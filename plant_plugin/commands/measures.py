@@ -71,9 +71,7 @@ def faithfulness(
 @click.option("--seed", default=0, show_default=True, type=int, help="Of the random order and the bootstrap.")
 @click.option("--out", type=shared.FILE, help="Write all numbers as JSON.")
 @click.option(
-    "--write-threshold",
-    is_flag=True,
-    help="Keep what validation chose in MODEL, for plant explain and serve.",
+    "--write-threshold", is_flag=True, help="Keep what validation chose in MODEL, for plant explain and serve."
 )
 @shared.device_option
 def plausibility(
