@@ -39,7 +39,7 @@ def explain(
     threshold: float | str | None,
     top: int | None,
     html: Path | None,
-    shows_json: bool,
+    as_json: bool,
     faithfulness: bool,
     device: str | None,
     names: tuple[str, ...],
@@ -70,7 +70,7 @@ def explain(
         from plant_plugin.model.page import page
 
         shared.write(html, page(explanations))
-    if shows_json:
+    if as_json:
         content = [as_dictionary(explanation) for explanation in explanations]
         click.echo(shared.as_json(content if beside else content[0]))
     elif html is None:
@@ -114,7 +114,7 @@ def _predictor(source: str, device: str | None, names: tuple[str, ...]) -> Predi
 @click.option("--top", default=15, show_default=True, type=shared.COUNT, help="Tokens and labels to show.")
 @shared.json_option
 @shared.model_options
-def label(model: Path, label: str, top: int, shows_json: bool, device: str | None, names: tuple[str, ...]) -> None:
+def label(model: Path, label: str, top: int, as_json: bool, device: str | None, names: tuple[str, ...]) -> None:
     """Show what the run folder MODEL knows of LABEL.
 
     Its tokens by relevance (MIG) and by the learned attention alone, its terms by the planted scores, the labels whose
@@ -123,7 +123,7 @@ def label(model: Path, label: str, top: int, shows_json: bool, device: str | Non
     from plant_plugin.model.label_profile import label_profile
 
     found = label_profile(shared.load_predictor(model, device, names), label, top)
-    if shows_json:
+    if as_json:
         click.echo(shared.as_json(asdict(found)))
         return
     click.echo(f"{found.label} {found.name or ''}".rstrip())

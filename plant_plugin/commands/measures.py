@@ -30,13 +30,7 @@ if TYPE_CHECKING:
 @shared.json_option
 @shared.model_options
 def faithfulness(
-    model: Path,
-    documents: Documents,
-    most: int,
-    seed: int,
-    shows_json: bool,
-    device: str | None,
-    names: tuple[str, ...],
+    model: Path, documents: Documents, most: int, seed: int, as_json: bool, device: str | None, names: tuple[str, ...]
 ) -> None:
     """Take the strongest words out of the documents of FILE, or leave them alone in, and ask MODEL again.
 
@@ -48,7 +42,7 @@ def faithfulness(
 
     predictor = shared.load_predictor(model, device, names)
     found = measured(predictor, (one.text for one in islice(documents, most)), seed=seed)
-    if shows_json:
+    if as_json:
         click.echo(shared.as_json([asdict(one) for one in found]))
         return
     click.echo(f"{'words ordered by':<18}{'comprehensiveness':>20}{'sufficiency':>20}")
@@ -150,7 +144,7 @@ def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]
 
 
 @click.command("codiesp-x")
-@click.argument("models", type=shared.MODEL, nargs=-1, required=True, metavar="RUN_FOLDER…")
+@click.argument("runs", type=shared.MODEL, nargs=-1, required=True, metavar="RUN_FOLDER…")
 @shared.threshold_option()
 @click.option("--places", type=shared.COUNT, default=3, show_default=True, help="At most so many of a code.")
 @click.option("--join", type=click.IntRange(min=0), default=0, show_default=True, metavar="CHARACTERS",
@@ -158,12 +152,7 @@ def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]
 @click.option("--out", type=shared.FILE, help="Write the numbers as JSON.")
 @shared.device_option
 def codiesp_x(
-    models: tuple[Path, ...],
-    threshold: float | str | None,
-    places: int,
-    join: int,
-    out: Path | None,
-    device: str | None,
+    runs: tuple[Path, ...], threshold: float | str | None, places: int, join: int, out: Path | None, device: str | None
 ) -> None:
     """Score codes with their places by CodiEsp-X, the runs together: one of the diagnoses, one of the procedures.
 
@@ -176,17 +165,17 @@ def codiesp_x(
     from plant_plugin.model.predictor import Predictor
     from plant_plugin.model.trained import unrefitted
 
-    texts, marked = module.union_of_cases([shared.marked_documents(model, "test") for model in models])
+    texts, marked = module.union_of_cases([shared.marked_documents(run, "test") for run in runs])
     predicted, rules = [], []
-    for model in models:
-        predictor = Predictor.load(model, device=device)
-        own_texts, own_marked = shared.marked_documents(model, "val")
-        own = module.predicted_codes(Predictor.load(unrefitted(model), device=device), own_texts, threshold)
+    for run in runs:
+        predictor = Predictor.load(run, device=device)
+        own_texts, own_marked = shared.marked_documents(run, "val")
+        own = module.predicted_codes(Predictor.load(unrefitted(run), device=device), own_texts, threshold)
         rule = module.best_rule(own, module.joined(own_marked, join), places)
         predicted.append((module.predicted_codes(predictor, texts, threshold), rule))
         rules.append({"order": rule.order, "share": rule.share, "gap": rule.gap})
         of_words = f"words by {rule.order}, from {rule.share:.2f} of the strongest, gap {rule.gap}"
-        click.echo(f"{model.name}: {of_words}", err=True)
+        click.echo(f"{run.name}: {of_words}", err=True)
     found = module.codiesp_x(predicted, module.joined(marked, join), places)
     for name, (mean, low, high) in found.items():
         click.echo(f"{name:<10}{100 * mean:>6.1f} [{100 * low:.1f} {100 * high:.1f}]")

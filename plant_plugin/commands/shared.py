@@ -68,7 +68,7 @@ def _as_probability(context: click.Context, parameter: click.Parameter, value: s
 threshold_option = functools.partial(
     click.option, "--threshold", callback=_as_probability, metavar="micro|macro|P", help="As for plant predict."
 )
-json_option = click.option("--json", "shows_json", is_flag=True, help="Print JSON.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 device_option = click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
 model_options = all_of(
     click.option("--names", multiple=True, metavar="icd9|icd10|FILE",
