@@ -165,11 +165,9 @@ def _show_needs(
     network = settings.network_config
     over_language_model = bool(network.get("lm_weight"))
     if settings.model_name != "PLANT" or network.get("freeze_encoder") or settings.strategy == PLANTED_SCORES:
-        raise ConfigError(
-            "memory is worked out for PLANT without freeze_encoder only",
-            where=f"model_name: {settings.model_name}, strategy: {settings.strategy}",
-            fix="leave out --config to see what is installed; try others with --limit_train_batches 2",
-        )
+        what = "memory is worked out for PLANT without freeze_encoder only"
+        fix = "leave out --config to see what is installed; try others with --limit_train_batches 2"
+        raise ConfigError(what, where=f"model_name: {settings.model_name}, strategy: {settings.strategy}", fix=fix)
     tokens = tokens or settings.max_seq_length
     if tokens is None:
         raise ConfigError("documents are read whole, however long", where="max_seq_length", fix="give --tokens NUMBER")

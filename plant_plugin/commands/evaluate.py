@@ -120,11 +120,8 @@ def _check_out(out: Path, read: Sequence[Path]) -> None:
     beside = per_document_path(out)
     for path in read:
         if path.resolve() in (out.resolve(), beside.resolve()):
-            raise ConfigError(
-                f"{path.name} is read, and {out.name} would write over it: {beside.name} goes beside {out.name}",
-                where="--out",
-                fix="choose another name or folder",
-            )
+            what = f"{path.name} is read, and {out.name} would write over it: {beside.name} goes beside {out.name}"
+            raise ConfigError(what, where="--out", fix="choose another name or folder")
 
 
 @click.command()

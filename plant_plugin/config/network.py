@@ -22,11 +22,9 @@ class Prior:
 
     def __post_init__(self) -> None:
         if self.planted_prior not in PLANTED_PRIOR:
-            raise ConfigError(
-                f"{self.planted_prior!r} is neither `none` nor `additive`",
-                where="network_config: planted_prior",
-                fix="`additive` keeps the relevance in the attention's scores, `none` does without",
-            )
+            what = f"{self.planted_prior!r} is neither `none` nor `additive`"
+            fix = "`additive` keeps the relevance in the attention's scores, `none` does without"
+            raise ConfigError(what, where="network_config: planted_prior", fix=fix)
 
     @property
     def strength(self) -> float | None:

@@ -59,11 +59,8 @@ class AttentionXMLBaseline(NetworkBaseline):
     def _checkpoint_labels(self, path: Path) -> list[str]:
         for name in ("model_0.ckpt", "model_1.ckpt", "label_clusters.npy", "word_dict.pickle"):
             if not (path.parent / name).is_file():
-                raise CheckpointError(
-                    f"{name} of AttentionXML is missing",
-                    where=str(path.parent),
-                    fix="checkpoint_path names model_1.ckpt in the folder of a finished AttentionXML run",
-                )
+                fix = "checkpoint_path names model_1.ckpt in the folder of a finished AttentionXML run"
+                raise CheckpointError(f"{name} of AttentionXML is missing", where=str(path.parent), fix=fix)
         labels = list(load_checkpoint(PLTModel, path.parent / "model_1.ckpt").classes)
         check_labels(self.corpus, labels, str(path), training=False)
         return labels
@@ -78,11 +75,9 @@ class AttentionXMLBaseline(NetworkBaseline):
         ranks = [int(name.rpartition("@")[2]) for name in self.settings["monitor_metrics"] if "@" in name]
         needed = max([beam, *(rank + 1 for rank in ranks)])
         if needed > clusters:
-            raise ConfigError(
-                f"{num_labels} labels make {clusters} clusters, but beam_width and monitor_metrics need {needed}",
-                where="cluster_size",
-                fix="lower cluster_size or beam_width, or monitor smaller ranks",
-            )
+            what = f"{num_labels} labels make {clusters} clusters, but beam_width and monitor_metrics need {needed}"
+            fix = "lower cluster_size or beam_width, or monitor smaller ranks"
+            raise ConfigError(what, where="cluster_size", fix=fix)
 
     def train(self) -> None:
         """Both levels, one after the other."""

@@ -58,11 +58,8 @@ def check_labels(corpus: Corpus, labels: list[str], checkpoint_path: str, *, tra
     elif corpus.test is not None:
         tested = {label for names in corpus.test.labels for label in names}
         if tested and not tested & known:
-            raise CheckpointError(
-                f"none of the {len(tested)} labels of the test file is among the {len(known)} of the checkpoint",
-                where=checkpoint_path,
-                fix="give the test file that belongs to the checkpoint",
-            )
+            what = f"none of the {len(tested)} labels of the test file is among the {len(known)} of the checkpoint"
+            raise CheckpointError(what, where=checkpoint_path, fix="give the test file that belongs to the checkpoint")
 
 
 @contextlib.contextmanager
@@ -74,11 +71,9 @@ def explained(model_name: str) -> Iterator[None]:
         if "Failed to initialize" not in str(error):
             raise
         cause = error.__cause__ or error.__context__ or error
-        raise ConfigError(
-            f"{model_name} cannot be built ({type(cause).__name__}: {cause})",
-            where="network_config",
-            fix="compare network_config with the network's own arguments: plant list",
-        ) from cause
+        what = f"{model_name} cannot be built ({type(cause).__name__}: {cause})"
+        fix = "compare network_config with the network's own arguments: plant list"
+        raise ConfigError(what, where="network_config", fix=fix) from cause
 
 
 def load_checkpoint(kind: type[Model], path: str | Path, **options: str) -> Model:
@@ -86,11 +81,9 @@ def load_checkpoint(kind: type[Model], path: str | Path, **options: str) -> Mode
     try:
         return kind.load_from_checkpoint(path, weights_only=False, **options)
     except Exception as error:
-        raise CheckpointError(
-            f"not a checkpoint of LibMultiLabel that can be loaded ({type(error).__name__}: {error})",
-            where=str(path),
-            fix="give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel",
-        ) from error
+        what = f"not a checkpoint of LibMultiLabel that can be loaded ({type(error).__name__}: {error})"
+        fix = "give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel"
+        raise CheckpointError(what, where=str(path), fix=fix) from error
 
 
 def load_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:
@@ -99,15 +92,10 @@ def load_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:
     try:
         tokenizer = AutoTokenizer.from_pretrained(lm_weight, use_fast=True)
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"no tokenizer could be loaded ({type(error).__name__})",
-            where=where,
-            fix="give a folder with the model's files, or the name of a model that can be downloaded from here",
-        ) from error
+        fix = "give a folder with the model's files, or the name of a model that can be downloaded from here"
+        raise ConfigError(f"no tokenizer could be loaded ({type(error).__name__})", where=where, fix=fix) from error
     if tokenizer.pad_token is None:
-        raise ConfigError(
-            "its tokenizer has no padding token, which LibMultiLabel's batches need",
-            where=where,
-            fix="use model_name PLANT, which pads such models itself, or another language model",
-        )
+        what = "its tokenizer has no padding token, which LibMultiLabel's batches need"
+        fix = "use model_name PLANT, which pads such models itself, or another language model"
+        raise ConfigError(what, where=where, fix=fix)
     return tokenizer

@@ -102,11 +102,9 @@ class LinearBaseline:
     def _check_features(self) -> None:
         made_with = self.preprocessor.data_format
         if (made_with == "svm") != (self.files.data_format == "svm"):
-            raise CheckpointError(
-                f"the model was trained on data_format {made_with}, the test file is {self.settings.data_format}",
-                where=self.settings.checkpoint_path,
-                fix="use the same data_format as in training",
-            )
+            what = f"the model was trained on data_format {made_with}, the test file is {self.settings.data_format}"
+            fix = "use the same data_format as in training"
+            raise CheckpointError(what, where=self.settings.checkpoint_path, fix=fix)
 
     @property
     def labels(self) -> list[str]:
@@ -228,9 +226,7 @@ def _load(checkpoint_path: str) -> tuple[linear.Preprocessor, LinearModel]:
     try:
         preprocessor, model = linear.load_pipeline(checkpoint_path)
     except (OSError, pickle.UnpicklingError, EOFError, KeyError, TypeError, AttributeError, ImportError) as error:
-        raise CheckpointError(
-            f"not a linear model of LibMultiLabel ({type(error).__name__})",
-            where=checkpoint_path,
-            fix="give the linear_pipeline.pickle of a run's folder",
-        ) from error
+        what = f"not a linear model of LibMultiLabel ({type(error).__name__})"
+        fix = "give the linear_pipeline.pickle of a run's folder"
+        raise CheckpointError(what, where=checkpoint_path, fix=fix) from error
     return preprocessor, model

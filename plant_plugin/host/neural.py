@@ -66,11 +66,9 @@ def register_networks() -> tuple[str, ...]:
         present = getattr(networks, name, network)
         if present is not network:
             origin = getattr(present, "__module__", None) or type(present).__name__
-            raise PlantError(
-                f"LibMultiLabel already has a network called {name} ({origin}), and it is not ours",
-                where="libmultilabel.nn.networks",
-                fix="rename that one, or remove what put it there before plant_plugin.register() is called",
-            )
+            what = f"LibMultiLabel already has a network called {name} ({origin}), and it is not ours"
+            fix = "rename that one, or remove what put it there before plant_plugin.register() is called"
+            raise PlantError(what, where="libmultilabel.nn.networks", fix=fix)
     for name, network in ours.items():
         setattr(networks, name, network)
     return tuple(ours)

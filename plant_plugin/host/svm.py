@@ -72,11 +72,8 @@ def check_svm(settings: AttributeDict) -> None:
 def _check_line(line: str, path: Path, number: int) -> None:
     where = f"{path}, line {number}"
     if number == 1 and HEADER.fullmatch(line):
-        raise DataError(
-            "a header with the numbers of documents, features and labels, which LibMultiLabel's reader does not take",
-            where=where,
-            fix="say data_format: xmc, for which features count from 0",
-        )
+        what = "a header with the numbers of documents, features and labels, which LibMultiLabel's reader does not take"
+        raise DataError(what, where=where, fix="say data_format: xmc, for which features count from 0")
     if re.search(r"\s0:", line):
         raise DataError("feature 0", where=where, fix="count features from 1: add one to every feature number")
     if not line.rstrip("\n") or not LINE.fullmatch(line):

@@ -49,11 +49,9 @@ def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
         cause = error.__context__ if isinstance(error, UnboundLocalError) and error.__context__ else error
         for archive in folder.glob("*.zip"):
             archive.unlink()
-        raise PlantError(
-            f"the vectors {embed_file} could not be downloaded ({type(cause).__name__}: {cause})",
-            where="embed_file",
-            fix=f"put {file.name} into {folder}, or train vectors on your own text: plant embeddings TRAIN --out FILE",
-        ) from cause
+        what = f"the vectors {embed_file} could not be downloaded ({type(cause).__name__}: {cause})"
+        fix = f"put {file.name} into {folder}, or train vectors on your own text: plant embeddings TRAIN --out FILE"
+        raise PlantError(what, where="embed_file", fix=fix) from cause
     return file
 
 
