@@ -10,9 +10,11 @@ from pathlib import Path
 import click
 
 from plant_plugin.commands.shared import COUNT, FILE
+from plant_plugin.config.sections import OPTIONS
 from plant_plugin.errors import ConfigError, DataError, MissingExtraError
 from plant_plugin.files import write_text
 
+PROPENSITY = (OPTIONS["propensity_a"].default, OPTIONS["propensity_b"].default)
 ENDINGS = (".md", ".csv", ".tex", ".html")
 
 
@@ -24,7 +26,7 @@ ENDINGS = (".md", ".csv", ".tex", ".html")
 @click.option("--out", type=FILE, help="result.json to write; what plant compare needs goes beside it.")
 @click.option("--scores-are", "unit", type=click.Choice(["probability", "logit"]), help="Default: by their range.")
 @click.option("--threshold", "given", multiple=True, metavar="NAME=VALUE", help="micro=0.31 or macro=0.2.")
-@click.option("--propensity", type=(float, float), default=(0.55, 1.5), show_default=True, help="A and B.")
+@click.option("--propensity", type=(float, float), default=PROPENSITY, show_default=True, help="A and B.")
 @click.option("--name", help="What to call the system; by default the name of the file of scores.")
 @click.option("--dataset", help="What to call the data; by default the folder of the truth.")
 @click.option("--seed", type=int, help="The system's seed, for plant compare.")

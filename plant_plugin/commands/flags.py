@@ -59,7 +59,9 @@ def _block_options(block: str) -> list[click.Option]:
 
 
 def _shown(default: object) -> str:
-    return "null" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "null" if default is None else str(default)
 
 
 def _by_heading() -> dict[str, list[click.Option]]:
