@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from plant_plugin.classifier import PlantClassifier as PlantClassifier
@@ -26,13 +26,10 @@ __version__ = "0.1.0"
 __all__ = ["PlantClassifier", "Predictor", "__version__", "register"]
 
 # fetched when asked for: they import torch and scikit-learn
-_LATE = {
-    "PlantClassifier": "plant_plugin.classifier",
-    "Predictor": "plant_plugin.model.predictor",
-}
+_LATE = {"PlantClassifier": "plant_plugin.classifier", "Predictor": "plant_plugin.model.predictor"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LATE[name]), name)
@@ -49,7 +46,7 @@ def register() -> tuple[str, ...]:
     Raises:
         PlantError: LibMultiLabel has something else under one of these names.
     """
-    from plant_plugin.host.register import register_networks
+    from plant_plugin.host.neural import register_networks
 
     return register_networks()
 
@@ -57,6 +54,7 @@ def register() -> tuple[str, ...]:
 # Where modules that have moved stood; their old names work, with a warning.
 _MOVED = {
     "plant_plugin.data.libmultilabel_txt": "plant_plugin.data.text",
+    "plant_plugin.host.register": "plant_plugin.host.neural",
     "plant_plugin.evaluation.significance": "plant_plugin.evaluation.resampling",
     "plant_plugin.kernels": "plant_plugin.networks.kernels",
     "plant_plugin.losses.focal": "plant_plugin.networks.losses",

@@ -56,7 +56,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         self,
         config: str | None = "plant_demo.yml",
         *,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
         val_size: float = 0.1,
         threshold: float | str | None = None,
         device: str | None = None,
@@ -98,7 +98,8 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         from plant_plugin.report.record import found_again
         from plant_plugin.training.run import run
 
-        names = _column_names(labels.shape[1])
+        width = len(str(max(labels.shape[1] - 1, 0)))  # so that the alphabet, the order of label sets, is the columns'
+        names = [f"{column:0{width}}" for column in range(labels.shape[1])]
         with open(folder / "train.txt", "w", encoding="utf-8", newline="\n") as stream:
             for start, end, text in zip(labels.indptr[:-1], labels.indptr[1:], texts, strict=True):
                 own = " ".join(names[column] for column in labels.indices[start:end])
@@ -112,7 +113,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.arange(len(names))
         self.run_folder_ = None if self.result_dir is None else trained
 
-    def _overrides(self, folder: Path, num_labels: int) -> dict[str, Any]:
+    def _overrides(self, folder: Path, num_labels: int) -> dict[str, object]:
         metric = f"nDCG@{min(5, num_labels)}"
         return {
             "monitor_metrics": [metric],
@@ -160,20 +161,10 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _texts(given: Iterable[str]) -> list[str]:
-    """Texts as one line each.
-
-    Raises:
-        ValueError: One string instead of several, or something that is no string.
-    """
+    """Texts as one line each; a ``ValueError`` where one string is given, or something that is none."""
     if isinstance(given, (str, bytes)):
         raise ValueError("one string was given where a sequence of texts is wanted")
     texts = list(given)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("every document has to be a string")
     return [" ".join(text.split()) for text in texts]
-
-
-def _column_names(number: int) -> list[str]:
-    """Names of columns whose alphabetical order, that of label sets, is the columns' order."""
-    width = len(str(max(number - 1, 0)))
-    return [f"{column:0{width}}" for column in range(number)]

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from plant_plugin.commands.codiesp_x import codiesp_x
-from plant_plugin.commands.compare import compare
 from plant_plugin.commands.configurations import list_entries, validate
 from plant_plugin.commands.doctor import doctor
-from plant_plugin.commands.endings import plain_ending
-from plant_plugin.commands.evaluate import evaluate
-from plant_plugin.commands.explain import explain
-from plant_plugin.commands.export import export
-from plant_plugin.commands.faithfulness import faithfulness
-from plant_plugin.commands.label import label
-from plant_plugin.commands.plausibility import plausibility
+from plant_plugin.commands.evaluate import compare, evaluate
+from plant_plugin.commands.explain import explain, label
+from plant_plugin.commands.measures import codiesp_x, faithfulness, plausibility
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
-from plant_plugin.commands.serve import serve
+from plant_plugin.commands.serve import export, serve
+from plant_plugin.commands.shared import plain_ending
 from plant_plugin.commands.train import libmultilabel, search
 from plant_plugin.commands.training_files import embeddings, stats
 
@@ -30,13 +23,13 @@ __all__ = ["libmultilabel", "plant"]
 class QuietGroup(click.Group):
     """A group whose commands end without a traceback on Ctrl-C and on a full disk."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for."""
         with plain_ending():
             return super().invoke(ctx)
 
 
-@click.group(cls=QuietGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=QuietGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(package_name="plant-plugin", prog_name="plant_plugin")
 def plant() -> None:
     """List what there is, check a configuration, prepare data, predict, explain, serve, evaluate and compare."""

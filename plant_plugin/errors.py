@@ -6,7 +6,7 @@ Never put note text, patient or admission ids into a message: file names, line n
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import IO
 
 import click
 
@@ -34,12 +34,7 @@ class ConfigError(PlantError):
     """A configuration that cannot run. ``problems`` holds every single one found."""
 
     def __init__(
-        self,
-        what: str,
-        *,
-        where: str | None = None,
-        fix: str | None = None,
-        problems: list[ConfigError] | None = None,
+        self, what: str, *, where: str | None = None, fix: str | None = None, problems: list[ConfigError] | None = None
     ) -> None:
         super().__init__(what, where=where, fix=fix)
         self.problems: list[ConfigError] = problems or [self]
@@ -72,6 +67,6 @@ class Stopped(Interrupted):
 
     exit_code = 0
 
-    def show(self, file: IO[Any] | None = None) -> None:
+    def show(self, file: IO[str] | None = None) -> None:
         """Print the message; click would put "Error" before it."""
         click.echo(self.message, file=file, err=True)

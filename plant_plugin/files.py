@@ -11,7 +11,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 from plant_plugin.errors import FullDiskError, PlantError
 
@@ -44,15 +44,9 @@ def sha256(path: str | os.PathLike[str]) -> str:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; rename it onto ``path`` when the block ends well.
 
-    A reader sees the old file or the new one, never half of it: the temporary file lies in the same folder, so that
-    the rename stays on one file system. The temporary name keeps the ending of ``path``, because numpy and others
-    append theirs to a name that lacks it. Missing folders are made.
-
-    Args:
-        path: The file to be written.
-
-    Yields:
-        The path to write to. A block that ends without having written it gets a ``FileNotFoundError``.
+    A reader sees the old file or the new one, never half of it: both names lie on one file system. The temporary one
+    keeps the ending of ``path``, because numpy and others append theirs to a name that lacks it. Missing folders are
+    made; a block that ends without having written the file gets a ``FileNotFoundError``.
 
     Raises:
         FullDiskError: The disk is full; nothing is left behind and an older ``path`` is untouched.
@@ -71,14 +65,15 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file of UTF-8 whole or not at all, as :func:`atomic_write` does."""
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 @contextlib.contextmanager
 def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a new folder beside ``path``; it takes the place of ``path`` when the block ends well.
-
-    Raises:
-        FullDiskError: The disk is full; nothing is left behind and an older ``path`` is untouched.
-        PlantError: The folder cannot be written, or the system refuses otherwise; the same holds.
-    """
+    """Yield a new folder beside ``path``, which it replaces when the block ends well; else as :func:`atomic_write`."""
     with atomic_write(path) as temporary:
         temporary.mkdir()
         yield temporary
@@ -86,12 +81,7 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def cache_folder(cache_dir: str | Path | None = None) -> Path:
-    """The folder for files that can be made again; it need not exist yet.
-
-    Args:
-        cache_dir: The configuration's ``cache_dir``; None stands for ``plant_plugin`` in the user's cache folder
-            (``$XDG_CACHE_HOME``, otherwise ``~/.cache``).
-    """
+    """The folder for files that can be made again, which need not exist yet; None: one in the user's cache folder."""
     if cache_dir is not None:
         return Path(cache_dir).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
@@ -105,14 +95,12 @@ def cached(
     write: Callable[[Path, Kept], None] | None,
     what: str,
 ) -> Kept:
-    """Read what an earlier run kept, else make it and keep it.
-
-    What is damaged is made again; a folder that cannot be written only costs a warning.
+    """Read what an earlier run kept, else make it and keep it; a folder that cannot be written only costs a warning.
 
     Args:
         path: Of a file or folder, named by the hash of everything that its content depends on.
-        read: Reads it; a ``PlantError`` or what parsing raises (``ValueError``, ``KeyError``, …) says it is damaged.
-        make: Makes it.
+        read: A ``PlantError`` or what parsing raises (``ValueError``, ``KeyError``, …) says that it is damaged.
+        make: Makes it, also where it is damaged.
         write: Writes it whole or not at all; None where ``make`` has kept it already.
         what: For the warnings, with its verb: "The token cache is".
     """
@@ -138,11 +126,7 @@ def remove(path: Path) -> None:
 
 
 def append(path: str | os.PathLike[str], text: str) -> None:
-    """Add lines to a file; a process that is killed meanwhile leaves at most half of them, for the reader to pass over.
-
-    Raises:
-        PlantError: The disk is full, or the file cannot be written.
-    """
+    """Add lines to a file; whoever is killed meanwhile leaves half of one at most, for the reader to pass over."""
     try:
         with open(path, "a", encoding="utf-8") as stream:
             stream.write(text)
@@ -150,13 +134,10 @@ def append(path: str | os.PathLike[str], text: str) -> None:
         raise _explained(error, Path(path), Path(path).parent) or error from error
 
 
-def reserve(stream: IO[Any], size: int) -> None:
-    """Claim the blocks of a file that will be written through a mapping.
+def reserve(stream: IO[bytes], size: int) -> None:
+    """Claim the blocks of a file that will be written through a mapping, or raise an ``OSError``.
 
     A disk that fills up later would end such a write with a signal, and with it the process.
-
-    Raises:
-        OSError: There is no room for it.
     """
     if size and hasattr(os, "posix_fallocate"):
         os.posix_fallocate(stream.fileno(), 0, size)

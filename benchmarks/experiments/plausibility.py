@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 from plant_plugin import Predictor
-from plant_plugin.commands.evidence_files import marked_documents
+from plant_plugin.commands.shared import marked_documents
 from plant_plugin.files import atomic_write
 from plant_plugin.model.plausibility import MarkedPairs, Plausibility, marked_pairs, plausibility
 from plant_plugin.model.trained import unrefitted

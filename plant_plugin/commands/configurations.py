@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -21,24 +20,22 @@ def list_entries(kind: str | None) -> None:
     """Show networks, strategies, losses, readers, metrics, linear techniques and packaged configurations."""
     shown = [kind] if kind else [*registry.KINDS, CONFIGURATIONS]
     for heading in shown:
-        rows = _configurations() if heading == CONFIGURATIONS else _entries(heading)
+        rows = _rows(heading)
         click.secho(f"{heading}", bold=True)
-        width = max((len(name) for name, _ in rows), default=0)
-        for name, text in rows:
+        width = max(map(len, rows), default=0)
+        for name, text in rows.items():
             click.echo(f"  {name:<{width}}  {text}")
         if heading != shown[-1]:
             click.echo()
 
 
-def _entries(kind: str) -> list[tuple[str, str]]:
-    return [
-        (name, entry.summary + (f" [needs the extra {entry.needs}]" if entry.needs else ""))
+def _rows(kind: str) -> dict[str, str]:
+    if kind == CONFIGURATIONS:
+        return {f"{name}.yml": _first_comment(path) for name, path in packaged_configs().items()}
+    return {
+        name: entry.summary + (f" [needs the extra {entry.needs}]" if entry.needs else "")
         for name, entry in registry.entries(kind).items()
-    ]
-
-
-def _configurations() -> list[tuple[str, str]]:
-    return [(f"{name}.yml", _first_comment(path)) for name, path in packaged_configs().items()]
+    }
 
 
 def _first_comment(path: Path) -> str:
@@ -47,9 +44,9 @@ def _first_comment(path: Path) -> str:
     return next((comment for comment in comments if comment and not comment.startswith(COMMANDS)), "")
 
 
-@click.command(cls=ConfigCommand, context_settings={"max_content_width": 120})
+@click.command(cls=ConfigCommand)
 @click.argument("config")
-def validate(config: str, **flags: Any) -> None:
+def validate(config: str, **flags: object) -> None:
     """Check CONFIG, a file or the name of a packaged configuration, with the flags given."""
     from plant_plugin.config import load_config
 

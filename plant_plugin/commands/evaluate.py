@@ -1,17 +1,24 @@
-"""``plant evaluate``: this package's metrics on the predictions of any program."""
+"""``plant evaluate`` and ``plant compare``: metrics of any program's predictions, and results side by side."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-FILE = click.Path(path_type=Path, dir_okay=False)
+from plant_plugin.commands.shared import COUNT, FILE
+from plant_plugin.config.sections import OPTIONS
+from plant_plugin.errors import ConfigError, DataError, MissingExtraError
+from plant_plugin.files import write_text
+
+PROPENSITY = (OPTIONS["propensity_a"].default, OPTIONS["propensity_b"].default)
+ENDINGS = (".md", ".csv", ".tex", ".html")
 
 
-@click.command(context_settings={"max_content_width": 120})
+@click.command()
 @click.option("--truth", required=True, type=FILE, help="Test documents in LibMultiLabel's text format.")
 @click.option("--scores", required=True, type=FILE, help="label:score lines, a sparse .npz or a dense .npy.")
 @click.option("--train", type=FILE, help="Training documents, for propensities and frequency bins.")
@@ -19,7 +26,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--out", type=FILE, help="result.json to write; what plant compare needs goes beside it.")
 @click.option("--scores-are", "unit", type=click.Choice(["probability", "logit"]), help="Default: by their range.")
 @click.option("--threshold", "given", multiple=True, metavar="NAME=VALUE", help="micro=0.31 or macro=0.2.")
-@click.option("--propensity", type=(float, float), default=(0.55, 1.5), show_default=True, help="A and B.")
+@click.option("--propensity", type=(float, float), default=PROPENSITY, show_default=True, help="A and B.")
 @click.option("--name", help="What to call the system; by default the name of the file of scores.")
 @click.option("--dataset", help="What to call the data; by default the folder of the truth.")
 @click.option("--seed", type=int, help="The system's seed, for plant compare.")
@@ -43,7 +50,6 @@ def evaluate(
     """
     from plant_plugin.data.documents import Corpus, Split, read_label_file
     from plant_plugin.data.text import Documents, read_libmultilabel_text
-    from plant_plugin.errors import DataError
     from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
     from plant_plugin.report.result import label_counts, labels_outside, save_result
     from plant_plugin.report.tables import print_results
@@ -94,29 +100,21 @@ def evaluate(
 
 
 def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
-    from plant_plugin.errors import ConfigError
-
-    found = {}
+    found: dict[str, float] = {}
     for text in given:
         name, _, value = text.partition("=")
         if name in found:
             raise ConfigError(f"{name} is given twice", where="--threshold", fix=f"leave one of the two {name}=VALUE")
-        try:
+        with contextlib.suppress(ValueError):
             found[name] = float(value)
-        except ValueError:
-            found[name] = math.nan
-        if name not in ("micro", "macro") or not math.isfinite(found[name]):
-            raise ConfigError(
-                f"{text!r} is no threshold",
-                where="--threshold",
-                fix="write micro=VALUE or macro=VALUE, a finite number in the unit of the scores, e.g. micro=0.31",
-            )
+        if name not in ("micro", "macro") or not math.isfinite(found.get(name, math.nan)):
+            fix = "write micro=VALUE or macro=VALUE, a finite number in the unit of the scores, e.g. micro=0.31"
+            raise ConfigError(f"{text!r} is no threshold", where="--threshold", fix=fix)
     return found
 
 
 def _check_out(out: Path, read: Sequence[Path]) -> None:
     """Nothing that is read may be written over: a result brings a .npz of its name along."""
-    from plant_plugin.errors import ConfigError
     from plant_plugin.report.result import per_document_path
 
     if out.suffix != ".json":
@@ -124,8 +122,44 @@ def _check_out(out: Path, read: Sequence[Path]) -> None:
     beside = per_document_path(out)
     for path in read:
         if path.resolve() in (out.resolve(), beside.resolve()):
-            raise ConfigError(
-                f"{path.name} is read, and {out.name} would write over it: {beside.name} goes beside {out.name}",
-                where="--out",
-                fix="choose another name or folder",
-            )
+            what = f"{path.name} is read, and {out.name} would write over it: {beside.name} goes beside {out.name}"
+            raise ConfigError(what, where="--out", fix="choose another name or folder")
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@click.option("--baseline", required=True, metavar="NAME", help="The system that the others are tested against.")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="E.g. Micro-F1@micro; may be repeated.")
+@click.option("--out", "outs", multiple=True, type=FILE,
+              help=f"A file ending in {', '.join(ENDINGS)}; may be repeated.")  # fmt: skip
+@click.option("--resamples", default=1000, show_default=True, type=COUNT, help="Of the documents.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Of the resamples.")
+def compare(
+    results: tuple[str, ...], baseline: str, metrics: tuple[str, ...], outs: tuple[Path, ...], resamples: int, seed: int
+) -> None:
+    """Compare RESULTs: files, run folders, or folders of seed1.json, seed2.json; NAME=PATH names a system.
+
+    Tests need what `libmultilabel` and `plant evaluate` write beside result.json: per_document.npz (seed1.npz beside
+    seed1.json). Without it there are means and deviations only. Prints Markdown unless --out is given.
+    """
+    from plant_plugin.report.compare import compare as compare_systems
+    from plant_plugin.report.formats import FORMATS, markdown, page
+    from plant_plugin.report.pictures import svg_of_comparison
+    from plant_plugin.report.systems import load_systems
+
+    for out in outs:
+        if out.suffix not in FORMATS:
+            fix = f"choose one of {', '.join(FORMATS)}"
+            raise ConfigError(f"{out.name} has no ending of a table", where="--out", fix=fix)
+    systems = load_systems(results)
+    table = compare_systems(systems, baseline, metrics=metrics or None, resamples=resamples, seed=seed)
+    if not outs:
+        click.echo(markdown(table), nl=False)
+    for out in outs:
+        text = FORMATS[out.suffix](table)
+        if out.suffix == ".html":
+            try:
+                text = page(table, svg_of_comparison(systems, table))
+            except MissingExtraError as error:
+                click.echo(f"Note: the page has no pictures: {error.format_message()}", err=True)
+        write_text(out, text)

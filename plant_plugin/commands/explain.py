@@ -1,41 +1,39 @@
-"""``plant explain``: why a model predicts a label."""
+"""``plant explain`` and ``plant label``: why a model predicts a label, and what it knows of one."""
 
 from __future__ import annotations
 
+import itertools
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from plant_plugin.commands.predict import FORMS, model_options, threshold_value
+from plant_plugin.commands import shared
+from plant_plugin.errors import DataError
 
 if TYPE_CHECKING:
+    from plant_plugin.data.new_documents import Documents
     from plant_plugin.model.predictor import Predictor
 
 
-@click.command(context_settings={"max_content_width": 120})
+@click.command()
 @click.argument("model", metavar="[NAME=]MODEL")
-@click.argument("file", default="-")
+@shared.reads_documents("text", "What FILE is; text: one document.")
 @click.option("--beside", metavar="[NAME=]MODEL", multiple=True, help="Another run folder, to stand side by side.")
-@click.option("--input", "form", type=click.Choice(FORMS), default="text", show_default=True,
-              help="What FILE is; text: one document.")  # fmt: skip
 @click.option("--document", metavar="ID", help="Of a FILE of several documents, the one with this id or number.")
 @click.option("--label", "labels", multiple=True, help="Explain this label; may be repeated. Default: the predicted.")
-@click.option("--threshold", callback=threshold_value, metavar="micro|macro|P", help="As for plant predict.")
-@click.option("--top", type=click.IntRange(min=1), help="Explain the best so many labels.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page that needs no network.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@shared.threshold_option()
+@click.option("--top", type=shared.COUNT, help="Explain the best so many labels.")
+@click.option("--html", type=shared.FILE, help="Write one page that needs no network.")
+@shared.json_option
 @click.option("--faithfulness", is_flag=True, help="Also what is lost without the strongest words (html and json).")
-@click.option("--text-field", default="text", show_default=True, help="Key or column of the text.")
-@click.option("--id-field", default="id", show_default=True, help="Key or column of the id.")
-@click.option("--skip-bad", is_flag=True, help="Pass over lines that are no document.")
-@model_options
+@shared.model_options
 def explain(
     model: str,
-    file: str,
+    documents: Documents,
     beside: tuple[str, ...],
-    form: str,
     document: str | None,
     labels: tuple[str, ...],
     threshold: float | str | None,
@@ -43,9 +41,6 @@ def explain(
     html: Path | None,
     as_json: bool,
     faithfulness: bool,
-    text_field: str,
-    id_field: str,
-    skip_bad: bool,
     device: str | None,
     names: tuple[str, ...],
 ) -> None:
@@ -55,9 +50,8 @@ def explain(
     one. Contributions are exact: those of the words, the label's own and the planted scores' sum to the logit. The
     output holds the document's text: treat it as you treat the document.
     """
-    from plant_plugin.data.new_documents import Documents, Fields
+    from plant_plugin.model.formats import as_dictionary, print_explanation
 
-    documents = Documents(file, form, fields=Fields(text_field, id_field), skip_bad=skip_bad)
     text = _text(documents, document)
     predictors = [_predictor(source, device, names) for source in (model, *beside)]
     explanations = [predictor.explain(text, labels or None, threshold=threshold, top=top) for predictor in predictors]
@@ -73,60 +67,85 @@ def explain(
 
         explanations = [with_faithfulness(*pair) for pair in zip(predictors, explanations, strict=True)]
     if html is not None:
-        from plant_plugin.files import atomic_write
         from plant_plugin.model.page import page
 
-        with atomic_write(html) as temporary:
-            temporary.write_text(page(explanations), encoding="utf-8")
-        click.echo(f"written: {html}", err=True)
+        shared.write(html, page(explanations))
     if as_json:
-        import json
-
-        from plant_plugin.model.formats import as_dictionary
-
         content = [as_dictionary(explanation) for explanation in explanations]
-        click.echo(json.dumps(content if beside else content[0], ensure_ascii=False, indent=1))
+        click.echo(shared.as_json(content if beside else content[0]))
     elif html is None:
         from rich.console import Console
-
-        from plant_plugin.model.formats import print_explanation
 
         for explanation in explanations:
             print_explanation(explanation, Console(file=sys.stdout))
 
 
-def _text(documents: Any, wanted: str | None) -> str:
-    """The document asked for; the only one, where none is asked for.
-
-    Raises:
-        DataError: There is none, or more than one to choose from.
-    """
-    from plant_plugin.errors import DataError
-
-    found = None
+def _text(documents: Documents, wanted: str | None) -> str:
+    """The document asked for; the only one, where none is asked for."""
+    found, fix = None, "ids are those of the file, else numbers from 1"
     for document in documents:
         if wanted is not None:
             if document.id == wanted:
-                return str(document.text)
+                return document.text
         elif found is not None:
-            fix = "choose one with --document ID; ids are those of the file, else numbers from 1"
-            raise DataError("more than one document", where=documents.source, fix=fix)
+            what = "more than one document"
+            raise DataError(what, where=documents.source, fix=f"choose one with --document ID; {fix}")
         else:
             found = document.text
     if found is None:
         what = "no document is here" if wanted is None else "no document has this id"
-        raise DataError(what, where=documents.source, fix="ids are those of the file, else numbers from 1")
-    return str(found)
+        raise DataError(what, where=documents.source, fix=fix)
+    return found
 
 
 def _predictor(source: str, device: str | None, names: tuple[str, ...]) -> Predictor:
     """A model folder, or NAME=folder."""
-    from plant_plugin.data.label_names import label_names
-    from plant_plugin.model.predictor import Predictor
-
     name, equals, path = source.partition("=")
     folder = Path(path if equals and not Path(source).exists() else source)
-    predictor = Predictor.load(folder, device=device, names=label_names(names, folder))
+    predictor = shared.load_predictor(folder, device, names)
     if folder == Path(path) and equals:
         predictor.name = name
     return predictor
+
+
+@click.command()
+@click.argument("model", type=shared.MODEL)
+@click.argument("label")
+@click.option("--top", default=15, show_default=True, type=shared.COUNT, help="Tokens and labels to show.")
+@shared.json_option
+@shared.model_options
+def label(model: Path, label: str, top: int, as_json: bool, device: str | None, names: tuple[str, ...]) -> None:
+    """Show what the run folder MODEL knows of LABEL.
+
+    Its tokens by relevance (MIG) and by the learned attention alone, its terms by the planted scores, the labels whose
+    attention is alike, how many documents have it, and its F1 on validation and test documents.
+    """
+    from plant_plugin.model.label_profile import label_profile
+
+    found = label_profile(shared.load_predictor(model, device, names), label, top)
+    if as_json:
+        click.echo(shared.as_json(asdict(found)))
+        return
+    click.echo(f"{found.label} {found.name or ''}".rstrip())
+    if found.statistics is not None:
+        if found.statistics.train_count is not None:
+            of = f" of {found.num_train:,}" if found.num_train else ""
+            click.echo(f"  in {found.statistics.train_count:,}{of} training documents")
+        click.echo(_reached("validation", found.statistics.validation_count, found.statistics.validation_f1))
+    if found.test_f1 is not None:
+        click.echo(_reached("test", found.test_count or 0, found.test_f1))
+    columns = {"by MIG": found.relevant, "by learned attention": found.attended, "by planted scores": found.terms}
+    shown = {heading: rows for heading, rows in columns.items() if rows}
+    click.echo("\n" + "".join(f"{heading:<34}" for heading in shown).rstrip())
+    for row in itertools.zip_longest(*shown.values()):
+        cells = ["" if found is None else f"{found[0]:<23}{found[1]:>7.3f}" for found in row]
+        click.echo("".join(f"  {cell:<32}" for cell in cells).rstrip())
+    if found.nearest:
+        click.echo("\nlabels with the most similar attention")
+        for other, name, cosine in found.nearest:
+            click.echo(f"  {cosine:>6.3f}  {other} {name or ''}".rstrip())
+
+
+def _reached(split: str, count: int, f1: dict[str, float]) -> str:
+    values = ", ".join(f"{value:.3f} at threshold {name}" for name, value in f1.items())
+    return f"  in {count:,} {split} documents; F1 there: {values}"

@@ -1,4 +1,4 @@
-"""The configuration's keys as command-line options, grouped in ``--help``.
+"""The configuration's keys as command-line options, grouped in ``--help``; made from its sections, here only.
 
 Every option hands over the text as it was typed (or True and False for a switch); ``load_config`` turns texts into
 values, so that a flag and a line of YAML are checked by the same code and all mistakes are shown together.
@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 import click
 
-from plant_plugin.commands.endings import plain_ending
+from plant_plugin.commands.shared import plain_ending
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
 
 METAVARS = {int: "NUMBER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 NULL = ("null", "none")
 LISTS = tuple(f"--{option.name}" for option in SCHEMA if option.nargs == "+")
+NULLABLE = frozenset(option.name for option in (*SCHEMA, *SEARCH) if option.nullable)
 
 
 class MappingOption(click.Option):
@@ -30,54 +31,7 @@ class MappingOption(click.Option):
         return f"{self.opts[0]}.KEY VALUE", self.help or ""
 
 
-class ConfigCommand(click.Command):
-    """A command that takes every key of the configuration as an option beside its own."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.own = list(self.params)
-        self.groups = config_options()
-        self.params = [*self.own, *(option for group in self.groups.values() for option in group)]
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Bring ``main.py``'s ways of writing lists and blocks into click's, then parse."""
-        return super().parse_args(ctx, spread(args))
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Ctrl-C and a full disk end it without a traceback."""
-        # torchmetrics 0.10.3, LibMultiLabel's pin; pyproject.toml keeps the setuptools that still has pkg_resources.
-        warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
-        with plain_ending():
-            return super().invoke(ctx)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """One heading per group of keys."""
-        own = [*self.own, *(param for param in self.get_params(ctx) if param not in self.params)]
-        sections: dict[str, Sequence[click.Parameter]] = {"Options": own, **self.groups}
-        for heading, options in sections.items():
-            records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
-
-
-def config_options() -> dict[str, list[click.Option]]:
-    """Options by heading."""
-    groups: dict[str, list[click.Option]] = {}
-    for option in SCHEMA:
-        groups.setdefault(option.group, []).append(config_option(option))
-    for block, kind in BLOCKS.items():
-        options = [_block_option(block, field) for field in dataclasses.fields(kind)]
-        groups[f"{block}: {FIELDS[block].metadata['help']}"] = options
-    groups["Arguments of networks and schedulers"] = [
-        MappingOption([name, f"--{name}"], nargs=2, multiple=True, help=FIELDS[name].metadata["help"])
-        for name in MAPPINGS
-    ]
-    return groups
-
-
-def config_option(option: Option) -> click.Option:
-    """One key as an option."""
+def _config_option(option: Option) -> click.Option:
     flag, sentence = f"--{option.name}", option.help
     if option.is_flag:
         both = flag if option.name.startswith("no_") else f"{flag}/--no-{option.name}"
@@ -89,26 +43,73 @@ def config_option(option: Option) -> click.Option:
     shown = sentence if option.default is None else f"{sentence}  [default: {_shown(option.default)}]"
     if option.const is None:
         return click.Option([option.name, flag], metavar=metavar, help=shown)
-    return click.Option(
-        [option.name, flag],
-        is_flag=False,
-        flag_value=str(option.const),
-        default=None,
-        metavar=f"[{metavar}]",
-        help=shown,
-    )
+    alone, metavar = str(option.const), f"[{metavar}]"
+    return click.Option([option.name, flag], is_flag=False, flag_value=alone, default=None, metavar=metavar, help=shown)
 
 
-def _block_option(block: str, field: dataclasses.Field[Any]) -> click.Option:
-    metavar = "|".join(choices(field.type)) or "VALUE"
-    shown = f"[default: {_shown(field.default)}]  {field.metadata['help']}"
-    return click.Option([f"{block}__{field.name}", f"--{block}.{field.name}"], metavar=metavar, help=shown)
+def _block_options(block: str) -> list[click.Option]:
+    return [
+        click.Option(
+            [f"{block}__{field.name}", f"--{block}.{field.name}"],
+            metavar="|".join(choices(field.type)) or "VALUE",
+            help=f"[default: {_shown(field.default)}]  {field.metadata['help']}",
+        )
+        for field in dataclasses.fields(BLOCKS[block])
+    ]
 
 
-def _shown(default: Any) -> str:
-    if default is None:
-        return "null"
-    return str(default).lower() if isinstance(default, bool) else str(default)
+def _shown(default: object) -> str:
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "null" if default is None else str(default)
+
+
+def _by_heading() -> dict[str, list[click.Option]]:
+    groups: dict[str, list[click.Option]] = {}
+    for option in SCHEMA:
+        groups.setdefault(option.group, []).append(_config_option(option))
+    groups |= {f"{block}: {FIELDS[block].metadata['help']}": _block_options(block) for block in BLOCKS}
+    groups["Arguments of networks and schedulers"] = [
+        MappingOption([name, f"--{name}"], nargs=2, multiple=True, help=FIELDS[name].metadata["help"])
+        for name in MAPPINGS
+    ]
+    return groups
+
+
+class ConfigCommand(click.Command):
+    """A command that takes every key of the configuration as an option beside its own."""
+
+    groups: ClassVar[dict[str, list[click.Option]]] = _by_heading()
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Its own options, and the keys."""
+        return [*super().get_params(ctx), *(option for group in self.groups.values() for option in group)]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Bring ``main.py``'s ways of writing lists and blocks into click's, then parse."""
+        return super().parse_args(ctx, spread(args))
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; Ctrl-C and a full disk end it without a traceback."""
+        # torchmetrics 0.10.3, LibMultiLabel's pin; pyproject.toml keeps the setuptools that still has pkg_resources.
+        warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
+        with plain_ending():
+            return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One heading per group of keys."""
+        sections: dict[str, Sequence[click.Parameter]] = {"Options": super().get_params(ctx), **self.groups}
+        for heading, options in sections.items():
+            records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+class SearchCommand(ConfigCommand):
+    """Takes the keys of a search too."""
+
+    groups: ClassVar = {"Search": [_config_option(option) for option in SEARCH], **ConfigCommand.groups}
 
 
 def spread(args: Iterable[str]) -> list[str]:
@@ -134,17 +135,14 @@ def spread(args: Iterable[str]) -> list[str]:
     return result
 
 
-def overrides_from(flags: dict[str, Any]) -> dict[str, Any]:
+def overrides_from(flags: Mapping[str, object]) -> dict[str, object]:
     """What was given on the command line, as ``load_config`` takes it; options that were not given are left out."""
-    optional = {option.name for option in (*SCHEMA, *SEARCH) if option.nullable}
-    overrides: dict[str, Any] = {}
+    overrides: dict[str, object] = {}
     for name, value in flags.items():
-        if name in MAPPINGS:
+        if isinstance(value, tuple) and name in MAPPINGS:
             overrides |= {f"{name}.{key}": text for key, text in value}
-        elif value is None or value == ():
-            continue
-        elif name in optional and isinstance(value, str) and value.lower() in NULL:
+        elif isinstance(value, str) and value.lower() in NULL and name in NULLABLE:
             overrides[name] = None
-        else:
+        elif value is not None and value != ():
             overrides[name.replace("__", ".")] = list(value) if isinstance(value, tuple) else value
     return overrides

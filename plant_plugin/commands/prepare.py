@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
-FILE = click.Path(path_type=Path, dir_okay=False)
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Decorator, all_of
+
 SUBSETS = ("full", "top50", "rare50", "few")
 STYLES = ("caml", "edin", "raw")
 WARNINGS = {
@@ -30,23 +30,15 @@ def prepare() -> None:
     """Turn a raw data set into training files, with a provenance.json beside them."""
 
 
-class SubsetList(click.ParamType):
-    """Names of subsets with commas between them."""
-
-    name = "NAME,NAME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Text to a tuple; each name once, in the order of ``SUBSETS``."""
-        if not isinstance(value, str):
-            return value
-        names = [name.strip() for name in value.split(",")]
-        for name in names:
-            if name not in SUBSETS:
-                self.fail(f"{name!r} is none of {', '.join(SUBSETS)}", param, ctx)
-        return tuple(name for name in SUBSETS if name in names)
+def _subsets(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    """Text to a tuple; each name once, in the order of ``SUBSETS``."""
+    names = [name.strip() for name in value.split(",")]
+    for name in names:
+        if name not in SUBSETS:
+            raise click.BadParameter(f"{name!r} is none of {', '.join(SUBSETS)}")
+    return tuple(name for name in SUBSETS if name in names)
 
 
-Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Do all but write, and tell the counts.")
 
 
@@ -54,35 +46,21 @@ def _out(text: str = "The folder to write.") -> Decorator:
     return click.option("--out", required=True, type=FOLDER, help=text)
 
 
-def _all_of(*options: Decorator) -> Decorator:
-    """Several options as one."""
-
-    def add(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
 def mimic_options(min_count: int) -> Decorator:
     """The options that both versions of MIMIC have."""
-    return _all_of(
+    return all_of(
         _out("Where the folders of the sets go, e.g. data."),
-        click.option(
-            "--splits",
-            type=click.Path(path_type=Path),
-            help="CAML's *_hadm_ids.csv (their folder) or a *_splits.feather of Edin et al. Without it: by a hash of "
-            "the patient, 90.5, 3.1 and 6.4 %.",
-        ),
-        click.option("--subset", "subsets", type=SubsetList(), default="full,top50", show_default=True,
-                     help=f"Which of {', '.join(SUBSETS)}."),
+        click.option("--splits", type=MODEL,
+                     help="CAML's *_hadm_ids.csv (their folder) or a *_splits.feather of Edin et al. Without it: by a "
+                     "hash of the patient, 90.5, 3.1 and 6.4 %."),
+        click.option("--subset", "subsets", metavar="NAME,NAME", callback=_subsets, default="full,top50",
+                     show_default=True, help=f"Which of {', '.join(SUBSETS)}."),
         click.option("--style", type=click.Choice(STYLES), default="caml", show_default=True,
                      help="Words with a letter in lower case; Edin et al.'s cleaning; or the text as it is."),
         click.option("--seed", type=int, default=1, show_default=True, help="Of the split by hashed patients."),
         click.option("--codes", type=FILE, help="The codes of top50, one a line, instead of the most frequent ones."),
         click.option("--few-in-test", is_flag=True, help="few: only codes that a test document has too."),
-        click.option("--min_count", type=click.IntRange(min=1), default=min_count, show_default=True,
+        click.option("--min_count", type=COUNT, default=min_count, show_default=True,
                      help="full: documents that a code needs."),
         click.option("--min_count_over", type=click.Choice(("train", "all")), default="train", show_default=True,
                      help="Where they are counted; `all` as in the literature."),
@@ -92,8 +70,7 @@ def mimic_options(min_count: int) -> Decorator:
 
 def marked_options(raw: str, out: Decorator | None = None) -> Decorator:
     """The options of sources whose documents are marked."""
-    raw_option = click.option("--raw", required=True, type=click.Path(path_type=Path), help=raw)
-    return _all_of(raw_option, out or _out(), DRY_RUN)
+    return all_of(click.option("--raw", required=True, type=MODEL, help=raw), out or _out(), DRY_RUN)
 
 
 @prepare.command()
@@ -119,9 +96,8 @@ def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
 
     if icd == "10" and "rare50" in options["subsets"]:
         raise click.UsageError("rare50 is a list of ICD-9 codes: use --icd 9, or leave it out")
-    tell(
-        prepare_mimic(mimic4_source(hosp, note, int(icd)), MimicOptions(**options)), options["out"], options["dry_run"]
-    )
+    source = mimic4_source(hosp, note, int(icd))
+    tell(prepare_mimic(source, MimicOptions(**options)), options["out"], options["dry_run"])
 
 
 @prepare.command()
@@ -129,23 +105,20 @@ def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
 @click.argument("out", type=FOLDER)
 @click.option("--vocabulary", type=FILE, help="Words of the features, one a line, for sparse files without texts.")
 @click.option("--encoding", default="utf-8", show_default=True, help="Of texts and names, e.g. latin-1.")
-@click.option(
-    "--propensities",
-    type=click.Choice(("default", "wikipedia", "amazon")),
-    help="Parameters to note; by the folder's name unless given.",
-)
+@click.option("--propensities", type=click.Choice(("default", "wikipedia", "amazon")),
+              help="Parameters to note; by the folder's name unless given.")  # fmt: skip
 @DRY_RUN
 def xmc(source: Path, out: Path, **options: Any) -> None:
     """A data set of the extreme classification repository, in any of its shapes, from the folder SOURCE."""
     from plant_plugin.prepare.xmc.xmc import prepare_xmc
 
     tell(prepare_xmc(source, out, **options), out, options["dry_run"])
-    click.echo(("would be written: " if options["dry_run"] else "written: ") + str(out))
+    click.echo(_written(out, options["dry_run"]))
 
 
 @prepare.command()
 @click.option("--documents", required=True, type=click.IntRange(min=28), help="In all; 3 of 28 validate, 5 of 28 test.")
-@click.option("--labels", default=300, show_default=True, type=click.IntRange(min=1), help="Codes that can be drawn.")
+@click.option("--labels", default=300, show_default=True, type=COUNT, help="Codes that can be drawn.")
 @click.option("--seed", default=20240607, show_default=True, type=int, help="Another seed, other notes.")
 @_out()
 @DRY_RUN
@@ -154,7 +127,7 @@ def demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool) -> No
     from plant_plugin.prepare.demo import prepare_demo
 
     tell(prepare_demo(out, documents, labels, seed, dry_run), out)
-    click.echo(("would be written: " if dry_run else "written: ") + str(out))
+    click.echo(_written(out, dry_run))
 
 
 @prepare.command()
@@ -209,12 +182,16 @@ def tell(made: Mapping[str, Any], out: Path, dry_run: bool = False) -> None:
     for name, number in counts.items():
         click.echo(_line(name, number))
     for folder, sizes in made["sets"].items():
-        click.echo(("would be written: " if dry_run else "written: ") + str(out / folder))
+        click.echo(_written(out / folder, dry_run))
         for name, number in sizes.items():
             if name not in WARNINGS:
                 click.echo("  " + _line(name, number))
 
 
-def _line(name: str, value: Any) -> str:
+def _written(path: Path, dry_run: bool) -> str:
+    return f"would be written: {path}" if dry_run else f"written: {path}"
+
+
+def _line(name: str, value: object) -> str:
     shown = f"{value:>12,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value!s:>12}"
     return f"{name.replace('_', ' '):<45} {shown}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
+from plant_plugin.commands.shared import COUNT, FILE
 from plant_plugin.errors import ConfigError, DataError
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -24,18 +24,20 @@ def _bytes(context: click.Context, parameter: click.Parameter, value: str | None
     return int(float(found[1]) * _UNITS[found[2]])
 
 
-@click.command(cls=ConfigCommand, context_settings={"max_content_width": 120})
+@click.command(cls=ConfigCommand)
 @click.argument("config")
 @click.option("--label", help="The label as the data files write it.")
-@click.option("--top", default=20, show_default=True, type=click.IntRange(min=1), help="Tokens to show.")
-@click.option("--out", type=click.Path(dir_okay=False), help="Write the relevance of all labels to this .npz file.")
+@click.option("--top", default=20, show_default=True, type=COUNT, help="Tokens to show.")
+@click.option("--out", type=FILE, help="Write the relevance of all labels to this .npz file.")
 @click.option("--memory", callback=_bytes, help="What --out may take besides the documents, e.g. 2GiB.")
-def relevance(config: str, label: str | None, top: int, out: str | None, memory: int | None, **flags: Any) -> None:
+def relevance(config: str, label: str | None, top: int, out: Path | None, memory: int | None, **flags: object) -> None:
     """Print the tokens of CONFIG's training split that carry the most information about a label.
 
     MIG is the mutual information of "has the label" and "holds the token", in nats; relevance is what stage 1 ranks
     by, after the configuration's measure and normalisation.
     """
+    import numpy as np
+
     from plant_plugin.config import load_config
     from plant_plugin.config.registry import suggestion
     from plant_plugin.data.documents import load_corpus
@@ -53,30 +55,23 @@ def relevance(config: str, label: str | None, top: int, out: str | None, memory:
         raise DataError(f"no training document has the label {label!r}", where="--label", fix=fix)
     tokens = build_tokens(settings, corpus.train)
     arrays = encode_cached(tokens, corpus.train, settings.max_seq_length, settings.cache_dir)
-    if label is None:
-        assert out is not None
+    if out is not None:
         found = compute_relevance(
             arrays, corpus.label_matrix(corpus.train), tokens.size, tokens.special_ids, settings.relevance,
-            memory=memory, folder=Path(out).parent,
+            memory=memory, folder=out.parent,
         )  # fmt: skip
         found.save(out, labels=corpus.label_hash(), vocabulary=tokens.hash(), train=corpus.train.hash())
         rows, entries = found.matrix.shape[0], found.matrix.nnz
         click.echo(f"{entries:,} token types of {rows:,} labels are in {out}")
         return
-    column = corpus.label_names.index(label)
-    labels = corpus.label_matrix(corpus.train)[:, [column]]
+    labels = corpus.label_matrix(corpus.train)[:, [corpus.label_names.index(str(label))]]
     row = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, settings.relevance).matrix
     best = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))[:top]
-    has_label = set(labels.indices.tolist()) if labels.format == "csc" else set(labels.nonzero()[0].tolist())
-    counts = {token: [0, 0] for _, token in best}
-    for document in range(len(arrays)):
-        present = arrays.ids[arrays.offsets[document] : arrays.offsets[document + 1]].tolist()
-        for token in counts.keys() & set(present):
-            counts[token][0] += 1
-            counts[token][1] += document in has_label
+    has_label = set(labels.nonzero()[0].tolist())
     click.echo(f"{label}: {len(has_label):,} of {len(arrays):,} training documents")
     click.echo(f"{'token':<24} {'MIG (nats)':>10} {'relevance':>9} {'documents':>9} {'with label':>10}")
     for value, token in best:
-        holding, both = counts[token]
+        documents = set((np.searchsorted(arrays.offsets, np.flatnonzero(arrays.ids == token), "right") - 1).tolist())
+        holding, both = len(documents), len(documents & has_label)
         information = mutual_information(both, len(has_label), holding, len(arrays))
         click.echo(f"{tokens.token(token):<24} {information:>10.5f} {value:>9.4f} {holding:>9,} {both:>10,}")

@@ -1,4 +1,4 @@
-"""``plant serve``: a trained model behind HTTP."""
+"""``plant serve`` and ``plant export``: a trained model behind HTTP, and one with its adapters merged for that."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from pathlib import Path
 
 import click
 
-from plant_plugin.commands.predict import model_options
+from plant_plugin.commands.shared import COUNT, FOLDER, MODEL, load_predictor, model_options
+from plant_plugin.errors import MissingExtraError
 
 LOOPBACK = ("127.0.0.1", "localhost")
 
 
-@click.command(context_settings={"max_content_width": 120})
-@click.argument("model", type=click.Path(path_type=Path))
+@click.command()
+@click.argument("model", type=MODEL)
 @click.option("--host", default=LOOPBACK[0], show_default=True, help="Address to listen on; 0.0.0.0: every one.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free.")
-@click.option("--max-bytes", default=2**20, show_default=True, type=click.IntRange(min=1), help="Of a request's body.")
-@click.option(
-    "--max-waiting", default=128, show_default=True, type=click.IntRange(min=1), help="Requests in the queue."
-)
+@click.option("--max-bytes", default=2**20, show_default=True, type=COUNT, help="Of a request's body.")
+@click.option("--max-waiting", default=128, show_default=True, type=COUNT, help="Requests in the queue.")
 @click.option("--timeout", default=30.0, show_default=True, type=click.FloatRange(min=0, min_open=True),
               help="Seconds that a request waits at most.")  # fmt: skip
 @model_options
@@ -39,23 +38,38 @@ def serve(
     Requests that come at once are read together. No text is kept or logged. There is no password: who reaches the
     address can ask, so it listens to this machine alone unless --host says otherwise.
     """
-    from plant_plugin.errors import MissingExtraError
-
     try:
         import uvicorn
 
         from plant_plugin.serving.app import create_app
     except ImportError as error:
-        what = f"serving needs {error.name}"
-        raise MissingExtraError(what, fix="pip install 'plant-plugin[serve]'") from error
-    from plant_plugin.data.label_names import label_names
-    from plant_plugin.model.predictor import Predictor
+        fix = "pip install 'plant-plugin[serve]'"
+        raise MissingExtraError(f"serving needs {error.name}", fix=fix) from error
     from plant_plugin.serving.limits import Limits
 
-    predictor = Predictor.load(model, device=device, names=label_names(names, model))
-    limits = Limits(max_bytes, max_waiting, timeout)
+    predictor = load_predictor(model, device, names)
     if host not in LOOPBACK:
         click.echo(f"Note: whoever reaches {host} can use the model; there is no password.", err=True)
+    limits = Limits(max_bytes, max_waiting, timeout)
     app = create_app(predictor, limits, list(LOOPBACK) if host in LOOPBACK else None)
     click.echo(f"http://{host}:{port}/", err=True)
     uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)
+
+
+@click.command()
+@click.argument("run_folder", type=FOLDER)
+@click.option("--out", required=True, type=MODEL, help="The folder to make.")
+@click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), default="bfloat16", show_default=True,
+              help="Numbers of the merged weights.")  # fmt: skip
+@click.option("--lm-weight", help="Where the language model lies on this machine, if it has moved.")
+def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None) -> None:
+    """Merge the adapters of RUN_FOLDER into its language model and write a model folder that needs nothing else.
+
+    The new folder works where a run folder does (--eval --checkpoint_path); OUT/backbone loads with transformers alone.
+    """
+    import torch
+
+    from plant_plugin.model.export import export_model
+
+    export_model(run_folder, out, getattr(torch, dtype), lm_weight)
+    click.echo(f"{out}: the merged model")

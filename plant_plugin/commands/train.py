@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from plant_plugin.commands.flags import ConfigCommand, config_option, overrides_from
-from plant_plugin.config.sections import SEARCH
+from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
 
 
 @click.command(
@@ -19,7 +16,7 @@ from plant_plugin.config.sections import SEARCH
     "-c", "--config", metavar="FILE", help="A YAML file, or the name of one from `plant list configurations`."
 )
 @click.version_option(package_name="plant-plugin", prog_name="plant_plugin")
-def libmultilabel(config: str | None, **flags: Any) -> None:
+def libmultilabel(config: str | None, **flags: object) -> None:
     """Train and test a multi-label text classifier: PLANT, or any model of LibMultiLabel.
 
     Takes the configuration files and flags of LibMultiLabel's main.py, and PLANT's own. A flag beats the file. What
@@ -31,23 +28,15 @@ def libmultilabel(config: str | None, **flags: Any) -> None:
     from plant_plugin.training.run import run
 
     result = run(settings)
-    if not settings.silent:
-        _show(result)
+    if result and not settings.silent:  # there is none where nothing was tested
+        from plant_plugin.report.tables import print_results
+
+        print_results(result)
 
 
-class SearchCommand(ConfigCommand):
-    """Takes the keys of a search too."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        options = [config_option(option) for option in SEARCH]
-        self.groups = {"Search": options, **self.groups}
-        self.params += options
-
-
-@click.command(cls=SearchCommand, context_settings={"max_content_width": 120})
+@click.command(cls=SearchCommand)
 @click.argument("config")
-def search(config: str, **flags: Any) -> None:
+def search(config: str, **flags: object) -> None:
     """Search the best hyper-parameters of CONFIG, a file in which some values are sampling expressions.
 
     E.g. learning_rate: ['grid_search', [0.01, 0.001]]: LibMultiLabel's keys, expressions and *_tune.yml files. Trials
@@ -62,13 +51,8 @@ def search(config: str, **flags: Any) -> None:
 
     result = run_search(plan, silent=silent)
     if not silent:
-        _show(result)
-        click.echo(f"{plan.base.checkpoint_dir}: trials.csv, trials.json, best.yml, best/")
-
-
-def _show(result: dict[str, Any]) -> None:
-    """The tables of a result; there is none where nothing was tested."""
-    if result:
         from plant_plugin.report.tables import print_results
 
-        print_results(result)
+        if result:
+            print_results(result)
+        click.echo(f"{plan.base.checkpoint_dir}: trials.csv, trials.json, best.yml, best/")

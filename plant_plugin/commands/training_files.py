@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-FILE = click.Path(path_type=Path, dir_okay=False)
+from plant_plugin.commands.shared import COUNT, FILE
 
 
 @click.command()
@@ -38,15 +38,9 @@ def stats(files: tuple[str, ...], png: Path | None) -> None:
 @click.command()
 @click.argument("train")
 @click.option("--out", required=True, type=FILE, help="The file to write.")
-@click.option("--dim", default=100, show_default=True, type=click.IntRange(min=1), help="Size of the vectors.")
-@click.option(
-    "--min_count", default=3, show_default=True, type=click.IntRange(min=1), help="Documents that must hold a word."
-)
-@click.option(
-    "--epochs",
-    type=click.IntRange(min=1),
-    help="Passes over the text.  [default: until 10 million words are seen, 5 to 50]",
-)
+@click.option("--dim", default=100, show_default=True, type=COUNT, help="Size of the vectors.")
+@click.option("--min_count", default=3, show_default=True, type=COUNT, help="Documents that must hold a word.")
+@click.option("--epochs", type=COUNT, help="Passes over the text.  [default: until 10 million words are seen, 5 to 50]")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the training.")
 @click.option("--allow_bad_lines", is_flag=True, help="Leave out lines that are not of the format.")
 def embeddings(train: str, out: Path, **options: Any) -> None:

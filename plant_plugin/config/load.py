@@ -1,9 +1,7 @@
 """One run's configuration: LibMultiLabel's keys and ours, from a YAML file and from flags.
 
-    config = load_config("plant_demo.yml", {"seed": 1, "stage1.k": 500})
-    config.learning_rate, config.stage1.k, config.network_config["encoder"]
-
-Everything that can be known to be wrong before data are read is reported at once. Imports neither torch nor pandas.
+config = load_config("plant_demo.yml", {"seed": 1, "stage1.k": 500})
+config.learning_rate, config.stage1.k, config.network_config["encoder"]
 """
 
 from __future__ import annotations
@@ -39,19 +37,12 @@ REMOVED: dict[str, dict[str, object]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Settings):
-    """A checked configuration; every key is an attribute.
+    """A checked configuration; every key is an attribute."""
 
-    Attributes:
-        config_path: The YAML file, or None.
-        run_name: ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume.
-        checkpoint_dir: The run's folder.
-        identity: Hash of the configuration that this one was made from, as one pass of its run; None: its own.
-    """
-
-    config_path: Path | None
-    run_name: str
-    checkpoint_dir: Path
-    identity: str | None = None
+    config_path: Path | None  # the YAML file
+    run_name: str  # ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume
+    checkpoint_dir: Path  # the run's folder
+    identity: str | None = None  # hash of the configuration that this one is a pass of; None: its own
 
     if not TYPE_CHECKING:  # known keys have types
 
@@ -84,11 +75,7 @@ class Config(Settings):
         return replace(self, resume=str(folder), run_name=folder.resolve().name, checkpoint_dir=folder)
 
     def on_both(self, **blocks: Block) -> Config:
-        """The pass of ``refit: train+val`` that reads training and validation documents as one, under the same hash.
-
-        Args:
-            blocks: Those that are other ones there.
-        """
+        """The pass of ``refit: train+val`` that reads both splits as one, with other ``blocks``, under one hash."""
         return replace(self, merge_train_val=True, identity=self.hash(), **blocks)  # type: ignore[arg-type]
 
     def hash(self) -> str:
@@ -131,17 +118,8 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, object]
 
 
 def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] | None = None) -> tuple[Keys, Problems]:
-    """What a file and flags say, unchecked, and where: the two arguments of :func:`checked_config`.
-
-    Raises:
-        ConfigError: The file cannot be read.
-    """
-    problems = Problems()
-    given: Keys = {}
-    if path_or_name is not None:
-        path = find_config(path_or_name)
-        given, lines, found = read_yaml(path)
-        problems = Problems(path, lines, found)
+    """What a file that can be read and flags say, unchecked, and where: the arguments of :func:`checked_config`."""
+    given, problems = ({}, Problems()) if path_or_name is None else read_yaml(find_config(path_or_name))
     for key, value in (overrides or {}).items():
         problems.lines.pop(key, None)
         _override(given, key, value, problems)
@@ -149,11 +127,7 @@ def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] 
 
 
 def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
-    """The configuration of :func:`read_given`'s values, which stay as they are.
-
-    Raises:
-        ConfigError: With every problem found, those in ``problems`` first.
-    """
+    """The configuration of :func:`read_given`'s values, which stay, or a ``ConfigError`` with every problem found."""
     path = problems.path
     settings = read_section(Settings, _as_today(given), problems)
     changes: Keys = {"early_stopping_metric": settings.early_stopping_metric or settings.val_metric}

@@ -1,8 +1,7 @@
 """The arguments of our networks: what ``network_config`` may hold for each of them, and what holds where it is silent.
 
 A network takes them beside ``num_classes`` and ``embed_vecs``, which the data decide, and reads them through the class
-here that has its name. pydantic reads the ranges beside the types. No torch: a configuration is
-checked without it.
+here that has its name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,22 +15,16 @@ from plant_plugin.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class Prior:
-    """The planted prior (method §8), which every network of ours can have.
-
-    Raises:
-        ConfigError: An unknown ``planted_prior``.
-    """
+    """The planted prior (method §8), which every network of ours can have."""
 
     planted_prior: PlantedPrior = "none"  # additive: the relevance stays in the attention's scores
     prior_strength: Number = 4.0  # start value of β, one per label and head
 
     def __post_init__(self) -> None:
         if self.planted_prior not in PLANTED_PRIOR:
-            raise ConfigError(
-                f"{self.planted_prior!r} is neither `none` nor `additive`",
-                where="network_config: planted_prior",
-                fix="`additive` keeps the relevance in the attention's scores, `none` does without",
-            )
+            what = f"{self.planted_prior!r} is neither `none` nor `additive`"
+            fix = "`additive` keeps the relevance in the attention's scores, `none` does without"
+            raise ConfigError(what, where="network_config: planted_prior", fix=fix)
 
     @property
     def strength(self) -> float | None:

@@ -66,18 +66,16 @@ class Stage1Options(StageOptions):
     """Attention as a learning-to-rank module (method §3)."""
 
     method: Literal["gradient", "closed_form"] = key(
-        "gradient", "closed_form: queries by ridge regression, in one pass, no epochs"
+        "gradient", "closed_form: queries by ridge regression, in one pass"
     )
-    strength: Positive = key(
-        4.0, "closed_form: the score of a word of relevance 1, were it met; least squares stay below"
-    )
+    strength: Positive = key(4.0, "closed_form: the score aimed at of a word of relevance 1; least squares stay below")
     loss: Literal["lambda_rank", "mse"] = key("lambda_rank", "what ranks a document's tokens")
     k: AtLeast1 = key(1000, "tokens of a document that form pairs, per label")
     sigma: Positive = key(1.0, "steepness of the pairwise sigmoid")
     score: Literal["logit", "probability"] = key("logit", "what is ranked")
     pairs: Literal["within", "top_vs_all"] = key("within", "which tokens form pairs")
     labels: AtLeast1 | Literal["positive", "all"] = key(
-        256, "labels a document, its own first: a number, positive or all"
+        256, "labels a document, its own first: number, positive or all"
     )
 
 
@@ -114,18 +112,14 @@ class PlantedScoresOptions(Block):
     adjustment: NotNegative | None = key(None, "τ, for rare labels; null: the best val_metric of the linear scores")
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
     weight: NotNegative | None = key(None, "γ, beside the network's logits; null: chosen on validation documents")
-    names: Text | None = key(
-        None, "of labels: icd9, icd10 or a file; null: label_names.tsv beside training_file, if any"
-    )
+    names: Text | None = key(None, "of labels: icd9, icd10 or a file; null: label_names.tsv beside training_file")
     name_weight: NotNegative | None = key(None, "ν of the names' words; null: the best with γ; 0: names are not read")
     offset: Number | None = key(None, "taken off every logit; null: the threshold of micro-F1 is probability 0.5")
     # 1 and 0 without evidence
     linear_weight: NotNegative | None = key(
-        None, "λ, of the linear model beside phrases; null: the best val_metric", later=True
+        None, "λ, of linear scores beside phrases; null: best val_metric", later=True
     )
-    sentence_weight: NotNegative | None = key(
-        None, "σ, of sentences beside phrases; null: the best val_metric", later=True
-    )
+    sentence_weight: NotNegative | None = key(None, "σ, of sentences beside phrases; null: best val_metric", later=True)
 
 
 @dataclass(frozen=True)

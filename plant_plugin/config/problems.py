@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from plant_plugin.config.options import Block
 from plant_plugin.config.registry import suggestion
-from plant_plugin.config.sections import BLOCKS, SEARCH_OPTIONS
+from plant_plugin.config.sections import BLOCKS, SEARCH_OPTIONS, Settings
 from plant_plugin.config.values import Keys, Value, choices, shown, wanted
 from plant_plugin.errors import ConfigError
 
@@ -19,18 +18,14 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Section = TypeVar("Section", bound=Block)
-RANGES = {
+RANGES = {  # pydantic's types of faults, in our words
     "greater_than_equal": "has to be at least {ge}, not {input}",
     "greater_than": "has to be above {gt}, not {input}",
     "less_than_equal": "has to be at most {le}, not {input}",
     "less_than": "has to be below {lt}, not {input}",
 }
-SENTENCES = {
-    "dataclass_type": "has to be `name: value` lines, not {type}",
-    "dict_type": "has to be `name: value` lines, not {type}",
-    "too_short": "is empty",
-    **RANGES,
-}
+LINES = "has to be `name: value` lines, not {type}"
+SENTENCES = {"dataclass_type": LINES, "dict_type": LINES, "too_short": "is empty", **RANGES}
 NO_SUCH_KEY = ("unexpected_keyword_argument", "invalid_key")
 SEARCH_FIX = "`plant search FILE` takes it: it belongs to a search for hyper-parameters"
 _UNUSED = "it was removed, because no configuration and no experiment ever used it"
@@ -47,59 +42,40 @@ WHY_REMOVED = {
 
 
 class Problems:
-    """A list that grows while a configuration is checked.
+    """A list that grows while a configuration is checked; ``lines`` of each key are those of the file at ``path``."""
 
-    Args:
-        path: The YAML file, or None.
-        lines: Line of each key in it.
-        found: What reading it found.
-    """
-
-    def __init__(
-        self, path: Path | None = None, lines: dict[str, int] | None = None, found: list[ConfigError] | None = None
-    ) -> None:
-        self.path = path
-        self.lines = lines or {}
-        self.found = found or []
+    def __init__(self, path: Path | None = None, lines: dict[str, int] | None = None) -> None:
+        self.path, self.lines = path, lines or {}
+        self.found: list[ConfigError] = []
+        self._out_of_range: list[ConfigError] = []
         self._keys: set[str] = set()
         self._unread: set[str] = set()
         self._told: set[tuple[str, str]] = set()
-        self._ranges: list[tuple[str, str, str | None]] = []
 
     def all_read(self) -> None:
         """From here on values are compared: a key that could not be read stands at its default and has been told."""
-        self._unread = self._keys | {key for key, _, _ in self._ranges}
+        self._unread = set(self._keys)
 
-    def add(self, key: str, what: str, fix: str | None = None, *, value: object = None) -> None:
-        """Note a problem, once where two checks find the same.
+    def add(
+        self, key: str, what: str, fix: str | None = None, *, value: object = None, out_of_range: bool = False
+    ) -> None:
+        """Note what is wrong with a key (top-level, or ``block.key``), once where two checks find the same.
 
-        Args:
-            key: Top-level, or ``block.key``.
-            what: What is wrong with it.
-            fix: What to do.
-            value: Shown beside the key.
+        A ``value`` is shown beside the key; what is ``out_of_range`` is told behind what cannot run at all.
         """
         if {key, key.partition(".")[0]} & self._unread or (key, what) in self._told:
             return
         self._told.add((key, what))
         self._keys.add(key)
         where = key if value is None else f"{key}: {value}"
-        line = self.lines.get(key)
-        self.found.append(ConfigError(what, where=f"{where} ({self._file()}, line {line})" if line else where, fix=fix))
-
-    def add_later(self, key: str, what: str, fix: str | None) -> None:
-        """Note a number out of its range, to be told behind what cannot run at all."""
-        self._ranges.append((key, what, fix))
+        if line := self.lines.get(key):
+            where += f" ({self._file()}, line {line})"
+        (self._out_of_range if out_of_range else self.found).append(ConfigError(what, where=where, fix=fix))
 
     def raise_if_any(self) -> None:
-        """Tell all at once.
-
-        Raises:
-            ConfigError: Something was noted; one error alone is raised as it is.
-        """
-        self._unread, ranges, self._ranges = set(), self._ranges, []
-        for key, what, fix in ranges:
-            self.add(key, what, fix)
+        """Raise a ``ConfigError`` that tells all at once; one alone is raised as it is."""
+        self.found += self._out_of_range
+        self._out_of_range = []
         if len(self.found) == 1:
             raise self.found[0]
         if self.found:
@@ -127,11 +103,7 @@ def _faults(hint: object, value: object) -> tuple[Value, list[ErrorDetails]]:
 
 
 def read_value(value: object, hint: object) -> Value:
-    """A value as declared.
-
-    Raises:
-        ValueError: Saying what is wrong with it.
-    """
+    """A value as declared, or a ``ValueError`` that says what is wrong with it."""
     read, faults = _faults(hint, value)
     if faults:
         raise ValueError(_what(hint, faults))
@@ -139,46 +111,35 @@ def read_value(value: object, hint: object) -> Value:
 
 
 def read_section(section: type[Section], given: Mapping[str, object], problems: Problems, above: str = "") -> Section:
-    """A section of a configuration; what is wrong is noted, and stays at its default.
+    """A section of a configuration, which stands under the key ``above`` (with a dot).
 
-    Args:
-        section: A dataclass whose fields are keys, or again such dataclasses.
-        given: Keys and values; they stay as they are.
-        problems: Receives what is wrong.
-        above: The key that the section stands under, with a dot.
+    What is wrong is noted, and stays at its default; ``given`` stays as it is.
     """
     read, faults = _faults(section, given)
     by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
     for fault in faults:
-        first = section.__dataclass_fields__.get(str(fault["loc"][0]))
-        inside = first is not None and dataclasses.is_dataclass(first.default)
+        first, *inner = [str(name) for name in fault["loc"]]
         # Behind the key stand the branches of a union and the places of a list.
-        by_key.setdefault(tuple(str(name) for name in fault["loc"][: 2 if inside else 1]), []).append(fault)
+        path = (first, *inner[:1]) if section is Settings and first in BLOCKS else (first,)
+        by_key.setdefault(path, []).append(fault)
     if not faults:
         return cast(Section, read)
     right: Keys = {str(name): value for name, value in given.items() if (str(name),) not in by_key}
     for path, found in by_key.items():
-        _note(section, path, found, problems, above)
+        _note(BLOCKS[path[0]] if len(path) == 2 else section, above + ".".join(path), found, problems)
         if len(path) == 2:
             right[path[0]] = {name: value for name, value in right[path[0]].items() if str(name) != path[1]}
     return cast(Section, _faults(section, right)[0])
 
 
-def _note(
-    section: type[Block], path: tuple[str, ...], faults: list[ErrorDetails], problems: Problems, above: str
-) -> None:
-    key, first = above + ".".join(path), faults[0]
-    if len(path) == 2:
-        section = BLOCKS[path[0]]
-    fields = section.__dataclass_fields__
+def _note(section: type[Block], key: str, faults: list[ErrorDetails], problems: Problems) -> None:
+    first, fields, name = faults[0], section.__dataclass_fields__, key.rpartition(".")[2]
     if first["type"] in NO_SUCH_KEY:
-        near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(path[-1], tuple(fields))
+        near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(name, tuple(fields))
         return problems.add(key, section.unknown, WHY_REMOVED.get(key, near))
-    field = fields[path[-1]]
-    what, fix = _what(field.type, faults), WHY_REMOVED.get(f"{key}: {first['input']}", field.metadata["fix"])
-    if any(fault["type"] in RANGES for fault in faults):
-        return problems.add_later(key, what, fix)
-    return problems.add(key, what, fix)
+    fix = WHY_REMOVED.get(f"{key}: {first['input']}", fields[name].metadata["fix"])
+    out_of_range = any(fault["type"] in RANGES for fault in faults)
+    return problems.add(key, _what(fields[name].type, faults), fix, out_of_range=out_of_range)
 
 
 def _what(hint: object, faults: list[ErrorDetails]) -> str:

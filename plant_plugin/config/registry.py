@@ -1,8 +1,7 @@
 """What a configuration can name: networks, backbones, strategies, losses, readers, metrics, linear techniques.
 
-The list is ``registry.yaml``, beside this module in a wheel and one folder up in a checkout. Targets are imported when
-an entry is used; their signatures are read from source (of our networks: from :mod:`plant_plugin.config.network`), so
-that a check or a listing never imports torch.
+The list is ``registry.yaml``, in the package in a wheel and beside it in a checkout. Targets are imported when an entry
+is used; their signatures are read from source, so that a check or a listing never imports torch.
 """
 
 from __future__ import annotations
@@ -25,28 +24,15 @@ from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
-
-
-class _Required:
-    """The default of an argument that has none."""
-
-    def __repr__(self) -> str:
-        return "required"
-
-
-REQUIRED = _Required()
+REQUIRED = dataclasses.MISSING  # the default of an argument that has none
 
 
 class Signature(dict[str, object]):
-    """Arguments by name, with their defaults (``REQUIRED`` where there is none), in order.
-
-    Attributes:
-        open: Any further keyword argument is taken too (``**kwargs``).
-    """
+    """Arguments by name, in order, with their defaults (``REQUIRED`` where there is none)."""
 
     def __init__(self, arguments: dict[str, object], *, takes_any: bool = False) -> None:
         super().__init__(arguments)
-        self.open = takes_any
+        self.open = takes_any  # any further keyword argument is taken too (``**kwargs``)
 
     def __str__(self) -> str:
         shown = [name if default is REQUIRED else f"{name}={default!r}" for name, default in self.items()]
@@ -55,31 +41,18 @@ class Signature(dict[str, object]):
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that a configuration can name.
+    """One thing that a configuration can name."""
 
-    Attributes:
-        kind: One of ``KINDS``.
-        name: As configurations write it.
-        target: ``module:attribute``.
-        summary: One line.
-        source: Where the method or the code comes from.
-        needs: Extra of this package that has to be installed.
-        stage: Of a loss: 1 or 2.
-        required: Arguments without which the target fails although they have a default.
-        weights: Of a backbone: the name of its weights on the hub.
-        shape: Of a backbone: what transformers' configuration of it says, as far as its size goes.
-    """
-
-    kind: str
-    name: str
-    target: str
+    kind: str  # one of ``KINDS``
+    name: str  # as configurations write it
+    target: str  # ``module:attribute``
     summary: str
-    source: str
-    needs: str | None = None
-    stage: int | None = None
-    required: Sequence[str] = ()
-    weights: str | None = None
-    shape: Keys | None = None
+    source: str  # where the method or the code comes from
+    needs: str | None = None  # extra of this package that has to be installed
+    stage: int | None = None  # of a loss: 1 or 2
+    required: Sequence[str] = ()  # arguments without which the target fails although they have a default
+    weights: str | None = None  # of a backbone: the name of its weights on the hub
+    shape: Keys | None = None  # of a backbone: what transformers' configuration of it says, as far as its size goes
 
     @property
     def ours(self) -> bool:
@@ -87,11 +60,7 @@ class Entry:
         return self.target.partition(":")[0].partition(".")[0] != "libmultilabel"
 
     def load(self) -> Any:  # type: ignore[explicit-any]  # a class or a function, which only its caller knows
-        """Import the target.
-
-        Raises:
-            MissingExtraError: A package that it needs is not installed.
-        """
+        """Import the target, or raise a ``MissingExtraError``."""
         module, _, attribute = self.target.partition(":")
         try:
             return getattr(import_module(module), attribute)
@@ -101,17 +70,11 @@ class Entry:
             raise MissingExtraError(what, where=f"{self.kind}: {self.name}", fix=f"pip install {extra}") from error
 
     def signature(self) -> Signature:
-        """Arguments of the target, read from its source file; nothing is imported.
-
-        Raises:
-            PlantError: The source is not there (a package that is not installed, another version of it).
-        """
+        """Arguments of the target, read from its source without an import; a ``PlantError`` where that is not there."""
         found, options = _signature(self.target), self.options
         if options is None:
             return found
-        own = {field.name: field.default for field in dataclasses.fields(options)}
-        required = {name: REQUIRED for name, default in own.items() if default is dataclasses.MISSING}
-        return Signature({**found, **own, **required})
+        return Signature({**found, **{field.name: field.default for field in dataclasses.fields(options)}})
 
     @property
     def options(self) -> type[network.Prior] | None:
@@ -128,15 +91,10 @@ def entries(kind: str) -> dict[str, Entry]:
 
 
 def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
-    """The entry of a name.
-
-    Args:
-        kind: One of ``KINDS``.
-        name: As a configuration writes it. For a network of your own: ``module:attribute``, where Python finds it.
-        stage: Only losses of this stage.
+    """The entry of a name as a configuration writes it, for a network of your own ``module:attribute``.
 
     Raises:
-        ConfigError: Nothing has that name; the nearest that exist are named.
+        ConfigError: Nothing, no loss of this ``stage``, has that name; the nearest that exist are named.
     """
     if kind == "networks" and ":" in name:
         return Entry(kind, name, name, "Your own network.", name.partition(":")[0])
@@ -195,34 +153,28 @@ def _source_file(module: str) -> Path | None:
     """The file of a module; only its top package is looked up, because that imports nothing."""
     top, *rest = module.split(".")
     spec = find_spec(top)
-    if spec is None:
-        return None
-    if not rest:
-        return Path(spec.origin) if spec.origin else None
-    for folder in spec.submodule_search_locations or []:
-        base = Path(folder, *rest)
-        for candidate in (base.with_suffix(".py"), base / "__init__.py"):
-            if candidate.is_file():
-                return candidate
-    return None
+    if spec is None or not rest:
+        return Path(spec.origin) if spec is not None and spec.origin else None
+    bases = [Path(folder, *rest) for folder in spec.submodule_search_locations or []]
+    candidates = (path for base in bases for path in (base.with_suffix(".py"), base / "__init__.py"))
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def _arguments(node: ast.FunctionDef | ast.ClassDef) -> Signature:
     """Arguments of a function, or of a class's own ``__init__`` without ``self``; a class without one takes none."""
     if isinstance(node, ast.ClassDef):
-        own = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
-        return _arguments_of(own[0], skip=1) if own else Signature({})
-    return _arguments_of(node, skip=0)
-
-
-def _arguments_of(function: ast.FunctionDef, skip: int) -> Signature:
-    arguments = function.args
-    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-    defaults: list[ast.expr | None] = [None] * (len(names) - len(arguments.defaults)) + [*arguments.defaults]
+        own = next((part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"), None)
+        if own is None:
+            return Signature({})
+        given, skip = own.args, 1
+    else:
+        given, skip = node.args, 0
+    names = [argument.arg for argument in (*given.posonlyargs, *given.args)]
+    defaults: list[ast.expr | None] = [None] * (len(names) - len(given.defaults)) + [*given.defaults]
     pairs = [*zip(names, defaults, strict=True)][skip:]
-    pairs += zip((argument.arg for argument in arguments.kwonlyargs), arguments.kw_defaults, strict=True)
+    pairs += zip((argument.arg for argument in given.kwonlyargs), given.kw_defaults, strict=True)
     found = {name: REQUIRED if default is None else _value(default) for name, default in pairs}
-    return Signature(found, takes_any=arguments.kwarg is not None)
+    return Signature(found, takes_any=given.kwarg is not None)
 
 
 def _value(default: ast.expr) -> object:

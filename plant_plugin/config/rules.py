@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_SCORES, LoraOptions
 from plant_plugin.config.problems import WHY_REMOVED, Problems, read_section, read_value
 from plant_plugin.config.registry import REQUIRED, Entry, suggestion
-from plant_plugin.config.sections import BLOCKS, OPTIONS, Settings
+from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
 from plant_plugin.config.values import PLAIN, Keys, Number, Whole, parse_interval
 from plant_plugin.errors import ConfigError, PlantError
 
@@ -40,9 +41,9 @@ READ_BY_PLANT_ONLY = (
 def check(settings: Settings, problems: Problems) -> None:
     """Add every problem found; appends the watched metrics to ``monitor_metrics`` for our networks."""
     network = None if settings.linear else _network(settings, problems)
-    _check_named("strategies", "strategy", settings.strategy, problems)
-    _check_named("readers", "data_format", settings.data_format, problems)
-    _check_named("losses", "stage2.loss", settings.stage2.loss, problems, stage=2)
+    _named("strategies", "strategy", settings.strategy, problems)
+    _named("readers", "data_format", settings.data_format, problems)
+    _named("losses", "stage2.loss", settings.stage2.loss, problems, stage=2)
     _check_metrics(settings, network, problems)
     _check_files(settings, problems)
     _check_planted_scores(settings, problems)
@@ -50,8 +51,7 @@ def check(settings: Settings, problems: Problems) -> None:
     _check_task(settings, problems)
     _check_numbers(settings, problems)
     _check_read(settings, network, problems)
-    if settings.refit != "none" and not settings.eval:
-        _check_refit(settings, network, problems)
+    _check_refit(settings, network, problems)
     if settings.linear:
         _check_linear(settings, problems)
     elif network is not None:
@@ -91,22 +91,19 @@ def _check_planted_scores(settings: Settings, problems: Problems) -> None:
             fix = "say `planted_scores: {model: ridge}`, or train a network: strategy plant or end_to_end"
             problems.add("strategy", "there are no planted scores", fix, value=PLANTED_SCORES)
         if scores.weight == 0:
-            what = "0 leaves nothing to predict with"
-            problems.add("planted_scores.weight", what, "leave it out: 20 where it is null")
+            fix = "leave it out: 20 where it is null"
+            problems.add("planted_scores.weight", "0 leaves nothing to predict with", fix)
         if settings.checkpoint_path and not settings.eval:
             problems.add("checkpoint_path", "there is no network to start from it", "leave it out, or say --eval")
-    if scores.names is not None and scores.names not in NAME_SOURCES and not Path(scores.names).is_file():
-        fix = f"{PATH_FIX}; or say {' or '.join(NAME_SOURCES)}"
-        problems.add("planted_scores.names", "no such file", fix, value=scores.names)
+    if scores.names not in (None, *NAME_SOURCES):
+        _check_file("planted_scores.names", scores.names, problems, f"; or say {' or '.join(NAME_SOURCES)}")
 
 
 def _check_evidence(settings: Settings, network: Entry | None, problems: Problems) -> None:
     evidence = settings.evidence
     for key in DATA_KEYS:
         name = getattr(evidence, key)
-        if name is not None and not Path(name).is_file():
-            problems.add(f"evidence.{key}", "no such file", PATH_FIX, value=name)
-        elif name is not None and getattr(settings, key) is None:
+        if _check_file(f"evidence.{key}", name, problems) and getattr(settings, key) is None:
             problems.add(f"evidence.{key}", "there are no documents that it could be of", f"give {key}", value=name)
     if evidence.val_file is not None and evidence.training_file is None and not settings.eval:
         what = "it is trained on beside the evidence of training documents only, and there is none"
@@ -120,9 +117,8 @@ def _check_evidence(settings: Settings, network: Entry | None, problems: Problem
         if not planted and not settings.eval and getattr(settings.planted_scores, key) is not None:
             fix = "leave it out, or give evidence: {training_file: …} or {mine: true}"
             problems.add(f"planted_scores.{key}", "without phrases of evidence there is nothing to weigh", fix)
-    if not planted or settings.eval or network is None or not evidence.prior:
-        return
-    if settings.network_config.get("planted_prior") == "additive" and settings.planted_scores.model == "none":
+    in_prior = planted and evidence.prior and settings.network_config.get("planted_prior") == "additive"
+    if in_prior and network is not None and settings.planted_scores.model == "none" and not settings.eval:
         what = "phrases count in the planted prior, and only planted scores keep them with the model"
         problems.add("evidence.prior", what, "say `planted_scores: {model: ridge}`, or `evidence: {prior: 0}`")
 
@@ -133,7 +129,7 @@ def _network(settings: Settings, problems: Problems) -> Entry | None:
         known = ", ".join(registry.entries("networks"))
         problems.add("model_name", "no network is named", f"one of {known}; or --linear")
         return None
-    network = _check_named("networks", "model_name", name, problems)
+    network = _named("networks", "model_name", name, problems)
     if network is not None and ":" in name:  # a network of the user's own: nobody has tested that it is there
         try:
             network.signature()
@@ -144,7 +140,7 @@ def _network(settings: Settings, problems: Problems) -> Entry | None:
     return network
 
 
-def _check_named(kind: str, key: str, name: str, problems: Problems, *, stage: int | None = None) -> Entry | None:
+def _named(kind: str, key: str, name: str, problems: Problems, *, stage: int | None = None) -> Entry | None:
     try:
         return registry.get(kind, name, stage=stage)
     except ConfigError as error:
@@ -158,11 +154,10 @@ def _check_metrics(settings: Settings, network: Entry | None, problems: Problems
 
     baseline = settings.linear or (network is not None and not network.ours)
     known = LINEAR_METRICS if settings.linear else NETWORK_METRICS
-    named = [("monitor_metrics", name) for name in settings.monitor_metrics]
-    named.append(("val_metric", settings.val_metric))
-    if settings.early_stopping_metric != settings.val_metric:
-        named.append(("early_stopping_metric", settings.early_stopping_metric or settings.val_metric))
-    for key, name in named:
+    watched = {"val_metric": settings.val_metric}
+    if settings.early_stopping_metric not in (None, settings.val_metric):
+        watched["early_stopping_metric"] = str(settings.early_stopping_metric)
+    for key, name in [*(("monitor_metrics", name) for name in settings.monitor_metrics), *watched.items()]:
         try:
             parse_metric(name)
         except ConfigError as error:
@@ -172,32 +167,38 @@ def _check_metrics(settings: Settings, network: Entry | None, problems: Problems
             fix = "leave it out: result.json holds every metric of the test split anyway"
             problems.add(key, "LibMultiLabel does not know this metric", fix, value=name)
     if network is not None and network.ours:
-        for key in ("early_stopping_metric", "val_metric"):
-            if getattr(settings, key) not in settings.monitor_metrics:
-                settings.monitor_metrics.append(getattr(settings, key))
+        for name in reversed(watched.values()):
+            if name not in settings.monitor_metrics:
+                settings.monitor_metrics.append(name)
+
+
+def _check_file(key: str, name: str | None, problems: Problems, or_else: str = "") -> bool:
+    """Whether a file is given and there; one that is not there is noted."""
+    if name is None or Path(name).is_file():
+        return name is not None
+    problems.add(key, "no such file", PATH_FIX + or_else, value=name)
+    return False
 
 
 def _check_files(settings: Settings, problems: Problems) -> None:
-    for key in (*DATA_KEYS, "label_file", "vocab_file", "embed_file"):
+    for key in DATA_KEYS:
         name = getattr(settings, key)
-        if name is None or (key == "embed_file" and name in GLOVE):
-            continue
-        if key in DATA_KEYS and name.startswith("demo:"):
-            if name not in DEMO:
-                problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
-        elif not Path(name).is_file():
-            fix = PATH_FIX
-            if key == "embed_file":
-                near = suggestion(name, GLOVE)
-                fix += f", or name GloVe vectors: {near}; `plant embeddings TRAIN --out FILE` makes such a file"
-            problems.add(key, "no such file", fix, value=name)
-    for key in ("checkpoint_path", "resume"):
-        name = getattr(settings, key)
-        if key == "resume" and name == AUTO:
-            continue
-        if name is not None and not (Path(name).is_dir() if key == "resume" else Path(name).exists()):
-            what = "no such folder" if key == "resume" else "no such file or folder"
-            problems.add(key, what, PATH_FIX, value=name)
+        if name is None or not name.startswith("demo:"):
+            _check_file(key, name, problems)
+        elif name not in DEMO:
+            problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
+    _check_file("label_file", settings.label_file, problems)
+    _check_file("vocab_file", settings.vocab_file, problems)
+    vectors = settings.embed_file
+    if vectors is not None and vectors not in GLOVE:
+        near = suggestion(vectors, GLOVE)
+        or_else = f", or name GloVe vectors: {near}; `plant embeddings TRAIN --out FILE` makes such a file"
+        _check_file("embed_file", vectors, problems, or_else)
+    start, resume = settings.checkpoint_path, settings.resume
+    if start is not None and not Path(start).exists():
+        problems.add("checkpoint_path", "no such file or folder", PATH_FIX, value=start)
+    if resume not in (None, AUTO) and not Path(resume).is_dir():
+        problems.add("resume", "no such folder", PATH_FIX, value=resume)
 
 
 def _check_task(settings: Settings, problems: Problems) -> None:
@@ -222,36 +223,35 @@ def _check_read(settings: Settings, network: Entry | None, problems: Problems) -
     """A value that nothing reads would look as if it had been tried."""
     if network is not None and network.ours:
         for key, instead in NOT_READ_BY_PLANT.items():
-            default = OPTIONS[key].default if key in OPTIONS else None
-            if getattr(settings, key) not in (None, default):
+            if getattr(settings, key) not in (None, OPTIONS[key].default if key in OPTIONS else None):
                 problems.add(key, f"{network.name} does not read it", f"leave it out; {instead}")
     elif network is not None or settings.linear:
         name = network.name if network is not None else "a linear model"
         if settings.resume == AUTO:
             problems.add("resume", f"auto does not know the runs of {name}", "name the run folder")
-        given = [key for key in READ_BY_PLANT_ONLY if getattr(settings, key) != OPTIONS[key].default]
-        for key in [*given, *(block for block, kind in BLOCKS.items() if getattr(settings, block) != kind())]:
-            problems.add(
-                key, f"{name} does not read it", "leave it out; it is for PLANT and the other networks of this package"
-            )
+        for key in (*READ_BY_PLANT_ONLY, *BLOCKS):
+            if getattr(settings, key) != FIELDS[key].default:
+                fix = "leave it out; it is for PLANT and the other networks of this package"
+                problems.add(key, f"{name} does not read it", fix)
 
 
 def _check_refit(settings: Settings, network: Entry | None, problems: Problems) -> None:
     """The first training needs validation documents, the second their place among the training documents."""
-
-    def refuse(what: str, fix: str) -> None:
-        problems.add("refit", what, fix, value=settings.refit)
-
+    if settings.refit == "none" or settings.eval:
+        return
+    refuse = functools.partial(problems.add, "refit", value=settings.refit)
     if settings.merge_train_val:
         refuse("with merge_train_val there are no validation documents to find anything on", "leave out one of the two")
     if settings.val_file is None and (settings.linear or not settings.val_size):
         fix = "give a val_file" if settings.linear else "give a val_file or a val_size above 0"
         refuse("there are no validation documents to find anything on", fix)
-    words = network is not None and network.ours and not settings.network_config.get("lm_weight")
-    if words and settings.checkpoint_path and settings.vocab_file is None:
-        what = "a checkpoint's vocabulary is not that of training and validation documents together"
-        refuse(what, "leave out checkpoint_path, or give the vocab_file that the checkpoint was trained with")
-    if settings.linear or network is None or network.ours:
+    if network is None:
+        return
+    if network.ours:
+        words = not settings.network_config.get("lm_weight")
+        if words and settings.checkpoint_path and settings.vocab_file is None:
+            what = "a checkpoint's vocabulary is not that of training and validation documents together"
+            refuse(what, "leave out checkpoint_path, or give the vocab_file that the checkpoint was trained with")
         return
     if settings.lr_scheduler:
         what = f"{SCHEDULER} follows val_metric, which the second training cannot measure"
@@ -339,23 +339,22 @@ def _check_argument(key: str, given: Keys, name: str, default: object, network: 
 
 def _check_encoder(given: Keys, problems: Problems) -> None:
     """PLANT reads words or a language model; both only where a layer over a frozen language model is trained."""
-    if given.get("freeze_encoder"):
-        if "lm_weight" not in given:
-            fix = "give lm_weight; word-level encoders are trained from the start"
-            problems.add("network_config.freeze_encoder", "there is no language model to freeze", fix)
-        elif given.get("lora") is not None:
-            problems.add("network_config.lora", "adapters train, a frozen encoder does not", "leave out one of the two")
-    elif ("lm_weight" in given) == ("encoder" in given):
-        fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
-        problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
+    if not given.get("freeze_encoder"):
+        if ("lm_weight" in given) == ("encoder" in given):
+            fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
+            problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
+    elif "lm_weight" not in given:
+        fix = "give lm_weight; word-level encoders are trained from the start"
+        problems.add("network_config.freeze_encoder", "there is no language model to freeze", fix)
+    elif given.get("lora") is not None:
+        problems.add("network_config.lora", "adapters train, a frozen encoder does not", "leave out one of the two")
 
 
 def _check_language_model(given: Keys, problems: Problems) -> None:
     """The arguments for language models, and those that exclude each other."""
     if "lm_weight" not in given and "encoder" in given:
-        for name in FOR_LANGUAGE_MODELS:
-            if name in given:
-                problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
+        for name in (name for name in FOR_LANGUAGE_MODELS if name in given):
+            problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
     if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
         problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
     if given.get("gradient_tokens") is not None and (given.get("encoder") == "cnn" or given.get("freeze_encoder")):

@@ -1,8 +1,8 @@
 """Every key of a configuration once: what YAML may say, what the command line offers, and what holds otherwise.
 
-A section is a class and its keys stand flat in YAML: a :class:`Settings` has the fields of all sections, so that a
-function asks for the section that it reads. Names, types and defaults of LibMultiLabel's own keys are those of its
-``main.py``; those of the last section and the blocks are ours. The command line and the check read these declarations.
+A section is a class and its keys stand flat in YAML: :class:`Settings` has the fields of all, so that a function asks
+for the section that it reads. Names, types and defaults of LibMultiLabel's keys are those of its ``main.py``; those of
+the last section and the blocks are ours.
 """
 
 import dataclasses
@@ -98,14 +98,10 @@ class Model:
     )
     init_weight: Text | None = key("kaiming_uniform", "Initialiser of LibMultiLabel's networks, from torch.nn.init.")
     loss_function: Text = key("binary_cross_entropy_with_logits", "Loss of LibMultiLabel's networks, from torch.nn.")
-    vocab_file: Text | None = key(
-        None, "The vocabulary, one word a line; without it, the words of the training documents."
-    )
+    vocab_file: Text | None = key(None, "The vocabulary, one word a line; else the words of the training documents.")
     embed_file: Text | None = key(None, "Word vectors: a text file, or a GloVe name such as glove.6B.300d.")
     normalize_embed: Truth = key(False, "Scale every word vector to length one.")
-    network_config: Values = key(
-        {}, "An argument of the network, e.g. --network_config.hidden_size 256; the value is YAML."
-    )
+    network_config: Values = key({}, "An argument of the network, e.g. --network_config.hidden_size 256, in YAML.")
 
 
 @dataclass(frozen=True)
@@ -118,9 +114,7 @@ class Training:
     learning_rate: Positive = key(0.0001, "Step size of the optimiser.")
     weight_decay: NotNegative = key(0, "Weight decay.")
     momentum: NotNegative = key(0.9, "Momentum; only sgd reads it.")
-    lr_scheduler: Text | None = key(
-        None, "A scheduler of torch.optim.lr_scheduler, with scheduler_config in the YAML file."
-    )
+    lr_scheduler: Text | None = key(None, "A scheduler of torch.optim.lr_scheduler, with scheduler_config in YAML.")
     scheduler_config: Values | None = key(None, "An argument of lr_scheduler.")
     patience: AtLeast0 = key(5, "Epochs without a better early_stopping_metric before training ends.")
     early_stopping_metric: Text | None = key(None, "What patience watches; val_metric unless given.")
@@ -138,7 +132,7 @@ class Evaluation:
     monitor_metrics: Texts = key(["P@1", "P@3", "P@5"], "Metrics of validation and test.")
     val_metric: Text = key("P@1", "The metric by which the best epoch is chosen.")
     save_k_predictions: AtLeast0 = aside(
-        0, "Write the k best labels of each test document; 100 without a k.", flag_value=100
+        0, "Write the k best labels of each test document; alone: 100.", flag_value=100
     )
     predict_out_path: Text | None = aside("./predictions.txt", "Where they are written; empty: in the run folder.")
     save_positive_predictions: Truth = aside(False, "Linear models: write all labels with a positive score.")
@@ -178,20 +172,16 @@ class Plant:
     )
     num_nodes: AtLeast1 = key(1, "Machines; more than one are started by torchrun.", later=True)
     allow_bad_lines: Truth = key(False, "Leave out lines that are not of the format instead of stopping.")
-    resume: Text | None = aside(
-        None, "A run folder to go on with, or auto: this command's newest unfinished run, else a new one."
-    )
+    resume: Text | None = aside(None, "A run folder to go on with; auto: this command's newest unfinished run, if any.")
     max_skipped_steps: AtLeast0 = aside(
-        20, "Steps of a stage whose loss or gradient may be infinite before training ends."
+        20, "Steps of a stage whose loss or gradient may be infinite until training ends."
     )
-    checkpoint_every: Text = aside(
-        "10m", "When the state to resume from is written: 200 (steps), 10m (minutes) or epoch."
-    )
+    checkpoint_every: Text = aside("10m", "When the state to resume is written: 200 (steps), 10m (minutes) or epoch.")
     logger: Literal["csv", "tensorboard", "wandb"] = aside(
         "csv", "Where the numbers of training go besides logs.json and metrics.csv of the run."
     )
     cache_dir: Text | None = aside(
-        None, "Where tokens and built-in data are kept between runs; your cache folder unless given."
+        None, "Where tokens and built-in data are kept between runs; else your cache folder."
     )
     propensity_a: Number = key(0.55, "A of the label propensities of PSP, PSnDCG and PSR.")
     propensity_b: Number = key(1.5, "B of the label propensities.")
@@ -206,7 +196,7 @@ class Settings(Plant, Linear, Evaluation, Training, Model, Data, General, Block)
     stage2: Stage2Options = key(Stage2Options(), "end to end")
     planted_scores: PlantedScoresOptions = key(PlantedScoresOptions(), "a linear model beside the network")
     evidence: EvidenceOptions = key(
-        EvidenceOptions(), "what made coders assign labels, and what is planted from it", later=True
+        EvidenceOptions(), "what made coders assign labels, and what is planted", later=True
     )
 
 
@@ -231,9 +221,7 @@ class Search(Block):
         None, "How values are drawn; basic_variant unless given."
     )
     num_samples: AtLeast1 = key(50, "Trials; with grid_search, times that the whole grid is tried.")
-    scheduler: Values | None = key(
-        None, "Arguments of ASHA as a YAML mapping, e.g. '{max_t: 50, grace_period: 10}'; null: none."
-    )
+    scheduler: Values | None = key(None, "Arguments of ASHA in YAML, e.g. '{max_t: 50, grace_period: 10}'; null: none.")
     cpu_count: AtLeast1 = key(4, "Processor cores of a trial.")
     gpu_count: NotNegative = key(1.0, "GPUs of a trial; 0.5: two trials share one.")
     no_retrain: Truth = key(False, "Test the best trial's own model instead of training again.")
@@ -242,27 +230,16 @@ class Search(Block):
 
 @dataclass(frozen=True)
 class Option:
-    """One flat key, as the command line offers it.
-
-    Attributes:
-        name: As in YAML; the flag is ``--name``.
-        hint: Its declared type, with range and choices.
-        type: Of one value.
-        default: What holds when neither YAML nor a flag says anything.
-        help: One sentence.
-        group: Heading in ``--help``.
-        nargs: ``+`` for a list of one or more values.
-        const: The value of a flag that is given without one; None: a value has to follow.
-    """
+    """One flat key, as the command line offers it: ``--name``."""
 
     name: str
-    hint: object
-    type: type
+    hint: object  # its declared type, with range and choices
+    type: type  # of one value
     default: Value
     help: str
-    group: str
-    nargs: str | None
-    const: int | None
+    group: str  # heading in ``--help``
+    nargs: str | None  # ``+`` for a list of one or more values
+    const: int | None  # what the flag means that is given without a value; None: a value has to follow
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -282,11 +259,11 @@ class Option:
 
 def _options(section: type, heading: str) -> Iterator[Option]:
     for field in dataclasses.fields(section):
-        kind = next(part if part in (bool, int, float) else str for part in parts(field.type))
-        made, about = field.default_factory, field.metadata
-        default = tuple(made()) if callable(made) else field.default
-        nargs = "+" if field.type is Texts else None
         if field.name not in MAPPINGS:
+            kind = next(part if part in (bool, int, float) else str for part in parts(field.type))
+            made, about = field.default_factory, field.metadata
+            default = tuple(made()) if callable(made) else field.default
+            nargs = "+" if field.type is Texts else None
             yield Option(field.name, field.type, kind, default, about["help"], heading, nargs, about["flag_value"])
 
 

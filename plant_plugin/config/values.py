@@ -1,7 +1,6 @@
 """Single values of a configuration: how YAML and flags write them, and what keys are declared with.
 
-pydantic checks the declarations (:mod:`plant_plugin.config.problems`). It is not imported here: whoever declares or
-makes options, or prints ``--help``, does not wait for it.
+:mod:`plant_plugin.config.problems` lets pydantic check them. It is not imported here: ``--help`` does not wait for it.
 """
 
 import copy
@@ -14,13 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, U
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_NAMES: dict[object, str] = {
-    type(None): "null",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-}
+_NAMES: dict[object, str] = {  # in the order in which a message names them
+    type(None): "null", bool: "true or false", int: "a whole number", float: "a number", str: "a text",
+}  # fmt: skip
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
@@ -42,7 +37,7 @@ def key(
 
     Args:
         default: What holds when neither YAML nor a flag says anything.
-        sentence: What the key is, for ``--help``.
+        sentence: For ``--help``.
         influence: Whether a result depends on it; if not, it is left out of ``Config.hash()``.
         later: The key came after runs that may still be resumed: at its default it is left out of ``Config.hash()``.
         flag_value: The value of a flag that is given without one; None: a value has to follow.
@@ -67,34 +62,35 @@ def _truth(value: object) -> bool:
     return _WORDS[word]
 
 
+def _spelled(value: object) -> int | float | str:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(value)
+    return value
+
+
 def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or value != value:
+    number = _spelled(value)
+    if isinstance(number, float) and not number.is_integer():
         raise ValueError(value)
-    if isinstance(value, float) and not value.is_integer():
-        raise ValueError(value)
-    return int(value)
+    return int(number)
 
 
 def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or not math.isfinite(float(value)):
+    number = _spelled(value)
+    if not math.isfinite(float(number)):
         raise ValueError(value)
-    return value if isinstance(value, int) else float(value)  # val_size: 100 documents has to stay a whole number
+    return number if isinstance(number, int) else float(number)  # val_size: 100 documents has to stay a whole number
 
 
 def _text(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(value)
-    return str(value)
+    return str(_spelled(value))
 
 
 _READERS: dict[object, Callable[[object], object]] = {bool: _truth, int: _whole, float: _number, str: _text}
 
 
 class _AsWritten:
-    """Tells pydantic to read a type as above, without its own guesses (it takes True for 1).
-
-    YAML reads ``1e-4`` as text and flags are texts, so a text that spells a number is one where a number is wanted.
-    """
+    """Tells pydantic to read a type as above: a text may spell a number (YAML's ``1e-4``, flags), but True is no 1."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: "Callable[[object], CoreSchema]") -> "CoreSchema":
         from pydantic_core import core_schema
@@ -146,20 +142,16 @@ def choices(hint: object) -> tuple[str, ...]:
 
 def wanted(hint: object) -> str:
     """What a declaration allows, in words."""
-    order: list[object] = [*_NAMES]
-    names: list[str] = []
-    for part in sorted(parts(hint), key=lambda part: order.index(part) if part in order else len(order)):
-        literal = get_origin(part) is Literal
-        names += [f"`{choice}`" for choice in get_args(part)] if literal else [_NAMES.get(part, "a list")]
+    allowed = parts(hint)
+    names = [name for kind, name in _NAMES.items() if kind in allowed]
+    for part in allowed:
+        if part not in _NAMES:
+            names += [f"`{choice}`" for choice in get_args(part)] if get_origin(part) is Literal else ["a list"]
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def parse_interval(text: str) -> tuple[int | None, float | None]:
-    """``checkpoint_every`` as (steps, seconds): ``200`` steps, ``10m`` minutes, or ``epoch``, which has neither.
-
-    Raises:
-        ValueError: None of these.
-    """
+    """``checkpoint_every`` as (steps, seconds): ``200`` steps, ``10m`` minutes, or ``epoch``, which has neither."""
     if text == "epoch":
         return None, None
     steps, seconds = (None, 60 * float(text[:-1])) if text.endswith("m") else (int(text), None)

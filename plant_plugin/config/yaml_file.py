@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from plant_plugin.config.problems import Problems
 from plant_plugin.config.registry import suggestion
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
@@ -21,11 +22,7 @@ def packaged_configs() -> dict[str, Path]:
 
 
 def find_config(name: str | Path) -> Path:
-    """The file of ``--config``: a path, or the name of a packaged configuration with or without ``.yml``.
-
-    Raises:
-        ConfigError: Neither.
-    """
+    """The file of ``--config``: a path, or a packaged configuration with or without ``.yml``, or an error."""
     path = Path(name)
     if path.is_file():
         return path
@@ -37,15 +34,13 @@ def find_config(name: str | Path) -> Path:
     raise ConfigError("no such file, and no packaged configuration of this name", where=f"--config {name}", fix=fix)
 
 
-def read_yaml(path: Path) -> tuple[Keys, dict[str, int], list[ConfigError]]:
-    """Content of a configuration file.
-
-    Returns:
-        The values; the line of each key, where a key inside a block is ``block.key``; and keys given twice.
+def read_yaml(path: Path) -> tuple[Keys, Problems]:
+    """Values of a configuration file, and the line of each key (``block.key`` in a block) and keys given twice.
 
     Raises:
         ConfigError: The file cannot be read, or is not a YAML mapping.
     """
+    problems = Problems(path)
     try:
         text = path.read_text(encoding="utf-8")
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -59,22 +54,20 @@ def read_yaml(path: Path) -> tuple[Keys, dict[str, int], list[ConfigError]]:
         fix = "check the indentation and the quotes there"
         raise ConfigError(f"this is not YAML: {reason}", where=where, fix=fix) from error
     if root is None:
-        return {}, {}, []
+        return {}, problems
     if not isinstance(root, yaml.MappingNode) or not isinstance(values, dict):
         raise ConfigError("a configuration is a list of `key: value` lines", where=str(path))
-    lines: dict[str, int] = {}
-    problems: list[ConfigError] = []
-    _walk(root, "", path, lines, problems)
-    return values, lines, problems
+    _walk(root, "", path, problems)
+    return values, problems
 
 
-def _walk(node: yaml.MappingNode, prefix: str, path: Path, lines: dict[str, int], problems: list[ConfigError]) -> None:
+def _walk(node: yaml.MappingNode, prefix: str, path: Path, problems: Problems) -> None:
     """Note the line of every key below ``node``; a key given twice would silently lose its first value."""
     for key_node, value_node in node.value:
         key, line = f"{prefix}{key_node.value}", key_node.start_mark.line + 1
-        if key in lines:
-            what = f"given twice, in lines {lines[key]} and {line}"
-            problems.append(ConfigError(what, where=f"{key} ({path.name})", fix="remove one of them"))
-        lines[key] = line
+        if before := problems.lines.get(key):
+            what = f"given twice, in lines {before} and {line}"
+            problems.found.append(ConfigError(what, where=f"{key} ({path.name})", fix="remove one of them"))
+        problems.lines[key] = line
         if isinstance(value_node, yaml.MappingNode) and key.count(".") < DEEPEST:
-            _walk(value_node, f"{key}.", path, lines, problems)
+            _walk(value_node, f"{key}.", path, problems)

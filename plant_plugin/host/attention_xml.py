@@ -59,11 +59,8 @@ class AttentionXMLBaseline(NetworkBaseline):
     def _checkpoint_labels(self, path: Path) -> list[str]:
         for name in ("model_0.ckpt", "model_1.ckpt", "label_clusters.npy", "word_dict.pickle"):
             if not (path.parent / name).is_file():
-                raise CheckpointError(
-                    f"{name} of AttentionXML is missing",
-                    where=str(path.parent),
-                    fix="checkpoint_path names model_1.ckpt in the folder of a finished AttentionXML run",
-                )
+                fix = "checkpoint_path names model_1.ckpt in the folder of a finished AttentionXML run"
+                raise CheckpointError(f"{name} of AttentionXML is missing", where=str(path.parent), fix=fix)
         labels = list(load_checkpoint(PLTModel, path.parent / "model_1.ckpt").classes)
         check_labels(self.corpus, labels, str(path), training=False)
         return labels
@@ -78,17 +75,15 @@ class AttentionXMLBaseline(NetworkBaseline):
         ranks = [int(name.rpartition("@")[2]) for name in self.settings["monitor_metrics"] if "@" in name]
         needed = max([beam, *(rank + 1 for rank in ranks)])
         if needed > clusters:
-            raise ConfigError(
-                f"{num_labels} labels make {clusters} clusters, but beam_width and monitor_metrics need {needed}",
-                where="cluster_size",
-                fix="lower cluster_size or beam_width, or monitor smaller ranks",
-            )
+            what = f"{num_labels} labels make {clusters} clusters, but beam_width and monitor_metrics need {needed}"
+            fix = "lower cluster_size or beam_width, or monitor smaller ranks"
+            raise ConfigError(what, where="cluster_size", fix=fix)
 
     def train(self) -> None:
         """Both levels, one after the other."""
         datasets = {"val": self.datasets["train"][:1], **self.datasets}  # scored for nothing where there are none
-        with explained("AttentionXML"):
-            self.fit(datasets)
+        with explained("AttentionXML"), self.fitting():
+            self.trainer.fit(datasets)
         dump_log(self.settings.log_path, config=self.settings)
 
     def test(self) -> None:
@@ -131,11 +126,7 @@ class SecondTrainer(PLTTrainer):
     """Trains each level for a number of epochs and keeps its last weights; nothing is measured meanwhile."""
 
     def prepare(self, epochs: dict[str, int]) -> None:
-        """Take over from the first training.
-
-        Args:
-            epochs: Of ``level_0`` and ``level_1``.
-        """
+        """Take over clusters, and the epochs of ``level_0`` and ``level_1``, from the first training."""
         self._left = [epochs["level_0"], epochs["level_1"]]
         self.val_metric, self.limit_val_batches = None, 0
         own = self.get_cluster_path()

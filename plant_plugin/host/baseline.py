@@ -6,7 +6,6 @@ import contextlib
 import copy
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from libmultilabel.common_utils import AttributeDict
 
@@ -21,27 +20,16 @@ from plant_plugin.report.result import Scored, report, tuned_thresholds
 from plant_plugin.report.run import Run
 
 
-def run_baseline(config: Config, run: Run) -> dict[str, Any]:
+def run_baseline(config: Config, run: Run) -> dict[str, object]:
     """Train and test one of LibMultiLabel's models as its ``main.py`` would, then write ``result.json``.
 
     For the same configuration and seed the random numbers are drawn in the same order, so ``logs.json``,
     ``predictions.txt`` and the checkpoints hold what LibMultiLabel writes. Checkpoints of LibMultiLabel are pickles:
-    evaluate only those that you trust.
-
-    With ``refit: train+val`` LibMultiLabel trains twice, the second time as with its own ``merge_train_val``.
-
-    Args:
-        config: ``model_name`` is one of LibMultiLabel's networks or ``AttentionXML``, or ``linear`` is set.
-        run: Its folder and clock.
+    evaluate only those that you trust. With ``refit: train+val`` LibMultiLabel trains twice, the second time as with
+    its own ``merge_train_val``.
 
     Returns:
         The content of ``result.json``, or an empty dictionary when there is no test file.
-
-    Raises:
-        ConfigError: A value that LibMultiLabel cannot run with.
-        DataError: A data file is missing or malformed.
-        CheckpointError: A checkpoint that cannot be read or is for other labels.
-        FullDiskError: The disk is full.
     """
     settings = library_settings(config, run)
     with library_log(settings.silent), quiet(settings.silent), _full_disk(run):

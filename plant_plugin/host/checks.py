@@ -7,9 +7,11 @@ import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 from libmultilabel.common_utils import AttributeDict
+from libmultilabel.nn.model import Model
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import EvidenceOptions
@@ -19,18 +21,8 @@ from plant_plugin.errors import CheckpointError, ConfigError
 logger = logging.getLogger(__name__)
 
 
-def read_checked(settings: AttributeDict, **changes: Any) -> Corpus:
-    """Read all splits with this package's reader, which counts what LibMultiLabel's reader drops.
-
-    The settings are read without marking them as used.
-
-    Args:
-        settings: From `library_settings`.
-        changes: Keys to read differently, e.g. ``val_size=0`` where nothing is split off.
-
-    Raises:
-        DataError: A file is missing, empty or malformed, or a split is empty.
-    """
+def read_checked(settings: AttributeDict, **changes: object) -> Corpus:
+    """Read all splits with this package's reader, which counts what LibMultiLabel's drops; marks no setting as used."""
     no_evidence = {"evidence": EvidenceOptions()}  # which none of LibMultiLabel's models reads
     return load_corpus(cast(Config, SimpleNamespace(**{**settings, **no_evidence, **changes})))
 
@@ -52,9 +44,6 @@ def check_labels(corpus: Corpus, labels: list[str], checkpoint_path: str, *, tra
 
     Further training needs a column for every training label; a test needs at least one label in common (LibMultiLabel
     leaves the others out of the truth, and ``result.json`` counts them).
-
-    Raises:
-        CheckpointError: Naming both sides by their numbers.
     """
     known = set(labels)
     if training:
@@ -69,69 +58,44 @@ def check_labels(corpus: Corpus, labels: list[str], checkpoint_path: str, *, tra
     elif corpus.test is not None:
         tested = {label for names in corpus.test.labels for label in names}
         if tested and not tested & known:
-            raise CheckpointError(
-                f"none of the {len(tested)} labels of the test file is among the {len(known)} of the checkpoint",
-                where=checkpoint_path,
-                fix="give the test file that belongs to the checkpoint",
-            )
+            what = f"none of the {len(tested)} labels of the test file is among the {len(known)} of the checkpoint"
+            raise CheckpointError(what, where=checkpoint_path, fix="give the test file that belongs to the checkpoint")
 
 
 @contextlib.contextmanager
 def explained(model_name: str) -> Iterator[None]:
-    """Turn LibMultiLabel's ``Failed to initialize`` into an error with the cause that it hides.
-
-    Raises:
-        ConfigError: With the cause's own words.
-    """
+    """Turn LibMultiLabel's ``Failed to initialize`` into a ``ConfigError`` with the cause that it hides."""
     try:
         yield
     except AttributeError as error:
         if "Failed to initialize" not in str(error):
             raise
         cause = error.__cause__ or error.__context__ or error
-        raise ConfigError(
-            f"{model_name} cannot be built ({type(cause).__name__}: {cause})",
-            where="network_config",
-            fix="compare network_config with the network's own arguments: plant list",
-        ) from cause
+        what = f"{model_name} cannot be built ({type(cause).__name__}: {cause})"
+        fix = "compare network_config with the network's own arguments: plant list"
+        raise ConfigError(what, where="network_config", fix=fix) from cause
 
 
-def load_checkpoint(kind: Any, path: str | Path, **options: Any) -> Any:
-    """Load a Lightning checkpoint of LibMultiLabel; it is a pickle, so it must be one that the user trusts.
-
-    Raises:
-        CheckpointError: The file cannot be read as one.
-    """
+def load_checkpoint(kind: type[Model], path: str | Path, **options: str) -> Model:
+    """Load a Lightning checkpoint of LibMultiLabel; it is a pickle, so it must be one that the user trusts."""
     try:
         return kind.load_from_checkpoint(path, weights_only=False, **options)
     except Exception as error:
-        raise CheckpointError(
-            f"not a checkpoint of LibMultiLabel that can be loaded ({type(error).__name__}: {error})",
-            where=str(path),
-            fix="give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel",
-        ) from error
+        what = f"not a checkpoint of LibMultiLabel that can be loaded ({type(error).__name__}: {error})"
+        fix = "give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel"
+        raise CheckpointError(what, where=str(path), fix=fix) from error
 
 
-def load_tokenizer(lm_weight: str) -> Any:
-    """The tokenizer of a language model.
-
-    Raises:
-        ConfigError: There is no such model, or its tokenizer has no padding token.
-    """
-    from transformers import AutoTokenizer
-
+def load_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:
+    """The tokenizer of a language model, which has a padding token."""
+    where = f"network_config: lm_weight: {lm_weight}"
     try:
         tokenizer = AutoTokenizer.from_pretrained(lm_weight, use_fast=True)
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"no tokenizer could be loaded ({type(error).__name__})",
-            where=f"network_config: lm_weight: {lm_weight}",
-            fix="give a folder with the model's files, or the name of a model that can be downloaded from here",
-        ) from error
+        fix = "give a folder with the model's files, or the name of a model that can be downloaded from here"
+        raise ConfigError(f"no tokenizer could be loaded ({type(error).__name__})", where=where, fix=fix) from error
     if tokenizer.pad_token is None:
-        raise ConfigError(
-            "its tokenizer has no padding token, which LibMultiLabel's batches need",
-            where=f"network_config: lm_weight: {lm_weight}",
-            fix="use model_name PLANT, which pads such models itself, or another language model",
-        )
+        what = "its tokenizer has no padding token, which LibMultiLabel's batches need"
+        fix = "use model_name PLANT, which pads such models itself, or another language model"
+        raise ConfigError(what, where=where, fix=fix)
     return tokenizer

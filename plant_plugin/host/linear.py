@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, Protocol, TypedDict
 
 import libmultilabel.linear as linear
 import numpy as np
@@ -23,20 +23,31 @@ from plant_plugin.report.result import Scored, labels_outside, write_predictions
 from plant_plugin.report.run import Run
 
 
+class LinearModel(Protocol):
+    """One of LibMultiLabel's."""
+
+    def predict_values(self, x: sp.csr_matrix, **options: int) -> npt.NDArray[np.float64]:
+        """Decision values, or of a tree probabilities, of features (B, F)."""
+
+
+class LinearSplit(TypedDict):
+    """Documents as LibMultiLabel's preprocessing leaves them: features (N, F) and zeros and ones (N, L)."""
+
+    x: sp.csr_matrix
+    y: sp.csr_matrix
+
+
 class LinearBaseline:
-    """One linear technique from the files to the scores.
+    """One linear technique from the files to the scores; ``settings`` are those of `library_settings`.
 
     LibMultiLabel's linear models train on the whole training file and never look at a validation file, so a
     ``val_file`` serves here to tune thresholds, and with ``refit`` to train the second model on it too.
-
-    Args:
-        settings: From `library_settings`.
-        run: What it says is printed there.
     """
 
-    model: Any
-    datasets: dict[str, Any]
-    corpus: Corpus | None
+    model: LinearModel
+    preprocessor: linear.Preprocessor
+    datasets: dict[str, LinearSplit]
+    corpus: Corpus | None = None
     outside: npt.NDArray[np.int64] | None = None
 
     def __init__(self, settings: AttributeDict, run: Run) -> None:
@@ -48,7 +59,6 @@ class LinearBaseline:
         """Seed, read and turn texts into tf-idf (``svm`` and ``xmc`` files hold features already)."""
         settings = self.files
         if settings.data_format == "svm":
-            self.corpus = None
             check_svm(settings)
         else:
             # Nothing is split off for a linear model.
@@ -57,21 +67,19 @@ class LinearBaseline:
             np.random.seed(settings.seed)  # from here on the order of random draws is LibMultiLabel's
         if settings.eval:
             self.preprocessor, self.model = _load(settings.checkpoint_path)
-            # The training file is read as LibMultiLabel does, for its label counts.
-            raw = self._with_validation(
-                linear.load_dataset(settings.data_format, settings.training_file, settings.test_file)
-            )
+        else:
+            self.preprocessor = linear.Preprocessor(settings.include_test_labels, settings.remove_no_label_data)
+        # To evaluate, the training file is read as LibMultiLabel does, for its label counts.
+        label_file = None if settings.eval else settings.label_file
+        raw = linear.load_dataset(settings.data_format, settings.training_file, settings.test_file, label_file)
+        if self.on_both and "train" in raw:
+            raw["train"]["x"], raw["train"]["y"] = self._with_validation(**raw["train"])
+        if settings.eval:
             self._check_features()
             self.datasets = self.preprocessor.transform(raw)
             if self.corpus is not None:
                 check_labels(self.corpus, self.labels, settings.checkpoint_path, training=False)
         else:
-            self.preprocessor = linear.Preprocessor(settings.include_test_labels, settings.remove_no_label_data)
-            raw = self._with_validation(
-                linear.load_dataset(
-                    settings.data_format, settings.training_file, settings.test_file, settings.label_file
-                )
-            )
             self.datasets = self.preprocessor.fit_transform(raw)
         if "test" in raw:
             self.outside = labels_outside((map(str, names) for names in raw["test"]["y"]), self.labels)
@@ -80,28 +88,23 @@ class LinearBaseline:
         asked = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
         check_ranks(asked, settings.save_k_predictions, len(self.labels), most=len(self.labels))
 
-    def _with_validation(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """Training documents and behind them those of ``val_file``, where the model is one of both."""
-        if self.on_both and "train" in raw:
-            train, val = raw["train"], linear.load_dataset(self.files.data_format, None, self.files.val_file)["test"]
-            train["y"] = train["y"] + val["y"]
-            if self.files.data_format == "svm":
-                width = max(train["x"].shape[1], val["x"].shape[1])  # the highest number that each file has
-                for split in (train, val):
-                    split["x"].resize(split["x"].shape[0], width)
-                train["x"] = sp.vstack([train["x"], val["x"]], format="csr")
-            else:
-                train["x"] = train["x"] + val["x"]
-        return raw
+    def _with_validation(
+        self, x: list[str] | sp.csr_matrix, y: list[list[str]]
+    ) -> tuple[list[str] | sp.csr_matrix, list[list[str]]]:
+        """Texts or features, and labels, of training documents and behind them of those of ``val_file``."""
+        val = linear.load_dataset(self.files.data_format, None, self.files.val_file)["test"]
+        if isinstance(x, list):
+            return x + val["x"], y + val["y"]
+        width = max(x.shape[1], val["x"].shape[1])  # the highest number that each file has
+        wide = [sp.csr_matrix((f.data, f.indices, f.indptr), shape=(f.shape[0], width)) for f in (x, val["x"])]
+        return sp.vstack(wide, format="csr"), y + val["y"]
 
     def _check_features(self) -> None:
         made_with = self.preprocessor.data_format
         if (made_with == "svm") != (self.files.data_format == "svm"):
-            raise CheckpointError(
-                f"the model was trained on data_format {made_with}, the test file is {self.settings.data_format}",
-                where=self.settings.checkpoint_path,
-                fix="use the same data_format as in training",
-            )
+            what = f"the model was trained on data_format {made_with}, the test file is {self.settings.data_format}"
+            fix = "use the same data_format as in training"
+            raise CheckpointError(what, where=self.settings.checkpoint_path, fix=fix)
 
     @property
     def labels(self) -> list[str]:
@@ -120,7 +123,7 @@ class LinearBaseline:
         settings = self.settings
         split = self.datasets["train"]
         multiclass = is_multiclass_dataset(split, "y")
-        options: dict[str, Any] = {"options": settings.liblinear_options}
+        options = {"options": settings.liblinear_options}
         train = LINEAR_TECHNIQUES[settings.linear_technique]
         if settings.linear_technique == "tree":
             if multiclass:
@@ -163,7 +166,7 @@ class LinearBaseline:
             write_predictions(settings.predict_out_path, rows)
         self.run.log(linear.tabulate_metrics(metrics, "test"))
 
-    def scores(self, split: dict[str, Any]) -> Scores:
+    def scores(self, split: LinearSplit) -> Scores:
         """Decision values (B, L) and truth, batch by batch.
 
         A tree answers with probabilities, 0 for labels outside its beam; they become logits, so that for every
@@ -176,10 +179,9 @@ class LinearBaseline:
             scores = logits_of(values) if self._is_tree else values.astype(np.float32)
             yield scores, sparse_truth(split["y"][start : start + size])
 
-    def _validation(self) -> dict[str, Any]:
+    def _validation(self) -> Scores:
         raw = linear.load_dataset(self.files.data_format, None, self.files.val_file)
-        split: dict[str, Any] = self.preprocessor.transform(raw)["test"]
-        return split
+        return self.scores(self.preprocessor.transform(raw)["test"])
 
     def scored(self) -> Scored:
         """What the evaluation needs."""
@@ -194,9 +196,7 @@ class LinearBaseline:
             labels=self.labels,
             train_counts=None if train is None else np.asarray(train["y"].sum(axis=0)).ravel().astype(np.int64),
             num_train=None if train is None else int(train["y"].shape[0]),
-            validation=(
-                (lambda: self.scores(self._validation())) if self.settings.val_file and not self.on_both else None
-            ),
+            validation=self._validation if self.settings.val_file and not self.on_both else None,
             test=None if test is None else (lambda: self.scores(test)),
             outside=self.outside,
             hashes=hashes,
@@ -221,18 +221,12 @@ class _CountableColumns(sp.csc_matrix):
         return super().sum(axis=0 if axis == 2 else axis, dtype=dtype, out=out)
 
 
-def _load(checkpoint_path: str) -> tuple[Any, Any]:
-    """Preprocessing and model of ``linear_pipeline.pickle``; load only files that you trust.
-
-    Raises:
-        CheckpointError: The file is no such pickle.
-    """
+def _load(checkpoint_path: str) -> tuple[linear.Preprocessor, LinearModel]:
+    """Preprocessing and model of ``linear_pipeline.pickle``; load only files that you trust."""
     try:
         preprocessor, model = linear.load_pipeline(checkpoint_path)
     except (OSError, pickle.UnpicklingError, EOFError, KeyError, TypeError, AttributeError, ImportError) as error:
-        raise CheckpointError(
-            f"not a linear model of LibMultiLabel ({type(error).__name__})",
-            where=checkpoint_path,
-            fix="give the linear_pipeline.pickle of a run's folder",
-        ) from error
+        what = f"not a linear model of LibMultiLabel ({type(error).__name__})"
+        fix = "give the linear_pipeline.pickle of a run's folder"
+        raise CheckpointError(what, where=checkpoint_path, fix=fix) from error
     return preprocessor, model

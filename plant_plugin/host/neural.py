@@ -7,19 +7,22 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 import torch
 from libmultilabel.common_utils import AttributeDict, dump_log, is_multiclass_dataset
-from libmultilabel.nn import data_utils
+from libmultilabel.nn import data_utils, networks
 from libmultilabel.nn.model import Model
 from libmultilabel.nn.networks.modules import RNNEncoder
 from libmultilabel.nn.nn_utils import init_device, init_model, init_trainer, set_seed
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
+from torch.utils.data import DataLoader
+from transformers import PreTrainedTokenizerBase
 
+from plant_plugin.config import registry
 from plant_plugin.data.batches import move
 from plant_plugin.data.documents import Corpus
+from plant_plugin.errors import PlantError
 from plant_plugin.host.checks import (
     check_labels,
     explained,
@@ -29,7 +32,7 @@ from plant_plugin.host.checks import (
     warn_changed_labels,
 )
 from plant_plugin.host.scores import Scores, limited, sizes_and_hashes, sparse_truth
-from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
+from plant_plugin.host.vocabulary import Document, read_labels, read_word_vectors, saved_words
 from plant_plugin.networks.encoders import is_quicker_unpacked, unpacked
 from plant_plugin.report.result import Scored, device_name, label_counts, labels_outside, write_predictions
 from plant_plugin.report.run import Run
@@ -56,25 +59,34 @@ def epochs_kept(folder: Path) -> dict[str, int]:
     }
 
 
-class NetworkBaseline:
-    """One network of LibMultiLabel from the files to the scores.
+def register_networks() -> tuple[str, ...]:
+    """See :func:`plant_plugin.register`; a refusal leaves LibMultiLabel as it was."""
+    ours = {name: entry.load() for name, entry in registry.entries("networks").items() if entry.ours}
+    for name, network in ours.items():
+        present = getattr(networks, name, network)
+        if present is not network:
+            origin = getattr(present, "__module__", None) or type(present).__name__
+            what = f"LibMultiLabel already has a network called {name} ({origin}), and it is not ours"
+            fix = "rename that one, or remove what put it there before plant_plugin.register() is called"
+            raise PlantError(what, where="libmultilabel.nn.networks", fix=fix)
+    for name, network in ours.items():
+        setattr(networks, name, network)
+    return tuple(ours)
 
-    Args:
-        settings: From `library_settings`.
-        run: Folder and clock.
-    """
+
+class NetworkBaseline:
+    """One network of LibMultiLabel from the files to the scores; ``settings`` are those of `library_settings`."""
 
     corpus: Corpus
-    model: Any
-    trainer: Any
+    model: Model
 
     def __init__(self, settings: AttributeDict, run: Run) -> None:
         self.settings, self.run = settings, run
-        self.datasets: dict[str, list[dict[str, Any]]] = {}
-        self.labels: list[str] | None = None
+        self.datasets: dict[str, list[Document]] = {}
+        self.labels: list[str] = []
         self.word_dict: dict[str, int] | None = None
-        self.embed_vecs: torch.Tensor | None = None
-        self.tokenizer: Any = None
+        self.embed_vecs: Tensor | None = None
+        self.tokenizer: PreTrainedTokenizerBase | None = None
 
     def read(self) -> None:
         """Seed, pick the device, read all splits."""
@@ -113,7 +125,7 @@ class NetworkBaseline:
             **self._taken(TRAINER_KEYS),
         )
 
-    def _taken(self, keys: tuple[str, ...]) -> dict[str, Any]:
+    def _taken(self, keys: tuple[str, ...]) -> dict[str, object]:
         """Settings by name; what is taken so is listed in ``logs.json``."""
         return {key: getattr(self.settings, key) for key in keys}
 
@@ -130,7 +142,6 @@ class NetworkBaseline:
             )
 
     def _load_model(self, checkpoint_path: str) -> None:
-        """Take model and vocabulary from a checkpoint of LibMultiLabel, with the hyper-parameters saved in it."""
         logger.info("Loading the model of %s", checkpoint_path)
         self.model = load_checkpoint(Model, checkpoint_path, log_path=self.settings.log_path)
         # The checkpoint remembers the k of the run that made it; this run's own is meant.
@@ -147,36 +158,36 @@ class NetworkBaseline:
         loaders = [self.loader("train", shuffle=settings.shuffle)]
         if "val" in self.datasets:
             loaders.append(self.loader("val"))
-        if settings["resume"]:
-            # Weights, optimiser, epoch and the best score so far; a checkpoint of LibMultiLabel is a pickle.
-            state: dict[str, Any] = {"ckpt_path": settings.checkpoint_path}
+        state: dict[str, str | bool] = {}
+        if settings["resume"]:  # weights, optimiser, epoch and the best score so far
+            state["ckpt_path"] = settings.checkpoint_path
             if "weights_only" in inspect.signature(self.trainer.fit).parameters:  # Lightning 2.6
-                state["weights_only"] = False
-            self.fit(self.model, *loaders, **state)
-        else:
-            self.fit(self.model, *loaders)
+                state["weights_only"] = False  # a checkpoint of LibMultiLabel is a pickle
+        with self.fitting():
+            self.trainer.fit(self.model, *loaders, **state)
         callback = next(call for call in self.trainer.callbacks if isinstance(call, ModelCheckpoint))
         best = callback.best_model_path or callback.last_model_path
         if best:
             self._load_model(best)
         dump_log(settings.log_path, config=settings)
 
-    def fit(self, *arguments: Any, **state: Any) -> None:
-        """``trainer.fit``, which says on Ctrl-C how to go on."""
+    @contextmanager
+    def fitting(self) -> Iterator[None]:
+        """Says on Ctrl-C how to go on."""
         folder = Path(self.settings["checkpoint_dir"])
         try:
             with without_packing() if self.settings["without_packing"] else nullcontext():
-                self.trainer.fit(*arguments, **state)
+                yield
         except (KeyboardInterrupt, SystemExit):  # Lightning turns the former into the latter
             resumes = self.settings["model_name"] != "AttentionXML" and self.settings["refit"] == "none"
             if resumes and (folder / "last.ckpt").is_file():
                 self.run.log(f"Stopped. Go on after the last finished epoch: the same command with --resume {folder}")
             raise
 
-    def loader(self, split: str, shuffle: bool = False) -> Any:
+    def loader(self, split: str, shuffle: bool = False) -> DataLoader[dict[str, Tensor]]:
         """LibMultiLabel's batches of a split."""
         settings = self.settings
-        return data_utils.get_dataset_loader(
+        loader: DataLoader[dict[str, Tensor]] = data_utils.get_dataset_loader(
             data=self.datasets[split],
             classes=self.model.classes,
             device=self.device,
@@ -186,6 +197,7 @@ class NetworkBaseline:
             tokenizer=self.tokenizer,
             **self._taken(LOADER_KEYS),
         )
+        return loader
 
     def test(self) -> None:
         """LibMultiLabel's own test: its metrics into ``logs.json``, the best k labels into ``predict_out_path``."""
@@ -212,7 +224,7 @@ class NetworkBaseline:
 
     def scored(self) -> Scored:
         """What the evaluation needs."""
-        labels = list(self.labels or [])
+        labels = self.labels
         train, test = self.datasets.get("train"), self.datasets.get("test")
         counts, hashes = sizes_and_hashes(self.corpus, labels)
         return Scored(
@@ -234,7 +246,7 @@ def without_packing() -> Iterator[None]:
     """LibMultiLabel's own recurrent networks train :func:`unpacked` on a CPU as long as this lasts."""
     packed = RNNEncoder.forward
 
-    def forward(self: RNNEncoder, input: Tensor, length: Tensor, **kwargs: Any) -> Tensor:
+    def forward(self: RNNEncoder, input: Tensor, length: Tensor, **kwargs: object) -> Tensor:
         if is_quicker_unpacked(input):
             return unpacked(self.rnn, self.post_encoder_dropout, input[:, : int(length.max().clamp(min=1))], length)
         encoded: Tensor = packed(self, input, length, **kwargs)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from torch.utils.data import DataLoader
 
 from plant_plugin.data.documents import Corpus
 
 Scores = Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]  # logits (B, L) and truth (B, L), batch by batch
+Batch = TypeVar("Batch")
 
 
-def logits_of(probabilities: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
+def logits_of(probabilities: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
     """Logits of probabilities in [0, 1]; 0 becomes -inf and 1 the largest finite float32."""
     exact = probabilities.astype(np.float64)
     with np.errstate(divide="ignore"):
@@ -23,12 +25,12 @@ def logits_of(probabilities: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.fl
     return np.minimum(logits, np.finfo(np.float32).max).astype(np.float32)
 
 
-def sparse_truth(dense: npt.NDArray[Any]) -> sp.csr_matrix:
-    """A dense 0/1 matrix (B, L) as the sparse matrix that the metrics take."""
-    return sp.csr_matrix(dense, dtype=np.float32)
+def sparse_truth(zeros_and_ones: npt.NDArray[np.generic] | sp.csr_matrix) -> sp.csr_matrix:
+    """A 0/1 matrix (B, L) as the sparse matrix that the metrics take."""
+    return sp.csr_matrix(zeros_and_ones, dtype=np.float32)
 
 
-def limited(loader: Any, settings: Mapping[str, Any], split: str) -> Iterator[Any]:
+def limited(loader: DataLoader[Batch], settings: Mapping[str, float], split: str) -> Iterator[Batch]:
     """The batches that ``limit_val_batches`` or ``limit_test_batches`` leaves: a share, or a number above one."""
     limit = settings[f"limit_{split}_batches"]
     return itertools.islice(loader, int(limit if limit > 1 else len(loader) * limit))

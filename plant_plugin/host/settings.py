@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
 import logging
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.config import Config
+from plant_plugin.config.rules import DATA_KEYS, SHARES
 from plant_plugin.data.documents import source_path
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.report.run import Run
 
 OWN_TEST = "libmultilabel_test"  # phase of LibMultiLabel's own test: `test` is one pass over the scores, of every model
-FILE_KEYS = ("training_file", "val_file", "test_file")
-COUNTS = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
 LIGHTNING = ("lightning", "lightning.pytorch", "lightning.fabric", "lightning.fabric.utilities.seed")
 # LibMultiLabel's main.py looks at these before it hands the configuration on, and logs.json lists what was looked at.
 SEEN_BY_MAIN = ("config", "data_name", "model_name", "eval", "result_dir", "run_name", "silent", "linear")
@@ -34,27 +31,21 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
 
     Built-in data are written to files, a run folder to resume becomes its checkpoint, and where there is no CUDA device
     the run is moved to the CPU (LibMultiLabel's own ``main.py`` stops there).
-
-    Raises:
-        ConfigError: The model cannot be resumed.
-        CheckpointError: The run folder to resume has no checkpoint.
     """
-    values = {key: _plain(value) for key, value in config.as_dict().items()}
+    values = config.as_dict()
     for key in ("run_name", "checkpoint_dir", "log_path"):
         values[key] = str(getattr(config, key))
     values["predict_out_path"] = config.predictions_path
     values["config"] = None if config.config_path is None else str(config.config_path)
-    values["network_config"] = dict(values.get("network_config") or {})
     values["monitor_metrics"] = [_spelled(name, config.linear) for name in values["monitor_metrics"]]
     for key in ("val_metric", "early_stopping_metric"):
-        values[key] = _spelled(values[key] or values["val_metric"], config.linear)
-    for key in COUNTS:
+        values[key] = _spelled(values[key], config.linear)
+    for key in SHARES:
         # A share up to one; above it scikit-learn and Lightning want a whole number that says so by its type.
         if values[key] > 1:
             values[key] = int(values[key])
-    for key in FILE_KEYS:
-        source = values.get(key)
-        values[key] = str(source_path(str(source), values.get("cache_dir"))) if source else None
+    for key in DATA_KEYS:
+        values[key] = str(source_path(values[key], config.cache_dir)) if values[key] else None
     folder = values["checkpoint_path"] or values["resume"]
     if folder and Path(folder).is_dir():
         values["checkpoint_path"] = _checkpoint_in(folder, values)
@@ -69,22 +60,13 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     return settings
 
 
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Path) else copy.deepcopy(value)
-
-
 def _spelled(metric: str, linear: bool) -> str:
     """LibMultiLabel writes nDCG for networks and NDCG for linear models; accept either for both."""
     return re.sub(r"^n?NDCG@|^nDCG@", "NDCG@" if linear else "nDCG@", metric)
 
 
-def _checkpoint_in(folder: str, values: dict[str, Any]) -> str:
-    """The checkpoint of a run folder: the last to train on, the best to test.
-
-    Raises:
-        ConfigError: A model that keeps nothing to go on from.
-        CheckpointError: The folder has no such file.
-    """
+def _checkpoint_in(folder: str, values: Mapping[str, object]) -> str:
+    """The checkpoint of a run folder: the last to train on, the best to test."""
     if values["linear"] or values["model_name"] == "AttentionXML":
         name = "linear_pipeline.pickle" if values["linear"] else "model_1.ckpt"
         if not values["eval"]:
@@ -101,17 +83,22 @@ def _checkpoint_in(folder: str, values: dict[str, Any]) -> str:
 @contextlib.contextmanager
 def library_log(silent: bool) -> Iterator[None]:
     """Show LibMultiLabel's log lines on stderr, and repeat at the end those that it marks as worth repeating."""
-    root, repeated = logging.getLogger(), _Repeated()
-    handler = logging.StreamHandler(sys.stderr)
+    root, handler, repeated = logging.getLogger(), logging.StreamHandler(sys.stderr), list[str]()
+
+    def note(record: logging.LogRecord) -> bool:
+        if getattr(record, "collect", False):
+            repeated.append(record.getMessage())
+        return True
+
+    handler.addFilter(note)
     handler.setLevel(logging.WARNING if silent else logging.INFO)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
     lightning = [logging.getLogger(name) for name in LIGHTNING]  # these print on their own
     levels = [(log, log.level) for log in (root, *lightning)]
     root.setLevel(logging.INFO)
     for log in lightning:
-        log.setLevel(logging.WARNING if silent else logging.INFO)
+        log.setLevel(handler.level)
     root.addHandler(handler)
-    root.addHandler(repeated)
     try:
         with warnings.catch_warnings():
             if silent:
@@ -119,31 +106,17 @@ def library_log(silent: bool) -> Iterator[None]:
             yield
     finally:
         root.removeHandler(handler)
-        root.removeHandler(repeated)
         for log, level in levels:
             log.setLevel(level)
-        if repeated.lines and not silent:
-            print("Worth knowing:", *repeated.lines, sep="\n  ", file=sys.stderr)
-
-
-class _Repeated(logging.Handler):
-    """Keeps the messages that LibMultiLabel logs with ``extra={"collect": True}``."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a marked message."""
-        if getattr(record, "collect", False):
-            self.lines.append(record.getMessage())
+        if repeated and not silent:
+            print("Worth knowing:", *repeated, sep="\n  ", file=sys.stderr)
 
 
 @contextlib.contextmanager
 def quiet(silent: bool) -> Iterator[None]:
     """Hide what LibMultiLabel and Lightning print whatever ``silent`` says."""
-    if not silent:
-        yield
-        return
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    with contextlib.ExitStack() as hidden:
+        if silent:
+            hidden.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            hidden.enter_context(contextlib.redirect_stderr(io.StringIO()))
         yield

@@ -23,11 +23,7 @@ SPLITS = {"train": "training_file", "val": "val_file", "test": "test_file"}
 
 
 def with_svm_files(settings: AttributeDict) -> AttributeDict:
-    """The settings, with files of ``xmc`` replaced by the same in ``svm``.
-
-    Raises:
-        DataError: A file is not of the format, or training and other files differ in their numbers of features.
-    """
+    """The settings, with files of ``xmc``, which have to have the same features, replaced by the same in ``svm``."""
     if settings.data_format != "xmc":
         return settings
     changed = copy.copy(settings)
@@ -56,12 +52,7 @@ def _as_svm(path: Path, cache_dir: str | None) -> Path:
 
 
 def check_svm(settings: AttributeDict) -> None:
-    """Read the lines of every file once, looking at their form only.
-
-    Raises:
-        DataError: A file is missing, empty, starts with the header of extreme-classification files, counts features
-            from zero or has a line of another form.
-    """
+    """Read the lines of every file once, looking at their form only; a ``DataError`` names the first that is wrong."""
     for key in SPLITS.values():
         if settings[key] is None:
             continue
@@ -81,11 +72,8 @@ def check_svm(settings: AttributeDict) -> None:
 def _check_line(line: str, path: Path, number: int) -> None:
     where = f"{path}, line {number}"
     if number == 1 and HEADER.fullmatch(line):
-        raise DataError(
-            "a header with the numbers of documents, features and labels, which LibMultiLabel's reader does not take",
-            where=where,
-            fix="say data_format: xmc, for which features count from 0",
-        )
+        what = "a header with the numbers of documents, features and labels, which LibMultiLabel's reader does not take"
+        raise DataError(what, where=where, fix="say data_format: xmc, for which features count from 0")
     if re.search(r"\s0:", line):
         raise DataError("feature 0", where=where, fix="count features from 1: add one to every feature number")
     if not line.rstrip("\n") or not LINE.fullmatch(line):

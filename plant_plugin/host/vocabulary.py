@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import torch
 from libmultilabel.common_utils import AttributeDict
@@ -20,15 +19,18 @@ logger = logging.getLogger(__name__)
 WORD_DICT = "word_dict.pickle"  # LibMultiLabel's name, beside its checkpoints
 
 
+class Document(TypedDict):
+    """As LibMultiLabel's networks read it."""
+
+    text: str | list[str]  # words, unless a tokenizer takes the whole
+    label: list[str]
+
+
 def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
     """The file of word vectors that ``embed_file`` names: itself, or that of a GloVe release, downloaded once.
 
-    Args:
-        embed_file: A file, or one of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
-        cache_dir: Folder of downloaded vectors; None is LibMultiLabel's ``.vector_cache``.
-
     Raises:
-        DataError: Neither.
+        DataError: Neither a file nor one of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
         PlantError: The download failed or was cut short; no broken archive is left behind.
     """
     if embed_file not in data_utils.GLOVE_WORD_EMBEDDING:
@@ -47,23 +49,16 @@ def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
         cause = error.__context__ if isinstance(error, UnboundLocalError) and error.__context__ else error
         for archive in folder.glob("*.zip"):
             archive.unlink()
-        raise PlantError(
-            f"the vectors {embed_file} could not be downloaded ({type(cause).__name__}: {cause})",
-            where="embed_file",
-            fix=f"put {file.name} into {folder}, or train vectors on your own text: plant embeddings TRAIN --out FILE",
-        ) from cause
+        what = f"the vectors {embed_file} could not be downloaded ({type(cause).__name__}: {cause})"
+        fix = f"put {file.name} into {folder}, or train vectors on your own text: plant embeddings TRAIN --out FILE"
+        raise PlantError(what, where="embed_file", fix=fix) from cause
     return file
 
 
 def read_word_vectors(
-    settings: AttributeDict, documents: list[dict[str, Any]]
+    settings: AttributeDict, documents: list[Document]
 ) -> tuple[dict[str, int] | None, torch.Tensor | None]:
-    """Words and their vectors float32 (V, dim), when there is an ``embed_file``; the words are kept in the run folder.
-
-    Raises:
-        DataError: There is no such file.
-        PlantError: GloVe vectors could not be downloaded.
-    """
+    """Words and their vectors float32 (V, dim), if there is an ``embed_file``; the words are kept in the run folder."""
     if settings.embed_file is None:
         return None, None
     vectors_file(settings.embed_file, settings.embed_cache_dir)  # it is there, or comes
@@ -76,17 +71,12 @@ def read_word_vectors(
         normalize_embed=settings.normalize_embed,
         embed_cache_dir=settings.embed_cache_dir,
     )
-    with open(os.path.join(settings.checkpoint_dir, WORD_DICT), "wb") as stream:
-        pickle.dump(word_dict, stream)
+    Path(settings.checkpoint_dir, WORD_DICT).write_bytes(pickle.dumps(word_dict))
     return word_dict, embed_vecs
 
 
-def read_labels(settings: AttributeDict, datasets: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """The label set; the metrics that stop and choose join the monitored ones.
-
-    Raises:
-        ConfigError: A monitored metric needs more labels than there are.
-    """
+def read_labels(settings: AttributeDict, datasets: dict[str, list[Document]]) -> list[str]:
+    """The label set, large enough for all metrics; those that stop and choose join the monitored ones."""
     labels: list[str] = data_utils.load_or_build_label(datasets, settings.label_file, settings.include_test_labels)
     for key in ("early_stopping_metric", "val_metric"):
         if settings[key] not in settings.monitor_metrics:
@@ -98,21 +88,12 @@ def read_labels(settings: AttributeDict, datasets: dict[str, list[dict[str, Any]
 
 
 def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
-    """The vocabulary beside a checkpoint.
-
-    Args:
-        folder: The checkpoint's folder.
-        keep_in: Another run's folder that gets a copy, unless it has a vocabulary.
-
-    Raises:
-        CheckpointError: There is none.
-    """
+    """The vocabulary beside a checkpoint; ``keep_in`` gets a copy, unless it has one."""
     path = folder / WORD_DICT
     if not path.is_file():
         fix = "keep the checkpoint in the folder of the run that made it"
         raise CheckpointError(f"{WORD_DICT}, the vocabulary of the checkpoint, is missing", where=str(folder), fix=fix)
     if keep_in is not None and not (keep_in / WORD_DICT).exists():
         (keep_in / WORD_DICT).write_bytes(path.read_bytes())
-    with open(path, "rb") as stream:
-        words: dict[str, int] = pickle.load(stream)
+    words: dict[str, int] = pickle.loads(path.read_bytes())
     return words

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plant_plugin.commands import predict as command
+from plant_plugin.commands import shared
 from plant_plugin.data import new_documents as module
 from plant_plugin.data.new_documents import Document, Documents, Fields
 from plant_plugin.errors import DataError
@@ -149,7 +150,7 @@ def test_json_lines_and_tables_bring_any_text_through(
 
 
 def test_the_command_offers_what_there_is() -> None:
-    assert module.FORMS == command.FORMS
+    assert module.FORMS == shared.FORMS
     assert tuple(formats.FORMATS) == command.OUTPUTS
 
 

@@ -1,0 +1,184 @@
+"""``plant faithfulness``, ``plausibility`` and ``codiesp-x``: how good explanations are, by the model and by coders."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from plant_plugin.commands import shared
+from plant_plugin.files import write_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from plant_plugin.data.new_documents import Documents
+    from plant_plugin.model.plausibility import MarkedPairs, Plausibility
+    from plant_plugin.model.predictor import Predictor
+
+
+@click.command()
+@click.argument("model", type=shared.MODEL)
+@shared.reads_documents()
+@click.option("--documents", "most", default=100, show_default=True, type=shared.COUNT, help="The first so many.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Of the random orders.")
+@shared.json_option
+@shared.model_options
+def faithfulness(
+    model: Path, documents: Documents, most: int, seed: int, as_json: bool, device: str | None, names: tuple[str, ...]
+) -> None:
+    """Take the strongest words out of the documents of FILE, or leave them alone in, and ask MODEL again.
+
+    Comprehensiveness is the probability that a predicted label loses without them (higher is better), sufficiency what
+    it loses with them alone (lower is better); means over 1, 5, 10, 20 and 50 % of the words. A measure that beats
+    random and MIG says where the prediction comes from. Each document is scored some hundred times.
+    """
+    from plant_plugin.model.faithfulness import faithfulness as measured
+
+    predictor = shared.load_predictor(model, device, names)
+    found = measured(predictor, (one.text for one in islice(documents, most)), seed=seed)
+    if as_json:
+        click.echo(shared.as_json([asdict(one) for one in found]))
+        return
+    click.echo(f"{'words ordered by':<18}{'comprehensiveness':>20}{'sufficiency':>20}")
+    for one in found:
+        lost = f"{one.comprehensiveness:.3f} ± {one.comprehensiveness_error:.3f}"
+        alone = f"{one.sufficiency:.3f} ± {one.sufficiency_error:.3f}"
+        click.echo(f"{one.order:<18}{lost:>20}{alone:>20}")
+    click.echo(f"means over {found[0].documents} documents with a predicted label, ± standard error", err=True)
+
+
+@click.command()
+@click.argument("model", type=shared.MODEL)
+@click.argument("evidence", type=shared.FILE, required=False)
+@click.option("--text", type=shared.FILE, help="The text file of EVIDENCE; default: the one beside it.")
+@click.option(
+    "--validation", type=shared.FILE, help="Evidence that chooses thresholds; default: of the run's val_file."
+)
+@click.option("--validation-text", type=shared.FILE, help="Its text file; default: the one beside it.")
+@click.option("--training-file", type=shared.FILE, help="Count labels here; default: as the run counted them.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Of the random order and the bootstrap.")
+@click.option("--out", type=shared.FILE, help="Write all numbers as JSON.")
+@click.option(
+    "--write-threshold", is_flag=True, help="Keep what validation chose in MODEL, for plant explain and serve."
+)
+@shared.device_option
+def plausibility(
+    model: Path,
+    evidence: Path | None,
+    text: Path | None,
+    validation: Path | None,
+    validation_text: Path | None,
+    training_file: Path | None,
+    seed: int,
+    out: Path | None,
+    write_threshold: bool,
+    device: str | None,
+) -> None:
+    """Compare the words that explanations of MODEL name with those that coders marked in EVIDENCE.
+
+    EVIDENCE (document TAB label TAB start-end;start-end) is by default that of the run's test file. Every pair of
+    document and label with evidence counts once; words at or above a share of the strongest word are named, and the
+    share is chosen on validation documents, for each order of the words. [95 % intervals over documents.]
+    """
+    from plant_plugin.model.passages import write_rule
+    from plant_plugin.model.plausibility import chosen_rule, marked_pairs
+    from plant_plugin.model.plausibility import plausibility as measured
+    from plant_plugin.model.predictor import Predictor
+    from plant_plugin.model.trained import unrefitted
+
+    chooses = shared.marked_documents(model, "val", validation, validation_text)
+    tested = shared.marked_documents(model, "test", evidence, text)
+    predictor = Predictor.load(model, device=device)
+    pairs = marked_pairs(predictor, *tested, seed=seed)
+    chosen = marked_pairs(Predictor.load(unrefitted(model), device=device), *chooses, seed=seed)
+    found = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
+    _show(found, pairs)
+    if out is not None:
+        shared.write(out, shared.as_json(_content(found, pairs)))
+    if write_threshold:
+        click.echo(f"written: {write_rule(model, chosen_rule(chosen))}", err=True)
+
+
+def _train_counts(predictor: Predictor, training_file: Path | None) -> npt.NDArray[np.int64] | None:
+    """Training documents of each label, from a file or from the run's folder; None where neither tells."""
+    from plant_plugin.data.text import read_libmultilabel_text
+    from plant_plugin.report.label_statistics import read_train_counts
+    from plant_plugin.report.result import label_counts
+
+    if training_file is None:
+        return read_train_counts(predictor.folder, predictor.labels)
+    return label_counts(read_libmultilabel_text(training_file, keep_texts=False).labels, predictor.labels)
+
+
+def _show(found: list[Plausibility], pairs: MarkedPairs) -> None:
+    """A line for each order, in percent with intervals; then for each bin of labels, without."""
+    heads = "".join(f"{name:>21}" for name in found[0].measures)
+    click.echo(f"{'words ordered by':<26}{'share':>6}{heads}")
+    for one in found:
+        cells = (f"{mean:.1%} [{low:.1%} {high:.1%}]".replace("%", "") for mean, low, high in one.measures.values())
+        click.echo(f"{one.order:<26}{one.shares[0]:>6.2f}" + "".join(f"{cell:>21}" for cell in cells))
+    for name in found[0].bins:
+        heads = "".join(f"{measure:>10}" for measure in found[0].measures)
+        click.echo(f"\n{f'{name} training documents':<32}{heads}")
+        for one in found:
+            click.echo(f"{one.order:<32}" + "".join(f"{100 * mean:>10.1f}" for mean, _, _ in one.bins[name].values()))
+    documents = len(set(pairs.documents))
+    left = f"; left out: {pairs.unknown:,} of labels that the model does not know, {pairs.wordless:,} without a word"
+    click.echo(f"in %, means over {len(pairs):,} pairs of {documents:,} documents, [95 % interval]{left}", err=True)
+
+
+def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]:
+    return {
+        "pairs": len(pairs),
+        "documents": len(set(pairs.documents)),
+        "pairs_of_unknown_labels": pairs.unknown,
+        "pairs_without_a_word": pairs.wordless,
+        "orders": [asdict(one) for one in found],
+    }
+
+
+@click.command("codiesp-x")
+@click.argument("runs", type=shared.MODEL, nargs=-1, required=True, metavar="RUN_FOLDER…")
+@shared.threshold_option()
+@click.option("--places", type=shared.COUNT, default=3, show_default=True, help="At most so many of a code.")
+@click.option("--join", type=click.IntRange(min=0), default=0, show_default=True, metavar="CHARACTERS",
+              help="Marked spans at most so far apart are parts of one place.")  # fmt: skip
+@click.option("--out", type=shared.FILE, help="Write the numbers as JSON.")
+@shared.device_option
+def codiesp_x(
+    runs: tuple[Path, ...], threshold: float | str | None, places: int, join: int, out: Path | None, device: str | None
+) -> None:
+    """Score codes with their places by CodiEsp-X, the runs together: one of the diagnoses, one of the procedures.
+
+    Cases and evidence are those of the runs' test files. A code is found where one of its places holds a coder's and
+    has at most ten characters more on either side. How places are made of words is chosen on the validation cases, for
+    each run: measure, share of the strongest word, and how far apart words of a place may stand. Evidence files do not
+    say which spans are parts of one place; the task counts such a place from its first character to its last.
+    """
+    from plant_plugin.model import codiesp_x as module
+    from plant_plugin.model.predictor import Predictor
+    from plant_plugin.model.trained import unrefitted
+
+    texts, marked = module.union_of_cases([shared.marked_documents(run, "test") for run in runs])
+    predicted, rules = [], []
+    for run in runs:
+        predictor = Predictor.load(run, device=device)
+        own_texts, own_marked = shared.marked_documents(run, "val")
+        own = module.predicted_codes(Predictor.load(unrefitted(run), device=device), own_texts, threshold)
+        rule = module.best_rule(own, module.joined(own_marked, join), places)
+        predicted.append((module.predicted_codes(predictor, texts, threshold), rule))
+        rules.append({"order": rule.order, "share": rule.share, "gap": rule.gap})
+        of_words = f"words by {rule.order}, from {rule.share:.2f} of the strongest, gap {rule.gap}"
+        click.echo(f"{run.name}: {of_words}", err=True)
+    found = module.codiesp_x(predicted, module.joined(marked, join), places)
+    for name, (mean, low, high) in found.items():
+        click.echo(f"{name:<10}{100 * mean:>6.1f} [{100 * low:.1f} {100 * high:.1f}]")
+    click.echo(f"in %, over {len(texts):,} cases, [95 % interval]", err=True)
+    if out is not None:
+        write_text(out, json.dumps({"cases": len(texts), "join": join, "rules": rules, **found}, indent=1))

@@ -1,0 +1,154 @@
+"""What several commands share: how they end, which model and which documents they take, what they write."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from plant_plugin.errors import FullDiskError
+from plant_plugin.files import is_full, write_text
+
+if TYPE_CHECKING:
+    from plant_plugin.data.text import DocumentEvidence
+    from plant_plugin.model.predictor import Predictor
+
+EXIT_CODE = 130  # 128 + SIGINT
+FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv")
+SPLITS = {"test": "EVIDENCE and --text", "val": "--validation and --validation-text"}  # what a user can give
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+MODEL = click.Path(path_type=Path)
+COUNT = click.IntRange(min=1)
+
+Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
+
+
+@contextlib.contextmanager
+def plain_ending() -> Iterator[None]:
+    """Turn Ctrl-C, also where Lightning answered it with ``sys.exit(1)``, into exit code 130, without "Aborted!".
+
+    Of a full disk that nobody explained, e.g. of what the output is sent to, comes a ``FullDiskError``.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(EXIT_CODE) from None
+    except SystemExit as stop:
+        if isinstance(stop.__context__, KeyboardInterrupt):
+            raise click.exceptions.Exit(EXIT_CODE) from None
+        raise
+    except OSError as error:
+        if not is_full(error):
+            raise
+        where = "output" if error.filename is None else str(error.filename)
+        raise FullDiskError("the disk is full", where=where, fix="free some space, then do it again") from error
+
+
+def all_of(*options: Decorator) -> Decorator:
+    """Several options as one."""
+    return lambda command: functools.reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def _as_probability(context: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
+    """A probability as a number, a name as it is; ``0.5`` is both, and the same."""
+    try:
+        return value and float(value)
+    except ValueError:
+        return value
+
+
+threshold_option = functools.partial(
+    click.option, "--threshold", callback=_as_probability, metavar="micro|macro|P", help="As for plant predict."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+device_option = click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
+model_options = all_of(
+    click.option("--names", multiple=True, metavar="icd9|icd10|FILE",
+                 help="What labels stand for; FILE: label TAB name. May be repeated."),
+    device_option,
+)  # fmt: skip
+
+
+def load_predictor(model: Path, device: str | None, names: tuple[str, ...] = (), batch_size: int = 32) -> Predictor:
+    """What :data:`model_options` ask for."""
+    from plant_plugin.data.label_names import label_names
+    from plant_plugin.model.predictor import Predictor
+
+    return Predictor.load(model, device=device, names=label_names(names, model), batch_size=batch_size)
+
+
+def reads_documents(
+    form: str | None = None, text: str = "What FILE is; by its ending, else by its first line."
+) -> Decorator:
+    """FILE and how it is read; the command takes them as ``documents``."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_documents(
+            file: str, form: str | None, text_field: str, id_field: str, skip_bad: bool, **options: object
+        ) -> None:
+            from plant_plugin.data.new_documents import Documents, Fields
+
+            documents = Documents(file, form, fields=Fields(text_field, id_field), skip_bad=skip_bad)
+            command(documents=documents, **options)
+
+        return options(with_documents)
+
+    options = all_of(
+        click.argument("file", default="-"),
+        click.option("--input", "form", type=click.Choice(FORMS), default=form, show_default=True, help=text),
+        click.option("--text-field", default="text", show_default=True, help="Key or column of the text."),
+        click.option("--id-field", default="id", show_default=True, help="Key or column of the id."),
+        click.option("--skip-bad", is_flag=True, help="Pass over lines that are no document, and count them."),
+    )
+    return decorate
+
+
+def marked_documents(
+    run: Path, split: str, evidence: Path | None = None, text: Path | None = None
+) -> tuple[list[str], list[DocumentEvidence]]:
+    """Texts and what coders marked in them.
+
+    Args:
+        run: A run's folder.
+        split: ``test`` or ``val``.
+        evidence: The evidence file; None: the run's own, or the one beside its text file.
+        text: The text file; None: the one beside ``evidence``, or the run's own.
+    """
+    from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
+    from plant_plugin.data.text import packed, read_libmultilabel_text
+    from plant_plugin.errors import ConfigError
+    from plant_plugin.report.logs import logged_config
+
+    key = f"{split}_file"
+    config = {} if evidence is not None else logged_config(run)
+    if text is None:
+        own = config.get(key)
+        text = text_beside(evidence) if evidence is not None else (Path(own) if own else None)
+    if evidence is None and text is not None:
+        own = (config.get("evidence") or {}).get(key)
+        evidence = Path(own) if own else packed(evidence_beside(text))
+    if text is None or evidence is None:
+        missing = "text" if text is None else "evidence"
+        raise ConfigError(f"there is no {missing} file", where=str(run), fix=f"give {SPLITS[split]}")
+    documents = read_libmultilabel_text(text)
+    return documents.texts, read_evidence(evidence, documents)
+
+
+def as_json(content: object) -> str:
+    """Content as it is printed and written."""
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and say so."""
+    write_text(path, text)
+    click.echo(f"written: {path}", err=True)
