@@ -1,6 +1,6 @@
 """Why a model predicts a label: what each word of the document adds to its logit.
 
-Shapes: T tokens, W words, M labels that are explained, L labels.
+Shapes: W words, L labels.
 
 The logit of a label is a sum over tokens (attention × what the label reads from the token's state), plus the label's
 bias, plus the planted scores' share. An encoder's state knows its neighbours, so what stands at a word may come from
@@ -10,28 +10,26 @@ the words around it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from plant_plugin.config.registry import suggestion
 from plant_plugin.errors import ConfigError
-from plant_plugin.model.passages import EvidenceRule, Passage, passages
-from plant_plugin.model.trained import ReadyModel, ScoredLabel
+from plant_plugin.model.passages import Passage, passages
+from plant_plugin.model.trained import Floats, Places, ReadyModel, ScoredLabel
 from plant_plugin.model.word_strength import (
     ATTENTION,
-    BLOCK,
     CONTRIBUTION,
+    EXPLAINED,
     MIG,
     PHRASES,
     EncodedDocument,
+    LabelStrengths,
     Words,
-    phrase_strengths,
+    label_strengths,
     words_of_tokens,
 )
-
-Floats = npt.NDArray[np.float32]
 
 BEST = 5  # labels shown where none is above the threshold
 TERMS = 10  # terms of the planted scores that are named
@@ -44,45 +42,54 @@ class LabelEvidence:
     Attributes:
         found: The label with its probability and logit.
         predicted: Whether it is above the threshold.
-        attention: (W,) share of the attention on each word; the rest is on special tokens.
-        contribution: (W,) logits that each word adds; None where the network cannot tell.
-        relevance: (W,) relevance (MIG, normalised as in training) of each word for the label; None without a table.
+        measures: Order of the words -> (W,) what it goes by, of those that the model can tell.
         bias: Logits that the label has in any document.
         elsewhere: Logits that special tokens add.
         planted: Logits that the planted scores add.
         terms: The terms that add most of ``planted``.
         passages: The predicted evidence, the best first.
-        phrases: (W,) what planted phrases at each word add to the planted scores; None where there are none.
         faithfulness: Order of the words -> comprehensiveness and sufficiency, where they were measured.
     """
 
     found: ScoredLabel
     predicted: bool
-    attention: Floats = field(repr=False)
-    contribution: Floats | None = field(repr=False)
-    relevance: Floats | None = field(repr=False)
+    measures: dict[str, Floats] = field(repr=False)
     bias: float
     elsewhere: float
     planted: float
     terms: list[tuple[str, float]] = field(repr=False)
     passages: list[Passage] = field(repr=False)
-    phrases: Floats | None = field(default=None, repr=False)
     faithfulness: dict[str, tuple[float, float]] | None = None
 
     @property
-    def measures(self) -> dict[str, Floats | None]:
-        """Order of the words -> (W,) what it goes by; None where the model cannot tell."""
-        return {
-            CONTRIBUTION: self.contribution,
-            ATTENTION: self.attention,
-            MIG: self.relevance,
-            PHRASES: self.phrases,
-        }
+    def attention(self) -> Floats:
+        """(W,) share of the attention on each word; the rest is on special tokens."""
+        return self.measures[ATTENTION]
+
+    @property
+    def contribution(self) -> Floats | None:
+        """(W,) logits that each word adds; None where the network cannot tell."""
+        return self.measures.get(CONTRIBUTION)
+
+    @property
+    def relevance(self) -> Floats | None:
+        """(W,) relevance (MIG, normalised as in training) of each word for the label; None without a table."""
+        return self.measures.get(MIG)
+
+    @property
+    def phrases(self) -> Floats | None:
+        """(W,) what planted phrases at each word add to the planted scores; None where there are none."""
+        return self.measures.get(PHRASES)
 
     @property
     def strength(self) -> Floats:
         """(W,) contributions, or attention where there are none."""
-        return self.attention if self.contribution is None else self.contribution
+        return _strength(self.measures)
+
+    def strongest(self, words: int) -> list[int]:
+        """Places of the words that speak most for or against the label, so many."""
+        found: list[int] = np.argsort(-np.abs(self.strength), kind="stable")[:words].tolist()
+        return found
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class Explanation:
     """
 
     text: str = field(repr=False)
-    words: npt.NDArray[np.int64] = field(repr=False)
+    words: Places = field(repr=False)
     labels: list[LabelEvidence]
     model: str
     tokens: int
@@ -122,13 +129,14 @@ def explain(
     columns = _columns(predictor, logits, labels, limit, top)
     encoded = EncodedDocument(predictor, text)
     words = words_of_tokens(text, encoded.spans)
-    evidence = []
-    for start in range(0, len(columns), BLOCK):
-        evidence += _evidence(encoded, text, words, columns[start : start + BLOCK], logits, limit)
+    strengths = label_strengths(encoded, words, columns, EXPLAINED)
     return Explanation(
         text=text,
         words=words.spans,
-        labels=evidence,
+        labels=[
+            _evidence(encoded, words, predictor.scored_label(column, float(logits[column])), own, limit)
+            for column, own in zip(columns, strengths, strict=True)
+        ],
         model=predictor.name,
         tokens=encoded.tokens,
         cut=encoded.tokens >= predictor.max_tokens,
@@ -165,44 +173,32 @@ def column_of(predictor: ReadyModel, label: str) -> int:
 
 
 def _evidence(
-    encoded: EncodedDocument, text: str, words: Words, columns: list[int], logits: Floats, limit: float
-) -> list[LabelEvidence]:
-    predictor = encoded.predictor
-    attention, parts, relevance = encoded.attention(columns), encoded.contributions(columns), encoded.relevance(columns)
-    scores = predictor.model.planted_scores
-    phrases = None
-    if scores is not None and scores.phrases is not None:
-        phrases = phrase_strengths(scores.phrases, text, words.spans, columns)
-    found = []
-    for row, column in enumerate(columns):
-        contribution, elsewhere = (None, 0.0) if parts is None else words.summed(parts[0][row])
-        planted, terms = _planted(predictor, text, column)
-        evidence = LabelEvidence(
-            found=predictor.scored_label(column, float(logits[column])),
-            predicted=bool(logits[column] > np.float32(limit)),
-            attention=words.summed(attention[row])[0],
-            contribution=contribution,
-            relevance=None if relevance is None else words.highest(relevance[row]),
-            bias=0.0 if parts is None else float(parts[1][row]),
-            elsewhere=elsewhere,
-            planted=planted,
-            terms=terms,
-            passages=[],
-            phrases=None if phrases is None else phrases[row],
-        )
-        found.append(replace(evidence, passages=_passages(text, words, evidence, predictor.evidence_rule)))
-    return found
+    encoded: EncodedDocument, words: Words, found: ScoredLabel, own: LabelStrengths, limit: float
+) -> LabelEvidence:
+    text, rule, strength = encoded.text, encoded.predictor.evidence_rule, _strength(own.measures)
+    ruling = own.measures.get(rule.order or "", strength)
+    planted, terms = _planted(encoded.predictor, text, found.label)
+    return LabelEvidence(
+        found=found,
+        predicted=bool(found.logit > np.float32(limit)),
+        measures=own.measures,
+        bias=own.bias,
+        elsewhere=own.elsewhere,
+        planted=planted,
+        terms=terms,
+        passages=passages(text, words.spans, ruling, rule, strength),
+    )
 
 
-def _passages(text: str, words: Words, evidence: LabelEvidence, rule: EvidenceRule) -> list[Passage]:
-    strength = evidence.measures[rule.order] if rule.order in evidence.measures else None
-    return passages(text, words.spans, evidence.strength if strength is None else strength, rule, evidence.strength)
+def _strength(measures: dict[str, Floats]) -> Floats:
+    return measures.get(CONTRIBUTION, measures[ATTENTION])
 
 
-def _planted(predictor: ReadyModel, text: str, column: int) -> tuple[float, list[tuple[str, float]]]:
+def _planted(predictor: ReadyModel, text: str, label: str) -> tuple[float, list[tuple[str, float]]]:
+    """Logits that the planted scores add to a label, and the terms that add most of them."""
     planted = predictor.model.planted_scores
     if planted is None or not planted.weight:
         return 0.0, []
-    terms, rest = planted.terms(text, column)
+    terms, rest = planted.terms(text, predictor.column_of[label])
     total = planted.weight * (sum(value for _, value in terms) + rest) - planted.offset
     return total, [(term, planted.weight * value) for term, value in terms[:TERMS]]

@@ -23,12 +23,12 @@ import torch
 
 from plant_plugin.errors import DataError
 from plant_plugin.model.explanation import Explanation, LabelEvidence, explain
-from plant_plugin.model.trained import ReadyModel
+from plant_plugin.model.trained import Places, ReadyModel
+from plant_plugin.model.word_strength import RANDOM
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, rounded up
 DRAWS = 3  # random orders, whose mean is what any order has to beat
 LABELS_EACH = 5  # labels of a document that are measured, the most probable
-RANDOM = "random"
 Pair = tuple[float, float]
 
 
@@ -37,7 +37,7 @@ class Faithfulness:
     """Means over documents of a measure's comprehensiveness and sufficiency, with standard errors over documents.
 
     Attributes:
-        order: What the words were ordered by: ``contribution``, ``attention``, ``MIG`` or ``random``.
+        order: What the words were ordered by, see :mod:`plant_plugin.model.word_strength`.
         comprehensiveness: Probability lost without the strongest words; higher is better.
         comprehensiveness_error: Its standard error.
         sufficiency: Probability lost with them alone; lower is better.
@@ -56,10 +56,7 @@ class Faithfulness:
 def faithfulness(predictor: ReadyModel, texts: Iterable[str], *, seed: int = 0) -> list[Faithfulness]:
     """Measure a model on documents: for each its (at most five) most probable predicted labels.
 
-    Args:
-        predictor: The model.
-        texts: Documents.
-        seed: Of the random orders, and of the order of equals.
+    ``seed`` is that of the random orders, and of the order of equals.
 
     Raises:
         DataError: No document has a predicted label.
@@ -94,17 +91,18 @@ def measure(predictor: ReadyModel, explanation: Explanation, *, seed: int) -> li
     What the model did not read (behind its length) is left out of every text, or taking words out would bring it in.
     """
     random = np.random.default_rng(seed)
-    text = explanation.text[: int(explanation.words[-1, 1])]
+    words = explanation.words
+    text = explanation.text[: int(words[-1, 1])]
     variants: list[str] = []
     columns: list[int] = []
     orders: list[list[str]] = []
     for evidence in explanation.labels:
-        ordered = list(_orders(evidence, len(explanation.words), random))
-        orders.append([name for name, _ in ordered])
-        changed = [text]
-        for _, order in ordered:
+        names, changed = [], [text]
+        for name, order in _orders(evidence, len(words), random):
+            names.append(name)
             for chosen in _chosen(order):
-                changed += [_without(text, explanation.words, chosen), _without(text, explanation.words, ~chosen)]
+                changed += [_without(text, words, chosen), _without(text, words, ~chosen)]
+        orders.append(names)
         variants += changed
         columns += [predictor.column_of[evidence.found.label]] * len(changed)
     values = iter(probabilities(predictor, variants, columns).tolist())
@@ -116,23 +114,20 @@ def measure(predictor: ReadyModel, explanation: Explanation, *, seed: int) -> li
             lost = whole - np.array([[next(values), next(values)] for _ in SHARES])
             pairs.setdefault(name, []).append(lost.mean(axis=0))
         means = {name: np.mean(several, axis=0).tolist() for name, several in pairs.items()}
-        found.append({name: (float(pair[0]), float(pair[1])) for name, pair in means.items()})
+        found.append({name: (without, alone) for name, (without, alone) in means.items()})
     return found
 
 
-def _orders(
-    evidence: LabelEvidence, words: int, random: np.random.Generator
-) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
+def _orders(evidence: LabelEvidence, words: int, random: np.random.Generator) -> Iterator[tuple[str, Places]]:
     """Words, the strongest first, by each measure that there is; equals in random order."""
     for name, values in evidence.measures.items():
-        if values is not None:
-            mixed = random.permutation(words)
-            yield name, mixed[np.argsort(-values[mixed], kind="stable")]
+        mixed = random.permutation(words)
+        yield name, mixed[np.argsort(-values[mixed], kind="stable")]
     for _ in range(DRAWS):
         yield RANDOM, random.permutation(words)
 
 
-def _chosen(order: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.bool_]]:
+def _chosen(order: Places) -> Iterator[npt.NDArray[np.bool_]]:
     """For each share, which words (W,) are among the strongest."""
     for share in SHARES:
         chosen = np.zeros(len(order), dtype=bool)
@@ -140,7 +135,7 @@ def _chosen(order: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.bool_]]:
         yield chosen
 
 
-def _without(text: str, words: npt.NDArray[np.int64], gone: npt.NDArray[np.bool_]) -> str:
+def _without(text: str, words: Places, gone: npt.NDArray[np.bool_]) -> str:
     """The text with a space in the place of each word that is gone."""
     parts, end = [], 0
     for start, stop in words[gone].tolist():
@@ -154,11 +149,11 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], columns: Sequence
     wanted, planted = np.array(columns), predictor.model.planted_scores
     logits = np.empty(len(texts), dtype=np.float64)
 
-    def chosen(batch: dict[str, torch.Tensor], documents: npt.NDArray[np.int64]) -> torch.Tensor:
+    def chosen(batch: dict[str, torch.Tensor], documents: Places) -> torch.Tensor:
         labels = torch.from_numpy(wanted[documents])[:, None].to(predictor.device)
         return predictor.network.selected_logits(predictor.network.encode(batch), labels)[:, 0]
 
-    for found, documents, _ in predictor.by_batch(texts, chosen):
+    for found, documents, _ in predictor.by_batch(predictor.model.batches(texts, predictor.batch_size), chosen):
         if planted is not None and planted.weight:
             scores = planted.scores([texts[document] for document in documents])
             found = found + planted.weight * scores[np.arange(len(documents)), wanted[documents]] - planted.offset
@@ -169,7 +164,6 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], columns: Sequence
 
 
 def _summary(order: str, pairs: npt.NDArray[np.float64]) -> Faithfulness:
-    means = pairs.mean(axis=0)
-    count = len(pairs)
+    (comprehensiveness, sufficiency), count = pairs.mean(axis=0).tolist(), len(pairs)
     errors = pairs.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else np.full(2, math.nan)
-    return Faithfulness(order, float(means[0]), float(errors[0]), float(means[1]), float(errors[1]), count)
+    return Faithfulness(order, comprehensiveness, float(errors[0]), sufficiency, float(errors[1]), count)

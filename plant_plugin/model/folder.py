@@ -7,7 +7,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -30,6 +30,24 @@ READABLE = (2, 3)
 MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
     "model.safetensors", "config.json", "labels.txt", "thresholds.json", "backbone"
 )  # fmt: skip
+
+
+class Content(TypedDict):
+    """``config.json`` of a model folder.
+
+    ``word_vectors`` is (V, dim), null over a language model; ``base`` the fingerprint of a language model whose weights
+    are not in the folder; ``phrase_prior`` how much phrases count in the planted prior.
+    """
+
+    format: int
+    model_name: str
+    network_config: dict[str, Any]
+    max_seq_length: int | None
+    word_vectors: Sequence[int] | None
+    planted_scores: bool
+    phrase_prior: float
+    base: str | None
+    hashes: dict[str, str]
 
 
 def save_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
@@ -93,7 +111,7 @@ def save_model(
         label_names: A file that says what labels stand for, to go with the model.
     """
     model_name, network_config = network.built_as
-    content = {
+    content: Content = {
         "format": FORMAT,
         "model_name": model_name,
         "network_config": network_config,
@@ -138,7 +156,7 @@ def _complete(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def read_content(folder: Path) -> dict[str, Any]:
+def read_content(folder: Path) -> Content:
     """``config.json`` of a model folder.
 
     Raises:
@@ -148,8 +166,9 @@ def read_content(folder: Path) -> dict[str, Any]:
         content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         if content["format"] not in READABLE:
             raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
-        options = of_this_version(dict(content["network_config"]))
-        return {"base": None, "phrase_prior": 0, **content, "network_config": options}  # older models lack two
+        of_this: Content = {"base": None, "phrase_prior": 0} | content  # older models lack two
+        of_this["network_config"] = of_this_version(dict(content["network_config"]))
+        return of_this
 
 
 def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
@@ -163,7 +182,7 @@ def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
         return labels, json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
 
 
-def read_network(folder: Path, content: Mapping[str, Any], num_labels: int, lm_weight: str | None) -> PlantableNetwork:
+def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str | None) -> PlantableNetwork:
     """The network of a model folder, without its relevance; arguments as of :func:`.trained.load_model`."""
     with _complete(folder):
         options, vectors, base = dict(content["network_config"]), content["word_vectors"], content["base"]
@@ -238,7 +257,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str,
         save_file(plain, temporary, metadata=metadata)
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, object]) -> None:
     """Write readable JSON, whole or not at all."""
     with atomic_write(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

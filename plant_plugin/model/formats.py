@@ -1,6 +1,7 @@
 """Predictions and explanations for files and the terminal; :mod:`plant_plugin.model.page` makes a page.
 
-Predictions are JSON lines, CSV, or LibMultiLabel's ``label:score`` lines; an explanation is one dictionary for all.
+Predictions are JSON lines, CSV, or LibMultiLabel's ``label:score`` lines. An explanation is one dictionary,
+:class:`Explained`, whose types stand in the OpenAPI page too.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Annotated
 
-import numpy as np
+from pydantic import Field
+from typing_extensions import NotRequired, TypedDict
 
 from plant_plugin.data.new_documents import Document
 from plant_plugin.model.explanation import Explanation, LabelEvidence
@@ -25,8 +27,7 @@ Pairs = Iterable[tuple[Document, Prediction]]
 DIGITS = 6  # of probabilities: more says nothing
 HEADER = ("id", "rank", "label", "probability", "name")
 WORDS = 20  # words of a label that JSON tells
-SHOWN_PASSAGES = 5
-SHOWN_TERMS = 5  # of the planted scores
+SHOWN_PASSAGES, SHOWN_WORDS, SHOWN_TERMS = 5, 8, 5  # of a label, on the terminal
 
 
 def json_lines(pairs: Pairs, stream: IO[str]) -> None:
@@ -65,13 +66,61 @@ FORMATS: dict[str, Callable[[Pairs, IO[str]], None]] = {
 }
 
 
-def as_dictionary(explanation: Explanation, words: int = WORDS) -> dict[str, Any]:
-    """What JSON can hold of an explanation.
+class ExplainedPassage(TypedDict):
+    """Predicted evidence: a stretch of the document that speaks for the label."""
 
-    Args:
-        explanation: Of one document.
-        words: Of each label, the strongest so many.
-    """
+    start: Annotated[int, Field(description="In characters.")]
+    end: int
+    text: str
+    score: float
+
+
+class Word(TypedDict):
+    """A word of the document; a number is null where the network or the model folder cannot tell it."""
+
+    start: int
+    end: int
+    text: str
+    attention: float
+    contribution: Annotated[float | None, Field(description="Logits that the word adds.")]
+    relevance: Annotated[float | None, Field(description="Mutual information with the label in training, scaled to 1.")]
+
+
+class Term(TypedDict):
+    """A term of the planted scores."""
+
+    term: str
+    contribution: float
+
+
+class ExplainedLabel(TypedDict):
+    """What speaks for a label: contributions of all words, bias, planted and elsewhere add up to its logit."""
+
+    label: str
+    name: Annotated[str | None, Field(description="What the label stands for, where that is known.")]
+    probability: float
+    logit: float
+    predicted: bool
+    bias: float
+    planted: float
+    elsewhere: float
+    passages: list[ExplainedPassage]
+    words: Annotated[list[Word], Field(description="The strongest.")]
+    planted_terms: list[Term]
+    faithfulness: NotRequired[dict[str, tuple[float, float]]]
+
+
+class Explained(TypedDict):
+    """An explanation."""
+
+    model: str
+    tokens: int
+    cut: bool
+    labels: list[ExplainedLabel]
+
+
+def as_dictionary(explanation: Explanation, words: int = WORDS) -> Explained:
+    """What JSON holds of an explanation: of each label, so many of the strongest words."""
     return {
         "model": explanation.model,
         "tokens": explanation.tokens,
@@ -80,10 +129,9 @@ def as_dictionary(explanation: Explanation, words: int = WORDS) -> dict[str, Any
     }
 
 
-def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> dict[str, Any]:
+def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> ExplainedLabel:
     found = evidence.found
-    strongest = np.argsort(-np.abs(evidence.strength), kind="stable")[:words]
-    return {
+    label: ExplainedLabel = {
         "label": found.label,
         "name": found.name,
         "probability": found.probability,
@@ -96,20 +144,24 @@ def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> dic
             {"start": one.start, "end": one.end, "text": explanation.text[one.start : one.end], "score": one.score}
             for one in evidence.passages
         ],
-        "words": [_word(explanation, evidence, place) for place in strongest.tolist()],
+        "words": [_word(explanation, evidence, place) for place in evidence.strongest(words)],
         "planted_terms": [{"term": term, "contribution": value} for term, value in evidence.terms],
-    } | ({} if evidence.faithfulness is None else {"faithfulness": evidence.faithfulness})
-
-
-def _word(explanation: Explanation, evidence: LabelEvidence, place: int) -> dict[str, Any]:
-    start, end = explanation.words[place].tolist()
-    measures = {
-        "attention": evidence.attention,
-        "contribution": evidence.contribution,
-        "relevance": evidence.relevance,
     }
-    values = {name: None if found is None else float(found[place]) for name, found in measures.items()}
-    return {"start": start, "end": end, "text": explanation.text[start:end], **values}
+    if evidence.faithfulness is not None:
+        label["faithfulness"] = evidence.faithfulness
+    return label
+
+
+def _word(explanation: Explanation, evidence: LabelEvidence, place: int) -> Word:
+    start, end = explanation.words[place].tolist()
+    return {
+        "start": start,
+        "end": end,
+        "text": explanation.text[start:end],
+        "attention": float(evidence.attention[place]),
+        "contribution": None if evidence.contribution is None else float(evidence.contribution[place]),
+        "relevance": None if evidence.relevance is None else float(evidence.relevance[place]),
+    }
 
 
 def print_explanation(explanation: Explanation, console: Console) -> None:
@@ -156,7 +208,7 @@ def _table(explanation: Explanation, evidence: LabelEvidence) -> Table:
     table = Table("word", box=None, padding=(0, 2, 0, 2))
     for heading in ("contribution", "attention", "MIG"):
         table.add_column(heading, justify="right")
-    for place in np.argsort(-np.abs(evidence.strength), kind="stable")[:8].tolist():
+    for place in evidence.strongest(SHOWN_WORDS):
         word = _word(explanation, evidence, place)
         adds, relevance = word["contribution"], word["relevance"]
         table.add_row(

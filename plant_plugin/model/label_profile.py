@@ -1,21 +1,20 @@
 """What a model knows of a label.
 
-Shapes: L labels, V token types, C candidate tokens, N test documents.
+Shapes: L labels, C candidate tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from plant_plugin.data.tokens import WordTokens
+from plant_plugin.data.tokens import TokenArrays, WordTokens
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.model.explanation import column_of
-from plant_plugin.model.trained import ReadyModel
+from plant_plugin.model.trained import Floats, Places, ReadyModel
 from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.report.label_statistics import LabelStatistics, read_label_statistics
 from plant_plugin.report.result import PER_DOCUMENT
@@ -57,26 +56,27 @@ class LabelProfile:
 
 
 def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProfile:
-    """Look a label up in a model.
-
-    Args:
-        predictor: The model.
-        label: As in the training files.
-        top: Tokens and labels of each list.
+    """Look a label up in a model: of each list so many tokens or labels.
 
     Raises:
         ConfigError: The model does not know the label.
         CheckpointError: The relevance or the statistics beside it are torn, or made for another model.
         DataError: ``per_document.npz`` beside it is torn.
     """
-    column = column_of(predictor, label)
+    column, planted, relevant = column_of(predictor, label), predictor.model.planted_scores, None
+    if (table := predictor.relevance) is not None:
+        row = slice(table.indptr[column], table.indptr[column + 1])
+        relevant = _named(predictor, table.indices[row], table.data[row], top)
+    terms = None
+    if planted is not None and planted.weight:
+        terms = [(term, planted.weight * value) for term, value in planted.strongest(column, top)]
     num_train, test_count, test_f1 = _tested(predictor, column)
     return LabelProfile(
         label,
         predictor.names(label),
-        _relevant(predictor, column, top),
+        relevant,
         _attended(predictor, column, top),
-        _terms(predictor, column, top),
+        terms,
         _nearest(predictor, column, top),
         read_label_statistics(predictor.folder, column, label),
         num_train,
@@ -85,50 +85,25 @@ def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProf
     )
 
 
-def _relevant(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, float]] | None:
-    if predictor.relevance is None:
-        return None
-    table = predictor.relevance
-    row = slice(table.indptr[column], table.indptr[column + 1])
-    return _named(predictor, table.indices[row], table.data[row], top)
-
-
-def _terms(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, float]] | None:
-    planted = predictor.model.planted_scores
-    if planted is None or not planted.weight:
-        return None
-    return [(term, planted.weight * value) for term, value in planted.strongest(column, top)]
-
-
 def _attended(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, float]]:
-    if not predictor.network.planted_parameters():
+    network, tokens = predictor.network, predictor.model.tokens
+    if not network.planted_parameters():
         return []
-    tokens = predictor.model.tokens
     candidates = np.setdiff1d(np.arange(tokens.size), tokens.special_ids)
-    if not isinstance(tokens, WordTokens) and predictor.relevance is not None:
-        table = predictor.relevance
+    if not isinstance(tokens, WordTokens) and (table := predictor.relevance) is not None:
         candidates = np.sort(table.indices[table.indptr[column] : table.indptr[column + 1]])
-    if not len(candidates):
-        return []
-    return _named(predictor, candidates, np.concatenate(list(_alone(predictor, candidates, column))), top)
+
+    def attention(batch: dict[str, torch.Tensor], documents: Places) -> torch.Tensor:
+        return network.scores(network.encode(batch), torch.full_like(batch["text"], column))[:, 0, 0]
+
+    alone = TokenArrays(candidates.astype(np.int32), np.arange(len(candidates) + 1))
+    found = np.empty(len(candidates), dtype=np.float32)
+    for scores, documents, _ in predictor.by_batch(predictor.model.unlabelled(alone, TOKENS_AT_ONCE), attention):
+        found[documents] = scores
+    return _named(predictor, candidates, found, top)
 
 
-def _alone(predictor: ReadyModel, candidates: npt.NDArray[np.int64], column: int) -> Iterator[npt.NDArray[np.float32]]:
-    """Attention scores (C,) of tokens, each as a document by itself."""
-    for start in range(0, len(candidates), TOKENS_AT_ONCE):
-        text = torch.from_numpy(candidates[start : start + TOKENS_AT_ONCE].astype(np.int64))[:, None]
-        length = torch.ones(len(text), dtype=torch.int64)
-        batch = {"text": text.to(predictor.device), "length": length, "mask": torch.ones_like(text, dtype=torch.bool)}
-        batch["mask"] = batch["mask"].to(predictor.device)
-        with torch.inference_mode():
-            hidden = predictor.network.encode(batch)
-            scores = predictor.network.scores(hidden, torch.full_like(batch["text"], column))  # (C, 1, 1)
-        yield scores[:, 0, 0].float().cpu().numpy()
-
-
-def _named(
-    predictor: ReadyModel, tokens: npt.NDArray[np.integer], values: npt.NDArray[np.float32], top: int
-) -> list[tuple[str, float]]:
+def _named(predictor: ReadyModel, tokens: npt.NDArray[np.integer], values: Floats, top: int) -> list[tuple[str, float]]:
     best = np.argsort(-values, kind="stable")[:top]
     return [(predictor.model.tokens.token(int(tokens[place])), float(values[place])) for place in best]
 

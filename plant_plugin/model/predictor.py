@@ -1,11 +1,7 @@
-"""A trained model at work on new texts.
-
-Shape key: **N** documents · **B** documents of a batch · **L** labels.
-"""
+"""A trained model at work on new texts."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +11,7 @@ import numpy as np
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.model.explanation import Explanation, explain
-from plant_plugin.model.trained import CHUNK_BATCHES, Floats, ReadyModel, ScoredLabel
+from plant_plugin.model.trained import Floats, ReadyModel, ScoredLabel
 
 
 @dataclass(frozen=True)
@@ -67,8 +63,9 @@ class Predictor(ReadyModel):
         self, texts: Iterable[str], *, threshold: float | str | None = None, top: int | None = None
     ) -> Iterator[Prediction]:
         """As :meth:`predict`, for any number of texts in bounded memory: reads ahead 16 batches, no more."""
-        limit, most = self.limit(threshold, top), self._most(top)
-        return self._predictions(iter(texts), limit, most)
+        if top is not None and top < 1:
+            raise ConfigError(f"{top} is below 1", where="top", fix="give the number of labels wanted")
+        return self._predictions(texts, self.limit(threshold, top), min(top or len(self.labels), len(self.labels)))
 
     def explain(
         self,
@@ -99,18 +96,13 @@ class Predictor(ReadyModel):
         """
         return explain(self, text, labels, threshold=threshold, top=top)
 
-    def _most(self, top: int | None) -> int:
-        if top is not None and top < 1:
-            raise ConfigError(f"{top} is below 1", where="top", fix="give the number of labels wanted")
-        return len(self.labels) if top is None else min(top, len(self.labels))
-
-    def _predictions(self, texts: Iterator[str], limit: float, most: int) -> Iterator[Prediction]:
-        while chunk := list(itertools.islice(texts, CHUNK_BATCHES * self.batch_size)):
-            found: list[Prediction | None] = [None] * len(chunk)
+    def _predictions(self, texts: Iterable[str], limit: float, most: int) -> Iterator[Prediction]:
+        for chunk in self.chunks(texts):
+            found: dict[int, Prediction] = {}
             for logits, documents, lengths in self.scored(chunk):
                 for row, document, length in zip(logits, documents.tolist(), lengths.tolist(), strict=True):
                     found[document] = Prediction(self._chosen(row, limit, most), length, length >= self.max_tokens)
-            yield from (prediction for prediction in found if prediction is not None)
+            yield from (found[document] for document in range(len(chunk)))
 
     def _chosen(self, logits: Floats, limit: float, most: int) -> list[ScoredLabel]:
         if math.isinf(limit):

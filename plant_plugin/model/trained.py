@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +19,11 @@ from scipy import sparse
 from torch import Tensor
 from typing_extensions import Self
 
-from plant_plugin.data.batches import Batches, move
-from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
+from plant_plugin.data.batches import Batches, TokenMarks, move
+from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.errors import ConfigError
-from plant_plugin.model.folder import MODEL, check_identity, read_content, read_labels, read_network
+from plant_plugin.model.folder import MODEL, Content, check_identity, read_content, read_labels, read_network
 from plant_plugin.model.passages import EvidenceRule, read_rule
 from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -53,14 +52,14 @@ class TrainedModel:
         labels: The label set, in column order.
         thresholds: Name -> threshold, in logits; ``0.5`` is always there.
         content: ``config.json``.
-        planted_scores: The linear model whose scores are added to the network's, or None.
+        planted_scores: What is added to the network's scores, or None.
     """
 
     network: PlantableNetwork
     tokens: Tokens
     labels: list[str] = field(repr=False)
     thresholds: dict[str, float]
-    content: dict[str, Any]
+    content: Content
     planted_scores: PlantedScores | None = None
 
     @property
@@ -71,18 +70,24 @@ class TrainedModel:
     @property
     def max_tokens(self) -> int:
         """How many tokens of a document are read."""
-        return int(self.content["max_seq_length"] or WHOLE_DOCUMENT)
+        return self.content["max_seq_length"] or WHOLE_DOCUMENT
 
     def batches(self, texts: Sequence[str], batch_size: int) -> Batches:
         """Texts as batches for the network, the longest first, with what phrases mark where it reads that."""
-        arrays = self.tokens.encode(texts, self.max_tokens)
-        nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(len(texts) + 1, np.int64))
-        unlabelled, marks = sparse.csr_array(nothing, shape=(len(texts), len(self.labels))), {}
+        arrays, marks = self.tokens.encode(texts, self.max_tokens), {}
         strength = self.content["phrase_prior"]
         if self.phrases is not None and strength:
             places = partial(self.tokens.spans, max_length=self.max_tokens)
             marks["phrase"] = phrase_marks(self.phrases, texts, arrays, places, strength)
-        return Batches(arrays, unlabelled, batch_size, self.tokens.pad_id, shuffle=False, seed=0, marks=marks)
+        return self.unlabelled(arrays, batch_size, marks)
+
+    def unlabelled(
+        self, arrays: TokenArrays, batch_size: int, marks: Mapping[str, TokenMarks] | None = None
+    ) -> Batches:
+        """Token ids as batches for the network, the longest documents first."""
+        nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(len(arrays) + 1, np.int64))
+        labels = sparse.csr_array(nothing, shape=(len(arrays), len(self.labels)))
+        return Batches(arrays, labels, batch_size, self.tokens.pad_id, shuffle=False, seed=0, marks=marks)
 
 
 def load_model(folder: Path, lm_weight: str | None = None) -> TrainedModel:
@@ -100,11 +105,15 @@ def load_model(folder: Path, lm_weight: str | None = None) -> TrainedModel:
     tokens = load_tokens(folder)
     check_identity(folder / MODEL, {"vocabulary": tokens.hash()})
     network = read_network(folder, content, len(labels), lm_weight)
-    hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
     if network.has_prior:
-        network.plant_relevance(Relevance.load(folder / RELEVANCE, hashes).matrix)
-    planted = PlantedScores.load(folder, hashes["labels"]) if content["planted_scores"] else None
+        network.plant_relevance(_relevance(folder, content, tokens))
+    planted = PlantedScores.load(folder, content["hashes"]["labels"]) if content["planted_scores"] else None
     return TrainedModel(network, tokens, labels, thresholds, content, planted)
+
+
+def _relevance(folder: Path, content: Content, tokens: Tokens) -> sparse.csr_array:
+    hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
+    return Relevance.load(folder / RELEVANCE, hashes).matrix
 
 
 def with_planted(logits: Floats, planted: PlantedScores | None, texts: Sequence[str]) -> Floats:
@@ -149,29 +158,18 @@ class ReadyModel:
     """
 
     def __init__(
-        self,
-        model: TrainedModel,
-        folder: Path,
-        device: torch.device,
-        names: Names | None = None,
-        batch_size: int = 32,
+        self, model: TrainedModel, folder: Path, device: torch.device, names: Names | None = None, batch_size: int = 32
     ) -> None:
         self.model, self.folder, self.device = model, folder, device
-        self.names: Names = names or no_name
+        self.names: Names = names or dict[str, str]().get
         self.name, self.batch_size = folder.resolve().name, batch_size
-        self.labels, self.thresholds = model.labels, model.thresholds
-        self.max_tokens = model.max_tokens
+        self.labels, self.thresholds, self.max_tokens = model.labels, model.thresholds, model.max_tokens
         self.network = model.network.to(device).eval()
         self.network.fold()
 
     @classmethod
     def load(
-        cls,
-        folder: str | Path,
-        *,
-        device: str | None = None,
-        names: Names | None = None,
-        batch_size: int = 32,
+        cls, folder: str | Path, *, device: str | None = None, names: Names | None = None, batch_size: int = 32
     ) -> Self:
         """Read the folder of a finished run of our strategies: any network, word-level or over a language model.
 
@@ -205,11 +203,8 @@ class ReadyModel:
         Raises:
             CheckpointError: The file is torn, or made for other labels or another vocabulary.
         """
-        path = self.folder / RELEVANCE
-        if not path.is_file():
-            return None
-        hashes = {"labels": self.model.content["hashes"]["labels"], "vocabulary": self.model.tokens.hash()}
-        return Relevance.load(path, hashes).matrix
+        there = (self.folder / RELEVANCE).is_file()
+        return _relevance(self.folder, self.model.content, self.model.tokens) if there else None
 
     @cached_property
     def evidence_rule(self) -> EvidenceRule:
@@ -219,8 +214,7 @@ class ReadyModel:
     def logits(self, texts: Iterable[str]) -> Floats:
         """Logits (N, L) of all labels, planted scores included."""
         found = [np.empty((0, len(self.labels)), dtype=np.float32)]
-        texts = iter(texts)
-        while chunk := list(itertools.islice(texts, CHUNK_BATCHES * self.batch_size)):
+        for chunk in self.chunks(texts):
             part = np.empty((len(chunk), len(self.labels)), dtype=np.float32)
             for logits, documents, _ in self.scored(chunk):
                 part[documents] = logits
@@ -245,16 +239,22 @@ class ReadyModel:
             raise ConfigError(f"{threshold} is not between 0 and 1", where="threshold", fix="give a probability")
         return math.log(threshold) - math.log1p(-threshold)
 
+    def chunks(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """As many texts at a time as are read ahead."""
+        texts = iter(texts)
+        while chunk := list(itertools.islice(texts, CHUNK_BATCHES * self.batch_size)):
+            yield chunk
+
     def scored(self, texts: Sequence[str]) -> Iterator[tuple[Floats, Places, Places]]:
         """Logits (B, L), places in ``texts`` (B,) and tokens read (B,), batch by batch, longest documents first."""
-        for logits, documents, lengths in self.by_batch(texts, lambda batch, _: self.network(batch)["logits"]):
+        batches = self.model.batches(texts, self.batch_size)
+        for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network(batch)["logits"]):
             yield with_planted(logits, self.model.planted_scores, [texts[one] for one in documents]), documents, lengths
 
     def by_batch(
-        self, texts: Sequence[str], asked: Callable[[dict[str, Tensor], Places], Tensor]
+        self, batches: Batches, asked: Callable[[dict[str, Tensor], Places], Tensor]
     ) -> Iterator[tuple[Floats, Places, Places]]:
-        """What ``asked`` makes of each batch on the device and its places in ``texts``, with places and tokens read."""
-        batches = self.model.batches(texts, self.batch_size)
+        """What ``asked`` makes of each batch on the device and its documents' numbers, with these and tokens read."""
         for batch in batches:
             documents = batch["document"].numpy()
             with torch.inference_mode(), plain_where_short():
@@ -271,10 +271,6 @@ def unrefitted(folder: Path) -> Path:
     """A run's model that validation documents did not train: with ``refit`` that of its first pass."""
     first = folder / FIRST_PASS
     return first if first.is_dir() else folder
-
-
-def no_name(label: str) -> None:
-    """What labels stand for where nobody knows it."""
 
 
 def probability(logit: float) -> float:

@@ -8,31 +8,32 @@ Shapes: M labels that are asked for, W words, T tokens, V terms of the planted s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 
 from plant_plugin.data.batches import move
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.plausibility import marked_words
-from plant_plugin.model.trained import ReadyModel
+from plant_plugin.model.trained import Floats, Places, ReadyModel
 from plant_plugin.networks.backbone import EmbeddedWords
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.phrases import Phrases
 
-Floats = npt.NDArray[np.float32]
-
 WORD = re.compile(r"\w+|[^\w\s]")
 RUN = re.compile(r"\w+")
 BLOCK = 32  # labels at once: bounds the memory of attention and of the copies that gradients need
-CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, MIG, LINEAR, GRADIENT, PHRASES, RANDOM = (
-    "contribution", "attention", "attention without prior", "MIG", "linear", "gradient × input", "phrases",
+CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, MIG, LINEAR, PHRASES, RANDOM = (
+    "contribution", "attention", "attention without prior", "gradient × input", "MIG", "linear", "phrases",
     "random",
 )  # fmt: skip
+EXPLAINED = (CONTRIBUTION, ATTENTION, MIG, PHRASES)  # that explanations show, and that their passages can go by
+WITHOUT_NETWORK = (MIG, LINEAR, PHRASES)
+EVERY = (CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, *WITHOUT_NETWORK)
 
 
 @dataclass(frozen=True)
@@ -40,36 +41,35 @@ class Words:
     """The words of a text that a model read.
 
     Attributes:
-        spans: (W, 2) int64, first character and the one behind the last.
-        of_token: (T,) int64, the word that each token belongs to; -1: none (special tokens, padding).
+        spans: (W, 2) first character and the one behind the last.
+        of_token: (T,) the word that each token belongs to; -1: none (special tokens, padding).
     """
 
-    spans: npt.NDArray[np.int64]
-    of_token: npt.NDArray[np.int64]
+    spans: Places
+    of_token: Places
 
     def __len__(self) -> int:
         return len(self.spans)
 
-    def summed(self, values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], float]:
-        """Values of tokens (T,), summed by word (W,), and the sum of those that belong to none."""
+    def summed(self, values: Floats) -> tuple[Floats, Floats]:
+        """Values of tokens (…, T), summed by word (…, W), and the sum (…) of those that belong to none."""
         inside = self.of_token >= 0
-        summed = np.bincount(self.of_token[inside], weights=values[inside], minlength=len(self))
-        return summed.astype(np.float32), float(values[~inside].sum(dtype=np.float64))
+        of_token, size = self.of_token[inside], len(self)
+        summed = np.apply_along_axis(lambda row: np.bincount(of_token, row, size), -1, values[..., inside])
+        return summed.astype(np.float32), values[..., ~inside].sum(axis=-1, dtype=np.float64)
 
-    def highest(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """The highest value (T,), 0 or more, of each word's tokens (W,)."""
-        found = np.zeros(len(self), dtype=np.float32)
+    def highest(self, values: Floats) -> Floats:
+        """The highest value (…, T), 0 or more, of each word's tokens (…, W)."""
+        found = np.zeros((*values.shape[:-1], len(self)), dtype=np.float32)
         inside = self.of_token >= 0
-        np.maximum.at(found, self.of_token[inside], values[inside])
+        np.maximum.at(found.T, self.of_token[inside], values[..., inside].T)
         return found
 
 
 def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
     r"""Join tokens that begin in the same run of ``\w``; other characters are words by themselves.
 
-    Args:
-        text: The document.
-        spans: Where each token stands; an empty span belongs to no word.
+    ``spans`` is where each token stands; an empty span belongs to no word.
     """
     runs = np.array([found.start() for found in WORD.finditer(text)], dtype=np.int64)
     starts, ends = _places(text, spans)
@@ -85,9 +85,7 @@ def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
 def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
     r"""The runs of ``\w`` of a text, whether a model read them or not: the same words for every model.
 
-    Args:
-        text: The document.
-        spans: Where each token of the model stands; one that begins in no run belongs to no word.
+    A token that begins in no run belongs to no word.
     """
     runs = np.array([found.span() for found in RUN.finditer(text)], dtype=np.int64).reshape(-1, 2)
     starts, ends = _places(text, spans)
@@ -97,18 +95,14 @@ def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
     return Words(runs, np.where(inside, run, -1))
 
 
-def _places(text: str, spans: Sequence[tuple[int, int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _places(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Places, Places]:
     """Where tokens begin and end; byte-level tokens hold the space before them, which is left out."""
-    starts = [start + len(text[start:end]) - len(text[start:end].lstrip()) for start, end in spans]
+    starts = [end - len(text[start:end].lstrip()) for start, end in spans]
     return np.array(starts, dtype=np.int64), np.array([end for _, end in spans], dtype=np.int64)
 
 
 class EncodedDocument:
     """One document as a network reads it, encoded once for any number of labels.
-
-    Args:
-        predictor: The model.
-        text: The document.
 
     Attributes:
         spans: Where each token stands in the text; one empty span where there is no token.
@@ -116,13 +110,12 @@ class EncodedDocument:
     """
 
     def __init__(self, predictor: ReadyModel, text: str) -> None:
-        self.predictor, self._text, tokens = predictor, text, predictor.model.tokens
+        self.predictor, self.text = predictor, text
         batch = next(iter(predictor.model.batches([text], 1)))
         self._ids = batch["text"][0].numpy()
-        self._batch = move(batch, predictor.device)
         with torch.inference_mode():
-            self._hidden = predictor.network.encode(self._batch)
-        spans = tokens.spans(text, predictor.max_tokens)
+            self._hidden = predictor.network.encode(move(batch, predictor.device))
+        spans = predictor.model.tokens.spans(text, predictor.max_tokens)
         self.tokens, self.spans = len(spans), spans or [(0, 0)]  # no token: one position of padding
 
     def attention(self, columns: Sequence[int], *, with_prior: bool = True) -> Floats:
@@ -169,7 +162,7 @@ class EncodedDocument:
 
         hook = network.backbone.embedding.register_forward_hook(keep)
         # a copy of the document for each label: one pass back gives the gradients of all
-        batches = self.predictor.model.batches([self._text] * len(columns), len(columns))
+        batches = self.predictor.model.batches([self.text] * len(columns), len(columns))
         copies = move(next(iter(batches)), self.predictor.device)
         try:  # cuDNN goes back through recurrent layers in training mode only
             with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
@@ -189,63 +182,83 @@ def _numpy(found: torch.Tensor) -> Floats:
     return values
 
 
+class LabelStrengths(NamedTuple):
+    """What the words of a document say of one label.
+
+    Attributes:
+        measures: Order of the words -> (W,) what it goes by, of those that the model can tell.
+        bias: Logits that the label has in any document; 0 where the network cannot tell.
+        elsewhere: Logits that special tokens add; likewise.
+    """
+
+    measures: dict[str, Floats]
+    bias: float
+    elsewhere: float
+
+
+def label_strengths(
+    encoded: EncodedDocument, words: Words, columns: Sequence[int], orders: Collection[str]
+) -> Iterator[LabelStrengths]:
+    """The measures asked for, of one label after the other.
+
+    Raises:
+        ConfigError: The network does not show its attention.
+    """
+    for start in range(0, len(columns), BLOCK):
+        block = columns[start : start + BLOCK]
+        measures, bias, elsewhere = _measures(encoded, words, block, orders)
+        for row in range(len(block)):
+            own = {order: values[row] for order, values in measures.items()}
+            yield LabelStrengths(own, float(bias[row]), float(elsewhere[row]))
+
+
+def _measures(
+    encoded: EncodedDocument, words: Words, columns: Sequence[int], orders: Collection[str]
+) -> tuple[dict[str, Floats], Floats, Floats]:
+    """Order -> (M, W), bias and elsewhere (M,); one more measure of words is one more entry here."""
+    network, planted = encoded.predictor.network, encoded.predictor.model.planted_scores
+    found: dict[str, Floats] = {}
+    bias = elsewhere = np.zeros(len(columns), dtype=np.float32)
+    if CONTRIBUTION in orders and (parts := encoded.contributions(columns)) is not None:
+        found[CONTRIBUTION], elsewhere = words.summed(parts[0])
+        bias = parts[1]
+    if ATTENTION in orders:
+        found[ATTENTION], _ = words.summed(encoded.attention(columns))
+    if WITHOUT_PRIOR in orders and network.has_prior:
+        found[WITHOUT_PRIOR], _ = words.summed(encoded.attention(columns, with_prior=False))
+    if GRADIENT in orders and (gradient := encoded.gradient_times_input(columns)) is not None:
+        found[GRADIENT], _ = words.summed(gradient)
+    if MIG in orders and (relevance := encoded.relevance(columns)) is not None:
+        found[MIG] = words.highest(relevance)
+    if LINEAR in orders and planted is not None:
+        found[LINEAR] = linear_strengths(planted.linear, encoded.text, words.spans, columns)
+    if PHRASES in orders and planted is not None and planted.phrases is not None:
+        found[PHRASES] = phrase_strengths(planted.phrases, encoded.text, words.spans, columns)
+    return found, bias, elsewhere
+
+
 def word_strengths(
     predictor: ReadyModel, text: str, columns: Sequence[int], random: np.random.Generator
 ) -> tuple[Words, dict[str, Floats]]:
-    """The words of a document, and order -> strengths (M, W).
-
-    Args:
-        predictor: The model.
-        text: The document.
-        columns: The M labels.
-        random: For the order that any other has to beat.
+    """The words of a document, and order -> strengths (M, W); ``random`` gives the order that any other has to beat.
 
     Raises:
         ConfigError: The network does not show its attention.
     """
     encoded = EncodedDocument(predictor, text)
     words = all_words(text, encoded.spans)
-    blocks = [_block(encoded, text, words, columns[start : start + BLOCK]) for start in range(0, len(columns), BLOCK)]
-    found = {order: np.concatenate([block[order] for block in blocks]) for order in blocks[0]} if blocks else {}
+    # planted scores alone stand on a network of nothing
+    orders = EVERY if any(True for _ in predictor.network.parameters()) else WITHOUT_NETWORK
+    rows = [label.measures for label in label_strengths(encoded, words, columns, orders)]
+    found = {order: np.stack([row[order] for row in rows]) for order in rows[0]} if rows else {}
     found[RANDOM] = random.random((len(columns), len(words)), dtype=np.float32)
     return words, found
 
 
-def _block(encoded: EncodedDocument, text: str, words: Words, columns: Sequence[int]) -> dict[str, Floats]:
-    """All measures of some labels; one more measure of words is one more entry here."""
-    predictor = encoded.predictor
-    found: dict[str, Floats] = {}
-    if any(True for _ in predictor.network.parameters()):  # planted scores alone stand on a network of nothing
-        if (parts := encoded.contributions(columns)) is not None:
-            found[CONTRIBUTION] = _summed(words, parts[0])
-        found[ATTENTION] = _summed(words, encoded.attention(columns))
-        if predictor.network.has_prior:
-            found[WITHOUT_PRIOR] = _summed(words, encoded.attention(columns, with_prior=False))
-        if (gradient := encoded.gradient_times_input(columns)) is not None:
-            found[GRADIENT] = _summed(words, gradient)
-    if (relevance := encoded.relevance(columns)) is not None:
-        found[MIG] = np.stack([words.highest(row) for row in relevance])
-    if (planted := predictor.model.planted_scores) is not None:
-        found[LINEAR] = linear_strengths(planted.linear, text, words.spans, columns)
-        if planted.phrases is not None:
-            found[PHRASES] = phrase_strengths(planted.phrases, text, words.spans, columns)
-    return found
-
-
-def _summed(words: Words, values: Floats) -> Floats:
-    return np.stack([words.summed(row)[0] for row in values])
-
-
-def linear_strengths(linear: LinearModel, text: str, words: npt.NDArray[np.int64], columns: Sequence[int]) -> Floats:
-    """What the terms at each word add to the linear scores of labels, (M, W).
+def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Sequence[int]) -> Floats:
+    """What the terms at each word (W, 2) of a text add to the linear scores of labels, (M, W).
 
     What a term adds is shared alike among its places in the text, and there among its words.
-
-    Args:
-        linear: The model of whole documents.
-        text: The document.
-        words: (W, 2) its runs of letters and digits.
-        columns: The M labels.
     """
     shown = np.flatnonzero(words[:, 1] - words[:, 0] > 1)  # the vectorizer leaves single characters out
     written = [text[start:end].lower() for start, end in words[shown].tolist()]
@@ -265,14 +278,10 @@ def linear_strengths(linear: LinearModel, text: str, words: npt.NDArray[np.int64
     return found
 
 
-def phrase_strengths(phrases: Phrases, text: str, words: npt.NDArray[np.int64], columns: Sequence[int]) -> Floats:
-    """What the phrases at each word add to the scores of labels, (M, W): each of a phrase's words has all of it.
+def phrase_strengths(phrases: Phrases, text: str, words: Places, columns: Sequence[int]) -> Floats:
+    """What the phrases at each word (W, 2) of a text add to the scores of labels, (M, W).
 
-    Args:
-        phrases: Of the training documents.
-        text: The document.
-        words: (W, 2) where its words stand.
-        columns: The M labels.
+    Each of a phrase's words has all of it.
     """
     found = np.zeros((len(columns), len(words)), dtype=np.float32)
     row_of = {column: row for row, column in enumerate(columns)}

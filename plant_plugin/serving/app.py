@@ -6,32 +6,24 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
 from urllib.parse import unquote_plus
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi_offline import FastAPIOffline
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from plant_plugin.errors import PlantError
-from plant_plugin.model.formats import as_dictionary
+from plant_plugin.model.explanation import Explanation
+from plant_plugin.model.formats import Explained, as_dictionary
 from plant_plugin.model.page import page
-from plant_plugin.model.predictor import Predictor
+from plant_plugin.model.predictor import Prediction, Predictor
 from plant_plugin.serving.limits import BodyLimit, Limits
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
-from plant_plugin.serving.questions import (
-    DOCUMENTS,
-    Explained,
-    ExplainQuestion,
-    Health,
-    Predicted,
-    PredictQuestion,
-    Problem,
-)
+from plant_plugin.serving.questions import DOCUMENTS, ExplainQuestion, Health, Predicted, PredictQuestion, Problem
 
-RESPONSES: dict[int | str, dict[str, Any]] = {
+RESPONSES: dict[int | str, dict[str, object]] = {
     400: {"model": Problem, "description": "The body is no JSON, or the host is not this server's"},
     413: {"model": Problem, "description": "The body is too long"},
     422: {"model": Problem, "description": "The request cannot be answered as it is"},
@@ -69,31 +61,32 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
 
-    def labels_of(texts: list[str], question: tuple[float | str | None, int | None]) -> list[Any]:
+    def labels_of(texts: list[str], question: tuple[float | str | None, int | None]) -> list[Prediction]:
         threshold, top = question
         return predictor.predict(texts, threshold=threshold, top=top)
 
-    @app.get("/health", response_model=Health)
-    async def health() -> Any:
-        return {
-            "status": "ok",
-            "version": version("plant-plugin"),
-            "model": str(predictor.model.content.get("model_name", "")),
-            "labels": len(predictor.labels),
-            "thresholds": list(predictor.thresholds),
-        }
+    @app.get("/health")
+    async def health() -> Health:
+        return Health(
+            status="ok",
+            version=version("plant-plugin"),
+            model=predictor.model.content["model_name"],
+            labels=len(predictor.labels),
+            thresholds=list(predictor.thresholds),
+        )
 
-    @app.post("/predict", response_model=Predicted, responses=RESPONSES)
-    async def predict(question: PredictQuestion) -> Any:
+    @app.post("/predict", responses=RESPONSES)
+    async def predict(question: PredictQuestion) -> Predicted:
         predictor.limit(question.threshold, question.top)  # wrong for all who would be asked with it
-        return {"predictions": await queue.ask(labels_of, question.texts, (question.threshold, question.top))}
+        found = await queue.ask(labels_of, question.texts, (question.threshold, question.top))
+        return Predicted(predictions=list(found))
 
-    def explanations_of(texts: list[str], question: tuple[tuple[str, ...] | None, int | None]) -> list[Any]:
+    def explanations_of(texts: list[str], question: tuple[tuple[str, ...] | None, int | None]) -> list[Explanation]:
         labels, top = question
         return [predictor.explain(text, labels, top=top) for text in texts]
 
-    @app.post("/explain", response_model=Explained, responses=RESPONSES)
-    async def explain(question: ExplainQuestion) -> Any:
+    @app.post("/explain", responses=RESPONSES)
+    async def explain(question: ExplainQuestion) -> Explained:
         labels = None if question.labels is None else tuple(question.labels)
         [found] = await queue.ask(explanations_of, [question.text], (labels, question.top))
         return as_dictionary(found)
@@ -120,14 +113,11 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         # Of pydantic's errors only the place and the rule: they also hold what was sent.
-        places = [
-            (
-                ".".join(str(part) if isinstance(part, int) or part in FIELDS else "…" for part in found["loc"]),
-                found["type"],
-            )
-            for found in error.errors()
-        ]
-        return _problem(422, "; ".join(f"{place}: {rule}" for place, rule in dict.fromkeys(places)))
+        told = []
+        for found in error.errors():
+            place = ".".join(str(part) if isinstance(part, int) or part in FIELDS else "…" for part in found["loc"])
+            told.append(f"{place}: {found['type']}")
+        return _problem(422, "; ".join(dict.fromkeys(told)))
 
     @app.exception_handler(PlantError)
     async def wrong(request: Request, error: PlantError) -> JSONResponse:
@@ -142,7 +132,7 @@ def _add_errors(app: FastAPI) -> None:
         return _problem(500, str(error))
 
     @app.middleware("http")
-    async def plain(request: Request, call_next: Callable[[Request], Awaitable[Any]]) -> Any:
+    async def plain(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
         response = await call_next(request)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 @dataclass(frozen=True)
@@ -28,25 +23,21 @@ class Limits:
 
 
 class BodyLimit:
-    """ASGI middleware: reads a body up to a limit and hands it on whole; more is answered with 413.
+    """ASGI middleware: reads a body up to so many bytes and hands it on whole; more is answered with 413."""
 
-    Args:
-        app: What comes behind.
-        limit: Bytes.
-    """
-
-    def __init__(self, app: App, limit: int) -> None:
+    def __init__(self, app: ASGIApp, limit: int) -> None:
         self.app, self.limit = app, limit
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Handle one request."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request; a body that is too long is not read to its end."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         announced = dict(scope["headers"]).get(b"content-length", b"0")
-        body = bytearray()
-        more = not (announced.isdigit() and int(announced) > self.limit)
-        too_long = not more
+        if announced.isdigit() and int(announced) > self.limit:
+            await refuse(send, self.limit)
+            return
+        body, more = bytearray(), True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
@@ -54,10 +45,8 @@ class BodyLimit:
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > self.limit:
-                too_long, more = True, False
-        if too_long:
-            await refuse(send, self.limit)
-            return
+                await refuse(send, self.limit)
+                return
         whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
         async def hand_on() -> Message:

@@ -9,17 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from plant_plugin.errors import PlantError
 
 logger = logging.getLogger(__name__)
 
-# What is done with the texts of all requests that ask the same: one result for each text.
-Work = Callable[[list[str], Any], Sequence[Any]]
+Answer = TypeVar("Answer")
 
 
 class Busy(Exception):
@@ -32,10 +31,10 @@ class Failed(Exception):
 
 @dataclass
 class _Job:
-    work: Work
+    work: Callable[..., Sequence[object]]
     question: Hashable
     texts: list[str] = field(repr=False)
-    answer: asyncio.Future[Sequence[Any]]
+    answer: asyncio.Future[Any]
 
 
 class ModelQueue:
@@ -51,7 +50,7 @@ class ModelQueue:
         self.waiting, self.seconds, self.documents = waiting, seconds, documents
 
     @contextlib.asynccontextmanager
-    async def running(self) -> Any:
+    async def running(self) -> AsyncIterator[ModelQueue]:
         """Work as long as the block lasts. Queue and thread belong to the loop that runs it."""
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue(self.waiting)
         with ThreadPoolExecutor(1, thread_name_prefix="model") as thread:
@@ -63,26 +62,22 @@ class ModelQueue:
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
-    async def ask(self, work: Work, texts: list[str], question: Hashable = None) -> Sequence[Any]:
-        """What ``work(texts, question)`` returns, together with others that ask the same of the model.
+    async def ask(
+        self, work: Callable[..., Sequence[Answer]], texts: list[str], question: Hashable = None
+    ) -> Sequence[Answer]:
+        """One result for each text: what ``work(texts, question)`` returns for these texts and others that come by.
 
-        Args:
-            work: Called with the texts of one or more requests.
-            texts: Of this request.
-            question: What is asked of them; only equal questions go together.
-
-        Returns:
-            One result for each text.
+        Only requests with the same work and an equal question go together.
 
         Raises:
             Busy: Too many wait already, or the time is up.
             Failed: The work raised something that its caller could not have mended.
             PlantError: What is wrong with the question.
         """
-        job = _Job(work, question, texts, asyncio.get_running_loop().create_future())
+        answer: asyncio.Future[Sequence[Answer]] = asyncio.get_running_loop().create_future()
         try:
-            self._jobs.put_nowait(job)
-            return await asyncio.wait_for(job.answer, self.seconds)
+            self._jobs.put_nowait(_Job(work, question, texts, answer))
+            return await asyncio.wait_for(answer, self.seconds)
         except asyncio.QueueFull as error:
             raise Busy("too many requests wait") from error
         except asyncio.TimeoutError as error:

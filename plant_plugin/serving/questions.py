@@ -57,58 +57,6 @@ class ExplainQuestion(BaseModel):
     top: Annotated[int, Field(ge=1, le=EXPLAINED)] | None = Field(None, description="The best so many instead.")
 
 
-class Passage(BaseModel):
-    """Predicted evidence: a stretch of the document that speaks for the label."""
-
-    start: int = Field(description="In characters.")
-    end: int
-    text: str
-    score: float
-
-
-class Word(BaseModel):
-    """A word of the document; a number is null where the network or the model folder cannot tell it."""
-
-    start: int
-    end: int
-    text: str
-    attention: float | None
-    contribution: float | None = Field(description="Logits that the word adds.")
-    relevance: float | None = Field(description="Mutual information with the label in training, scaled to 1.")
-
-
-class Term(BaseModel):
-    """A term of the planted scores."""
-
-    term: str
-    contribution: float
-
-
-class ExplainedLabel(BaseModel):
-    """What speaks for a label: contributions of all words, bias, planted and elsewhere add up to its logit."""
-
-    label: str
-    name: str | None = Field(description="What the label stands for, where the server knows it.")
-    probability: float
-    logit: float
-    predicted: bool
-    bias: float
-    planted: float
-    elsewhere: float
-    passages: list[Passage]
-    words: list[Word] = Field(description="The strongest.")
-    planted_terms: list[Term]
-
-
-class Explained(BaseModel):
-    """An explanation."""
-
-    model: str
-    tokens: int
-    cut: bool
-    labels: list[ExplainedLabel]
-
-
 class Health(BaseModel):
     """What runs here."""
 

@@ -18,6 +18,7 @@ from plant_plugin.data.subword_tokens import SubwordTokens
 from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import ConfigError
 from plant_plugin.model import explanation as module
+from plant_plugin.model import word_strength
 from plant_plugin.model.passages import EvidenceRule, passages
 from plant_plugin.model.word_strength import words_of_tokens
 
@@ -88,7 +89,7 @@ def test_which_labels_are_explained(predictor: Predictor) -> None:
 
 def test_labels_go_block_by_block_to_the_same_numbers(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = predictor.explain(NOTE, predictor.labels)
-    monkeypatch.setattr(module, "BLOCK", 5)
+    monkeypatch.setattr(word_strength, "BLOCK", 5)
     for one, other in zip(predictor.explain(NOTE, predictor.labels).labels, whole.labels, strict=True):
         assert one.found == other.found
         np.testing.assert_allclose(one.strength, other.strength, atol=1e-6)

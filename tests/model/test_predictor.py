@@ -20,7 +20,7 @@ from plant_plugin import Predictor
 from plant_plugin.config import registry
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.model import predictor as predictor_module
-from plant_plugin.model.trained import probability
+from plant_plugin.model.trained import CHUNK_BATCHES, probability
 
 PRIOR = {"planted_prior": "additive"}
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -158,7 +158,7 @@ def test_streaming_reads_ahead_a_bounded_number(predictor: Predictor) -> None:
 
     found = [prediction.labels[0].label for prediction in islice(predictor.stream(endless(), top=1), 70)]
     assert found == [f"L{place % 3}" for place in range(1, 71)]
-    assert read == 2 * predictor_module.CHUNK_BATCHES * 4
+    assert read == 2 * CHUNK_BATCHES * 4
 
 
 def test_names(trained: Path) -> None:

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
@@ -56,35 +55,34 @@ def _hash(content: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
-def _model(explanation: Explanation) -> dict[str, Any]:
+def _model(explanation: Explanation) -> dict[str, object]:
     """The one dictionary of an explanation, and what the script would have to search for."""
     content = as_dictionary(explanation, words=0)
-    for label, evidence in zip(content["labels"], explanation.labels, strict=True):
-        total = None if evidence.contribution is None else float(evidence.contribution.sum())
-        label |= {"exact": total is not None, "words_sum": total, "words": _words(evidence)}
-        for shown, passage in zip(label["passages"], evidence.passages, strict=True):
-            shown |= _around(explanation, passage)
-    rounded: dict[str, Any] = _rounded(content)
+    labels = [
+        {
+            **label,
+            "exact": evidence.contribution is not None,
+            "words_sum": None if evidence.contribution is None else float(evidence.contribution.sum()),
+            "words": _words(evidence),
+            "passages": [
+                {**shown, **_around(explanation, passage)}
+                for shown, passage in zip(label["passages"], evidence.passages, strict=True)
+            ],
+        }
+        for label, evidence in zip(content["labels"], explanation.labels, strict=True)
+    ]
+    exact = json.dumps({**content, "labels": labels})
+    rounded: dict[str, object] = json.loads(exact, parse_float=lambda number: round(float(number), DIGITS))
     return rounded | {"words": explanation.words.tolist()}
 
 
-def _rounded(content: Any) -> Any:
-    """The same with all numbers as exact as a reader can use."""
-    if isinstance(content, dict):
-        return {name: _rounded(value) for name, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [_rounded(value) for value in content]
-    return round(content, DIGITS) if isinstance(content, float) else content
-
-
-def _words(evidence: LabelEvidence) -> list[tuple[int, float | None, float | None, float | None]]:
+def _words(evidence: LabelEvidence) -> list[list[float | None]]:
     """Place, attention, contribution and relevance of the words that matter by any of them."""
     measures = [evidence.attention, evidence.contribution, evidence.relevance]
     known = [values for values in measures if values is not None]
     kept = {place for values in known for place in np.argsort(-np.abs(values), kind="stable")[:WORDS].tolist()}
     columns = [None if values is None else values.tolist() for values in measures]
-    rows = (tuple(None if column is None else column[place] for column in columns) for place in sorted(kept))
-    return [(place, *row) for place, row in zip(sorted(kept), rows, strict=True)]
+    return [[place, *(None if column is None else column[place] for column in columns)] for place in sorted(kept)]
 
 
 def _around(explanation: Explanation, passage: Passage) -> dict[str, int]:
