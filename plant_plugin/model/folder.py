@@ -72,13 +72,8 @@ def load_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapp
 
 
 def load_weights(folder: Path, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
-    """Start from the weights of a model folder.
-
-    Raises:
-        CheckpointError: Torn, of another shape, or trained on another label set or vocabulary.
-    """
-    check_identity(folder / MODEL, hashes)
-    _load_into(network, folder / MODEL)
+    """Start from the weights of a model folder; errors as of :func:`load_stage`."""
+    load_stage(folder, "model", network, hashes)
 
 
 def save_model(
@@ -105,9 +100,9 @@ def save_model(
         labels: The label set, in column order.
         thresholds: Name -> threshold, in logits.
         hashes: Of ``labels``, ``vocabulary``, the data and the configuration.
-        max_seq_length: How many tokens of a document are read; None: all.
+        max_seq_length: See :class:`Content`, as for the next two.
         planted_scores: What is added to the network's scores.
-        phrase_prior: How much phrases count in the planted prior; 0: they do not.
+        phrase_prior: 0: phrases do not count in the planted prior.
         label_names: A file that says what labels stand for, to go with the model.
     """
     model_name, network_config = network.built_as

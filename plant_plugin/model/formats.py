@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, Annotated
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import NotRequired, TypedDict
 
 from plant_plugin.data.new_documents import Document
@@ -35,7 +36,7 @@ def json_lines(pairs: Pairs, stream: IO[str]) -> None:
     for document, prediction in pairs:
         labels = [
             {"label": found.label, "probability": round(found.probability, DIGITS)}
-            | ({} if found.name is None else {"name": found.name})
+            | ({"name": found.name} if found.name is not None else {})
             for found in prediction.labels
         ]
         row = {"id": document.id, "labels": labels, "tokens": prediction.tokens, "cut": prediction.cut}
@@ -107,7 +108,7 @@ class ExplainedLabel(TypedDict):
     passages: list[ExplainedPassage]
     words: Annotated[list[Word], Field(description="The strongest.")]
     planted_terms: list[Term]
-    faithfulness: NotRequired[dict[str, tuple[float, float]]]
+    faithfulness: NotRequired[SkipJsonSchema[dict[str, tuple[float, float]]]]  # `plant explain` alone measures it
 
 
 class Explained(TypedDict):

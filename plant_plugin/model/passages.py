@@ -1,7 +1,4 @@
-"""Predicted evidence: the stretches of a document that a model names for a label.
-
-Shapes: W words.
-"""
+"""Predicted evidence: the stretches of a document of W words that a model names for a label."""
 
 from __future__ import annotations
 
@@ -21,6 +18,7 @@ PASSAGE_WORDS, GAP = 20, 3  # without a chosen rule: the 20 strongest words, joi
 FAINT = 0.05  # and none below this share of the strongest
 GAPS = (1, 2, 3, 4)  # that are tried on validation; 1: neighbours only
 CONTEXT = 6  # words shown before and after a passage
+Strength = npt.NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -83,13 +81,8 @@ def write_rule(folder: Path, rule: EvidenceRule) -> Path:
     return path
 
 
-def strong_runs(strength: npt.NDArray[np.floating], rule: EvidenceRule) -> list[npt.NDArray[np.int64]]:
-    """The places of strong words, those of one run together, in the order of the text.
-
-    Args:
-        strength: (W,) by the rule's measure.
-        rule: Which words are strong, and how far apart the words of a run may stand.
-    """
+def strong_runs(strength: Strength, rule: EvidenceRule) -> list[npt.NDArray[np.int64]]:
+    """The places of strong words, those of one run together, in the order of the text; ``strength`` (W,)."""
     share = shares_of_strongest(strength)
     strong = np.flatnonzero((share >= rule.share) & (share > 0))
     if rule.words is not None:
@@ -100,9 +93,9 @@ def strong_runs(strength: npt.NDArray[np.floating], rule: EvidenceRule) -> list[
 def passages(
     text: str,
     spans: npt.NDArray[np.int64],
-    strength: npt.NDArray[np.floating],
+    strength: Strength,
     rule: EvidenceRule,
-    score: npt.NDArray[np.floating] | None = None,
+    score: Strength | None = None,
 ) -> list[Passage]:
     """The passages of a document, the best first.
 
@@ -110,7 +103,7 @@ def passages(
         text: The document.
         spans: (W, 2) where its words stand.
         strength: (W,) by the rule's measure.
-        rule: See :func:`strong_runs`.
+        rule: Which words are strong, and how far apart the words of a passage may stand.
         score: (W,) what a passage's score sums; None: the strength.
     """
     found = []

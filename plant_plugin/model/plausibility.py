@@ -1,10 +1,9 @@
 """Whether a model's explanations name the words that coders marked.
 
-For every pair of document and label with evidence, whose label the model knows, words are ordered by each measure that
-the model offers; :mod:`plant_plugin.evaluation.plausibility` says what is measured. Shares (thresholds) come from the
-validation documents' evidence, one for each order, and never from the documents that are measured.
+:mod:`plant_plugin.evaluation.plausibility` says what is measured. Shares (thresholds) come from the validation
+documents' evidence, one for each order of the words, and never from the documents that are measured.
 
-Shapes: W words of a document, P pairs.
+Shapes: W words of a document, P pairs of document and label with evidence.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from plant_plugin.errors import DataError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.evaluation.plausibility import MEASURES, OrderedPairs, bootstrap_means, marked_words
 from plant_plugin.model.passages import GAPS, EvidenceRule, strong_runs
-from plant_plugin.model.trained import ReadyModel
-from plant_plugin.model.word_strength import ATTENTION, CONTRIBUTION, MIG, PHRASES, word_strengths
+from plant_plugin.model.trained import Floats, ReadyModel
+from plant_plugin.model.word_strength import EXPLAINED, word_strengths
 
 Interval = tuple[float, float, float]  # mean, lower and upper end of its 95 % interval
-EXPLAINED = (CONTRIBUTION, ATTENTION, MIG, PHRASES)  # orders that an explanation's passages can go by
+Marks = npt.NDArray[np.bool_]
 
 
 @dataclass
@@ -42,8 +41,8 @@ class MarkedPairs:
 
     documents: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
-    marked: list[npt.NDArray[np.bool_]] = field(default_factory=list, repr=False)
-    strengths: dict[str, list[npt.NDArray[np.float32]]] = field(default_factory=dict, repr=False)
+    marked: list[Marks] = field(default_factory=list, repr=False)
+    strengths: dict[str, list[Floats]] = field(default_factory=dict, repr=False)
     unknown: int = 0
     wordless: int = 0
 
@@ -75,11 +74,7 @@ def marked_pairs(
 ) -> MarkedPairs:
     """The strengths of all words of documents that have evidence, for the labels that have it.
 
-    Args:
-        predictor: The model.
-        texts: Documents.
-        evidence: Of each; see :mod:`plant_plugin.data.evidence`.
-        seed: Of the random order.
+    ``seed`` is that of the random order.
 
     Raises:
         ConfigError: The network does not show its attention.
@@ -150,22 +145,22 @@ def chosen_rule(validation: MarkedPairs) -> EvidenceRule:
     Raises:
         DataError: The model offers no order of the words that explanations show.
     """
-    rules: list[EvidenceRule] = []
+    best: tuple[float, EvidenceRule] | None = None
     for order in EXPLAINED:
-        if order in validation.strengths:
-            share = OrderedPairs(validation.strengths[order], validation.marked).best_share()
-            rules += [EvidenceRule(order, share, gap, None) for gap in GAPS]
-    if not rules:
+        if order not in validation.strengths:
+            continue
+        share = OrderedPairs(validation.strengths[order], validation.marked).best_share()
+        for rule in (EvidenceRule(order, share, gap, None) for gap in GAPS):
+            pairs = zip(validation.strengths[order], validation.marked, strict=True)
+            mean = float(np.mean([_run_f1(strength, marked, rule) for strength, marked in pairs]))
+            if best is None or mean > best[0]:
+                best = mean, rule
+    if best is None:
         raise DataError("the model offers no order of the words that explanations show", fix="train a network")
-
-    def mean_f1(rule: EvidenceRule) -> float:
-        pairs = zip(validation.strengths[str(rule.order)], validation.marked, strict=True)
-        return float(np.mean([_run_f1(strength, marked, rule) for strength, marked in pairs]))
-
-    return max(rules, key=mean_f1)
+    return best[1]
 
 
-def _run_f1(strength: npt.NDArray[np.float32], marked: npt.NDArray[np.bool_], rule: EvidenceRule) -> float:
+def _run_f1(strength: Floats, marked: Marks, rule: EvidenceRule) -> float:
     """F1 of the words of whole passages, those between strong words included."""
     within = np.zeros(len(marked), dtype=bool)
     for run in strong_runs(strength, rule):
@@ -173,7 +168,7 @@ def _run_f1(strength: npt.NDArray[np.float32], marked: npt.NDArray[np.bool_], ru
     return float(2 * (within & marked).sum() / (within.sum() + marked.sum()))
 
 
-def _bins(columns: Sequence[int], train_counts: npt.NDArray[np.int64] | None) -> dict[str, npt.NDArray[np.bool_]]:
+def _bins(columns: Sequence[int], train_counts: npt.NDArray[np.int64] | None) -> dict[str, Marks]:
     """Bin -> which pairs (P,) are of its labels; bins without a pair are left out."""
     if train_counts is None:
         return {}

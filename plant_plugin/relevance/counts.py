@@ -7,24 +7,11 @@ the work. Tables are rows of a CSR matrix: ``offsets`` (rows + 1,), ``tokens`` a
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Integers = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
-
 SCAN_COST = 32  # passing over this many counters costs as much as putting one token in order
-
-
-class Table(NamedTuple):
-    """n_lt of some labels, only where it is above 0 (or of every token type, see :func:`count_pairs`)."""
-
-    offsets: Integers
-    tokens: Small
-    counts: Small
 
 
 @njit(nogil=True, cache=True)
@@ -63,12 +50,12 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
 
 @njit(nogil=True, cache=True)
 def count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room):  # type: ignore[no-untyped-def]
-    """The parts of the :class:`Table` of a block of labels.
+    """n_lt of a block of labels, only where it is above 0, or (``every``) of every token type: a table's parts.
 
     Args:
         label_offsets: (labels + 1,), where each label's documents begin in ``documents``.
         documents: Document numbers.
-        token_offsets: (N+1,) and ``tokens``: what :func:`distinct_tokens` found.
+        token_offsets: (N+1,), with ``tokens`` what :func:`distinct_tokens` found.
         tokens: See there.
         size: V.
         every: Write every token type, also where the count is 0.
@@ -130,13 +117,6 @@ def mutual_information(both, with_label, with_token, total):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True)
-def _entropy(count, total):  # type: ignore[no-untyped-def]
-    """Entropy in nats of a yes/no variable that is true ``count`` times of ``total``, 0 < count < total."""
-    share = count / total
-    return -share * math.log(share) - (1.0 - share) * math.log(1.0 - share)
-
-
-@njit(nogil=True, cache=True)
 def kept_values(  # type: ignore[no-untyped-def]
     offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, by_entropy, top
 ):
@@ -178,7 +158,8 @@ def kept_values(  # type: ignore[no-untyped-def]
                     continue
                 found = mutual_information(both, with_label, with_token, total)
                 if by_entropy:
-                    found /= _entropy(with_label, total)
+                    share = with_label / total
+                    found /= -share * math.log(share) - (1.0 - share) * math.log(1.0 - share)
             exact[number], where[number] = found, token
             highest = max(highest, found)
             number += 1

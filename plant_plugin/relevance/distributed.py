@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,20 +18,12 @@ import scipy.sparse as sp
 from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
-from plant_plugin.relevance.counts import Table
-from plant_plugin.relevance.mutual_information import (
-    Margins,
-    Relevance,
-    Values,
-    assemble,
-    check,
-    count_documents,
-    every_type,
-    values_of,
-)
+from plant_plugin.relevance import mutual_information as single
+from plant_plugin.relevance.mutual_information import Margins, Relevance, Table, Values
 from plant_plugin.relevance.spool import Spool
 
 Shard = tuple[TokenArrays, sp.csr_array]
+Part = TypeVar("Part")
 BLOCKS = 16  # of labels: each is added up and turned into values by itself
 
 
@@ -83,8 +75,8 @@ def relevance_of_shards(
     margins = _tree(add, [one[0] for one in counted])
     tables = [_tree(merge, [one[1][number] for one in counted]) for number in range(len(parts))]
     values = dask.compute(*(finish(margins, table, part, options) for table, part in zip(tables, parts, strict=True)))
-    with Spool(None, on_disk=False) as spool:
-        return Relevance(assemble(values, vocabulary_size, spool))
+    with Spool(on_disk=False) as spool:
+        return Relevance(single.assemble(values, vocabulary_size, spool))
 
 
 def count_shard(
@@ -99,16 +91,16 @@ def count_shard(
     arrays, labels = shard()
     if labels.shape[1] != num_labels:
         raise ValueError(f"a shard has {labels.shape[1]} labels, expected {num_labels}")
-    check(arrays, labels, options)
-    with Spool(None, on_disk=False) as spool:
-        counts = count_documents(arrays, labels, vocabulary_size, special_ids, options, spool)
+    single.check(arrays, labels, options)
+    with Spool(on_disk=False) as spool:
+        counts = single.count_documents(arrays, labels, vocabulary_size, special_ids, options, spool)
         tables = [counts.table(part, options) for part in parts]
-        if every_type(options):  # their places are the same in all shards
-            tables = [table._replace(tokens=np.empty(0, np.int32)) for table in tables]
-        return counts.margins, tables
+    if single.every_type(options):  # their places are the same in all shards
+        tables = [table._replace(tokens=np.empty(0, np.int32)) for table in tables]
+    return counts.margins, tables
 
 
-def _tree(add: Callable[..., Any], parts: list[Any]) -> Any:
+def _tree(add: Callable[[Part, Part], Part], parts: list[Part]) -> Part:
     """The sum in pairs of pairs: no task holds more than two parts."""
     while len(parts) > 1:
         pairs = [parts[place : place + 2] for place in range(0, len(parts), 2)]
@@ -134,6 +126,6 @@ def _added_tables(left: Table, right: Table) -> Table:
 
 def _values(total: Margins, table: Table, part: slice, options: RelevanceOptions) -> Values:
     size = len(total.token_documents)
-    if every_type(options):
+    if single.every_type(options):
         table = table._replace(tokens=np.tile(np.arange(size, dtype=np.int32), part.stop - part.start))
-    return values_of(table, part, total, options)
+    return single.values_of(table, part, total, options)

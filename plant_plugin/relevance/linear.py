@@ -1,6 +1,6 @@
 """A linear model of the labels on tf-idf, in closed form: of whole documents on words, of sentences on letters.
 
-Shapes: N training texts, L labels, V terms.
+Shapes: N training texts, B texts, L labels, V terms.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.config.options import PlantedScoresOptions
-from plant_plugin.data.evidence import DocumentEvidence, marked_sentences, sentences
+from plant_plugin.data.evidence import marked_sentences, sentences
+from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.errors import DataError
+from plant_plugin.relevance.mutual_information import Arrays, Floats
 from plant_plugin.relevance.ridge import solve_ridge
 
-Floats = npt.NDArray[np.float32]
 WORD = re.compile(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
 
 
@@ -47,6 +48,10 @@ class Terms(NamedTuple):
         words = WORD.findall(text)
         for length in range(self.shortest, self.longest + 1):
             yield from (" ".join(words[start : start + length]) for start in range(len(words) - length + 1))
+
+
+# Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
+LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
 
 
 class TermRows:
@@ -92,10 +97,6 @@ def _of_norm_1(rows: sp.csr_array) -> sp.csr_array:
     norms[norms == 0] = 1
     rows.data /= norms[row]
     return rows
-
-
-# Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
-LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
 
 
 class LinearModel:
@@ -173,7 +174,7 @@ class LinearModel:
         """The V terms, in column order."""
         return sorted(self.vectorizer.vocabulary, key=self.vectorizer.vocabulary.__getitem__)
 
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, npt.ArrayLike]:
         """What :meth:`from_arrays` makes the model of, beside the terms."""
         shortest, longest, letters = self.vectorizer.kind
         return {
@@ -185,8 +186,8 @@ class LinearModel:
         }  # fmt: skip
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], terms: Sequence[str]) -> LinearModel:
-        """The model that :meth:`arrays` described.
+    def from_arrays(cls, arrays: Arrays, terms: Sequence[str]) -> LinearModel:
+        """The model that :meth:`arrays` described; older ones lack some.
 
         Raises:
             KeyError: An array is missing.
@@ -196,11 +197,9 @@ class LinearModel:
         if len(terms) != shape[1]:
             raise ValueError(f"{len(terms)} terms for {shape[1]} columns")
         weights = sp.csr_array((arrays["data"], arrays["indices"], arrays["offsets"]), shape=shape)
-        lead, lead_weight = (float(arrays[key]) if key in arrays else 0.0 for key in ("lead", "lead_weight"))
-        shortest = int(arrays["shortest"]) if "shortest" in arrays else 1
-        kind = Terms(shortest, int(arrays["longest"]), "letters" in arrays and bool(arrays["letters"]))
+        kind = Terms(int(arrays.get("shortest", 1)), int(arrays["longest"]), bool(arrays.get("letters", False)))
         rows = TermRows(kind, {term: column for column, term in enumerate(terms)}, arrays["frequency"])
-        return cls(rows, weights, (int(lead), lead_weight))
+        return cls(rows, weights, (int(arrays.get("lead", 0)), float(arrays.get("lead_weight", 0))))
 
 
 class SentenceScores:
@@ -233,30 +232,24 @@ class SentenceScores:
         """
         column_of = {name: column for column, name in enumerate(names)}
         marked: dict[str, set[int]] = {}  # the same words as one text, with all that they were marked for
-        parts: list[str] = []
-        rows: list[int] = []
-        columns: list[int] = []
+        parts: list[tuple[str, list[int]]] = []
         for text, own in zip(texts, evidence, strict=True):
             known = {name: spans for name, spans in own.items() if name in column_of}
             for name, spans in known.items():
                 for start, end in spans:
                     marked.setdefault(text[start:end].lower(), set()).add(column_of[name])
             for start, end, inside in marked_sentences(text, known):
-                rows += [len(parts)] * len(inside)
-                columns += [column_of[name] for name in inside]
-                parts.append(text[start:end])
-        for words, found in marked.items():
-            rows += [len(parts)] * len(found)
-            columns += sorted(found)
-            parts.append(words)
-        ones = np.ones(len(rows), dtype=np.float32)
-        labels = sp.csr_array((ones, (rows, columns)), shape=(len(parts), len(names)))
+                parts.append((text[start:end], [column_of[name] for name in inside]))
+        told = f"(sentences: {len(parts)}, marked stretches: {len(marked)})"
+        parts += [(words, sorted(found)) for words, found in marked.items()]
+        rows = np.repeat(np.arange(len(parts)), np.array([len(columns) for _, columns in parts], dtype=np.int64))
+        places = rows, [column for _, columns in parts for column in columns]
+        labels = sp.csr_array((np.ones(len(rows), dtype=np.float32), places), shape=(len(parts), len(names)))
         chosen = replace(options, penalty=SENTENCE_PENALTY, min_documents=LETTERS_MIN, lead=0)
         try:
-            return cls(LinearModel.fit(parts, labels, chosen, LETTERS))
+            return cls(LinearModel.fit([text for text, _ in parts], labels, chosen, LETTERS))
         except DataError as error:
-            counts = f"sentences: {len(parts) - len(marked)}, marked stretches: {len(marked)}"
-            what = f"too little to learn from ({counts}): no letters that {LETTERS_MIN} of them share"
+            what = f"too little to learn from {told}: no letters that {LETTERS_MIN} of them share"
             fix = "mark more training documents, or leave evidence out"
             raise DataError(what, where="evidence.training_file", fix=fix) from error
 

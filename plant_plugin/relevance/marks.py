@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.data.batches import TokenMarks
-from plant_plugin.data.evidence import DocumentEvidence, Spans
-from plant_plugin.data.tokens import TokenArrays
-from plant_plugin.relevance.phrases import Floats, Phrases, touched
+from plant_plugin.data.text import DocumentEvidence, Spans
+from plant_plugin.data.token_arrays import TokenArrays
+from plant_plugin.relevance.mutual_information import Floats, Small
+from plant_plugin.relevance.phrases import Phrases, touched
 
 Places = Callable[[str], Spans]
+Marks = Callable[[int, str], Iterator[tuple[Spans, Small, Floats]]]  # of a document: spans, labels, value of each
 
 LEAST = 0.15  # a phrase of lower p marks no token: most words are part of some phrase
 
@@ -37,17 +38,14 @@ def phrase_marks(
         arrays: Their tokens.
         places: Where the tokens of a text begin and end.
         strength: What p is multiplied with.
-        own: As in :meth:`~plant_plugin.relevance.phrases.Phrases.matches`, for each text.
+        own: As in :meth:`.Phrases.matches`, for each text.
     """
 
-    def marks(document: int, text: str) -> Iterator[tuple[Spans, npt.NDArray[np.int32], Floats]]:
+    def marks(document: int, text: str) -> Iterator[tuple[Spans, Small, Floats]]:
         for match in phrases.matches(text, None if own is None else own[document]):
             p = -np.expm1(-match.shares)
-            yield (
-                [span for spans in match.spans for span in spans],
-                match.labels[p > LEAST],
-                np.float32(strength) * p[p > LEAST],
-            )
+            spans = [span for several in match.spans for span in several]
+            yield spans, match.labels[p > LEAST], np.float32(strength) * p[p > LEAST]
 
     return _token_marks(texts, arrays, places, phrases.num_labels, marks)
 
@@ -63,7 +61,7 @@ def evidence_marks(
     column_of = {name: column for column, name in enumerate(names)}
     one = np.ones(1, dtype=np.float32)
 
-    def marks(document: int, text: str) -> Iterator[tuple[Spans, npt.NDArray[np.int32], Floats]]:
+    def marks(document: int, text: str) -> Iterator[tuple[Spans, Small, Floats]]:
         for name, spans in evidence[document].items():
             if name in column_of:
                 yield spans, np.array([column_of[name]], dtype=np.int32), one
@@ -72,11 +70,7 @@ def evidence_marks(
 
 
 def _token_marks(
-    texts: Sequence[str],
-    arrays: TokenArrays,
-    places: Places,
-    num_labels: int,
-    marks: Callable[[int, str], Iterator[tuple[Spans, npt.NDArray[np.int32], Floats]]],
+    texts: Sequence[str], arrays: TokenArrays, places: Places, num_labels: int, marks: Marks
 ) -> TokenMarks:
     """Spans, labels and values of each document as a matrix (positions, L); of values at one place the highest."""
     rows, columns, values = [], [], []

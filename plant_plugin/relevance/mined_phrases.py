@@ -15,13 +15,13 @@ Source: ours; decision lists: Rivest 1987, Yarowsky 1994 for words in context.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.data.evidence import Spans
+from plant_plugin.data.text import Spans
+from plant_plugin.relevance.mutual_information import Arrays
 from plant_plugin.relevance.phrases import Counts, Match, Phrases, words_of
 
 LONGEST = 3  # words of a run
@@ -33,12 +33,7 @@ LABELS = 512  # labels whose counts are made at once
 
 
 class MinedPhrases(Phrases):
-    """The runs of words of the training documents that go with labels.
-
-    Args:
-        runs: Each run's words, with spaces between them.
-        counts: Of each with the labels that it goes with.
-    """
+    """The runs of words of the training documents, with spaces between, and each one's counts with its labels."""
 
     kind, combine = "mined", np.maximum
 
@@ -49,12 +44,7 @@ class MinedPhrases(Phrases):
 
     @classmethod
     def fit(cls, texts: Sequence[str], labels: sp.csr_array) -> MinedPhrases:
-        """Count runs and labels of training documents.
-
-        Args:
-            texts: The N training documents, and no others.
-            labels: Their labels, sparse (N, L) of ones.
-        """
+        """Count runs and labels of the N training documents, and no others; ``labels`` (N, L) are sparse ones."""
         number: dict[str, int] = {}
         rows = [sorted({number.setdefault(run, len(number)) for run, _ in _runs(text)}) for text in texts]
         offsets = np.cumsum([0, *map(len, rows)])
@@ -76,37 +66,26 @@ class MinedPhrases(Phrases):
         return cls([names[frequent[run]] for run in used], counts)
 
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
-        """Every run in a text; arguments as of :meth:`~plant_plugin.relevance.phrases.Phrases.matches`."""
+        """Every run in a text; arguments as of :meth:`.Phrases.matches`."""
         places: dict[int, list[Spans]] = {}
         for run, spans in _runs(text):
-            known = self._number.get(run)
-            if known is not None:
+            if (known := self._number.get(run)) is not None:
                 places.setdefault(known, []).append(spans)
         for known, found in places.items():
-            labels, p = self._probabilities(known, own)
+            labels, hits, seen = self.counts.of(known, own)
+            if own is not None:
+                together = hits >= TOGETHER
+                labels, hits = labels[together], hits[together]
             if len(labels):
-                yield Match.of(labels, p, found)
+                yield Match.of(labels, (hits + HITS) / (seen + SEEN), found)
 
-    def _probabilities(self, run: int, own: int | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
-        """The labels of a run and p of each, without a training document."""
-        labels, hits, seen = self.counts.of(run, own)
-        if own is not None:
-            known = hits >= TOGETHER
-            labels, hits = labels[known], hits[known]
-        return labels, (hits + HITS) / (seen + SEEN)
-
-    def content(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """See :meth:`~plant_plugin.relevance.phrases.Phrases.content`."""
+    def content(self) -> tuple[dict[str, list[str]], Arrays]:
+        """See :meth:`.Phrases.content`."""
         return {"runs": self.runs}, self.counts.arrays()
 
     @classmethod
-    def from_content(cls, words: Mapping[str, Any], arrays: Mapping[str, Any], num_labels: int) -> MinedPhrases:
-        """The phrases that :meth:`content` described.
-
-        Raises:
-            KeyError: Something is missing.
-            ValueError: The parts do not fit each other.
-        """
+    def from_content(cls, words: Mapping[str, Sequence[str]], arrays: Arrays, num_labels: int) -> MinedPhrases:
+        """The phrases that :meth:`content` described; errors as of :meth:`.Counts.from_arrays`."""
         return cls(words["runs"], Counts.from_arrays(arrays, len(words["runs"]), num_labels))
 
 

@@ -9,7 +9,7 @@ import os
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -24,7 +24,6 @@ from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.files import atomic_write
-from plant_plugin.relevance.counts import Integers, Small, Table, count_pairs, distinct_tokens, kept_values
 from plant_plugin.relevance.spool import Spool
 
 FORMAT_VERSION = 1
@@ -32,6 +31,21 @@ BLOCK_CELLS = 2_000_000  # (label, token type) cells that one worker holds at on
 CELL_BYTES = 16  # of one such cell: token and count, and what is kept of them
 CELL_BYTES_OF_TYPE = 24  # of one token type in a worker: its counters and one row's values
 MAX_WORKERS = 8
+# What reading a torn ``.npz`` file raises.
+TORN = (OSError, ValueError, KeyError, TypeError, EOFError, IndexError, zipfile.BadZipFile, zlib.error)
+
+Integers = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+Arrays = Mapping[str, npt.NDArray[Any]]  # of an ``.npz`` file
+
+
+class Table(NamedTuple):
+    """n_lt of some labels, rows of a CSR matrix: only where it is above 0, or of every token type."""
+
+    offsets: Integers
+    tokens: Small
+    counts: Small
 
 
 class Values(NamedTuple):
@@ -39,7 +53,7 @@ class Values(NamedTuple):
 
     offsets: Integers
     tokens: Small
-    values: npt.NDArray[np.float32]
+    values: Floats
 
 
 @dataclass
@@ -57,7 +71,7 @@ class Relevance:
     def save(self, path: str | Path, **hashes: str) -> None:
         """Write an ``.npz`` file of plain arrays together with the hashes of what made it."""
         self.hashes = {**self.hashes, **hashes}
-        content: dict[str, Any] = {f"hash_{name}": np.array(value) for name, value in self.hashes.items()}
+        content: dict[str, npt.ArrayLike] = {f"hash_{name}": np.array(value) for name, value in self.hashes.items()}
         content |= {
             "version": np.int64(FORMAT_VERSION),
             "data": self.matrix.data,
@@ -65,28 +79,22 @@ class Relevance:
             "indptr": self.matrix.indptr.astype(np.int64),
             "shape": np.array(self.matrix.shape, dtype=np.int64),
         }
-        with atomic_write(Path(path)) as temporary, open(temporary, "wb") as stream:
-            np.savez(stream, **content)
+        write_arrays(Path(path), content)
 
     @classmethod
     def load(cls, path: str | Path, expect: dict[str, str] | None = None) -> Relevance:
-        """Read what :meth:`save` wrote.
-
-        Args:
-            path: The ``.npz`` file.
-            expect: Hashes that must agree, by name.
+        """Read what :meth:`save` wrote; hashes in ``expect`` must agree.
 
         Raises:
             CheckpointError: The file is missing or torn, or was made for something else; both sides are named.
         """
         try:
-            with np.load(path, allow_pickle=False) as content:
-                stored = {name: content[name] for name in content.files}
+            stored = read_arrays(Path(path))
             if int(stored["version"]) != FORMAT_VERSION:
                 raise CheckpointError(f"format {int(stored['version'])}, expected {FORMAT_VERSION}", where=str(path))
             shape = (int(stored["shape"][0]), int(stored["shape"][1]))
             matrix = sp.csr_array((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
-        except (OSError, ValueError, KeyError, EOFError, IndexError, zipfile.BadZipFile, zlib.error) as error:
+        except TORN as error:
             what = f"the relevance file cannot be read ({type(error).__name__})"
             fix = "remove it and run again: it is made anew"
             raise CheckpointError(what, where=str(path), fix=fix) from error
@@ -97,6 +105,18 @@ class Relevance:
                 fix = "use the run folder of the same data and configuration, or remove the file"
                 raise CheckpointError(what, where=str(path), fix=fix)
         return cls(matrix, hashes)
+
+
+def read_arrays(path: Path) -> Arrays:
+    """All arrays of an ``.npz`` file; what a torn one raises is in ``TORN``."""
+    with np.load(path, allow_pickle=False) as content:
+        return {name: content[name] for name in content.files}
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write an ``.npz`` file, whole or not at all."""
+    with atomic_write(path) as temporary, open(temporary, "wb") as stream:
+        np.savez(stream, **arrays)
 
 
 def compute_relevance(
@@ -217,6 +237,8 @@ class Counts:
 
     def table(self, part: slice, options: RelevanceOptions) -> Table:
         """n_lt of a run of labels."""
+        from plant_plugin.relevance.counts import count_pairs
+
         starts = self.labels.indptr[part.start : part.stop + 1].astype(np.int64)
         documents = self.labels.indices[starts[0] : starts[-1]]
         size = len(self.margins.token_documents)
@@ -239,6 +261,8 @@ def count_documents(
     spool: Spool,
 ) -> Counts:
     """What all blocks of labels share, of these documents; see :func:`compute_relevance`."""
+    from plant_plugin.relevance.counts import distinct_tokens  # compiled, which a prediction need not wait for
+
     special = np.zeros(vocabulary_size, dtype=bool)
     special[list(special_ids)] = True
     token_documents = np.zeros(vocabulary_size, dtype=np.int64)
@@ -262,6 +286,8 @@ def blocks_of(cells: Integers, limit: int) -> list[slice]:
 
 def values_of(table: Table, part: slice, margins: Margins, options: RelevanceOptions) -> Values:
     """The kept values of a run of labels."""
+    from plant_plugin.relevance.counts import kept_values
+
     frequency, positive = options.measure == "term_frequency", options.association == "positive"
     of_pairs = (*table, margins.label_documents[part], margins.token_documents, margins.documents)
     return Values(*kept_values(*of_pairs, frequency, positive, options.normalize == "entropy", options.top))
@@ -269,14 +295,14 @@ def values_of(table: Table, part: slice, margins: Margins, options: RelevanceOpt
 
 def assemble(blocks: Iterable[Values], vocabulary_size: int, spool: Spool) -> sp.csr_array:
     """Stack the blocks' rows into one matrix (L, V)."""
-    tokens, values = spool.growing(np.int32), spool.growing(np.float32)
+    tokens, values = spool.file(), spool.file()
     lengths: list[Integers] = [np.zeros(1, dtype=np.int64)]
     for block in blocks:
         lengths.append(np.diff(block.offsets))
-        tokens.append(block.tokens)
-        values.append(block.values)
+        tokens.write(block.tokens.data)
+        values.write(block.values.data)
     offsets = np.cumsum(np.concatenate(lengths))
     if offsets[-1] <= np.iinfo(np.int32).max:
         offsets = offsets.astype(np.int32)  # scipy would copy the tokens to the wider type of the two
-    shape = (len(offsets) - 1, vocabulary_size)
-    return sp.csr_array((values.finish(), tokens.finish(), offsets), shape=shape)
+    parts = spool.array(values, np.float32), spool.array(tokens, np.int32), offsets
+    return sp.csr_array(parts, shape=(len(offsets) - 1, vocabulary_size))

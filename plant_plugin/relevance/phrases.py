@@ -19,16 +19,15 @@ import unicodedata
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.data.evidence import DocumentEvidence, Spans
-
-Floats = npt.NDArray[np.float32]
+from plant_plugin.data.text import DocumentEvidence, Spans
+from plant_plugin.relevance.mutual_information import Arrays, Floats, Small
 
 WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # accents may be characters of their own
 READINGS = (None, 6)  # letters kept of each word: all, or the first ones
@@ -38,6 +37,8 @@ SLACK = 6  # words that may stand between those of a phrase
 HITS, SEEN = 0.1, 0.5  # added to both counts
 INSIDE = 0.85  # of p, for a phrase inside a longer one that matches too
 MOST = 0.999  # p counts no more than this
+
+Probabilities = npt.NDArray[np.float64]
 
 
 class Match(NamedTuple):
@@ -49,12 +50,12 @@ class Match(NamedTuple):
         spans: Where its words stand, in characters; one list for each time that it is there.
     """
 
-    labels: npt.NDArray[np.int32]
+    labels: Small
     shares: Floats
     spans: list[Spans]
 
     @classmethod
-    def of(cls, labels: npt.NDArray[np.int32], p: npt.NDArray[np.float64], spans: list[Spans]) -> Match:
+    def of(cls, labels: Small, p: Probabilities, spans: list[Spans]) -> Match:
         """From p of each label."""
         return cls(labels, -np.log1p(-np.minimum(p, MOST)).astype(np.float32), spans)
 
@@ -68,20 +69,21 @@ class Counts:
         labels: Of the training documents, (N, L); None: these are not asked for any more.
     """
 
-    def __init__(self, seen: npt.NDArray[np.int32], hits: sp.csr_array, labels: sp.csr_array | None = None) -> None:
+    def __init__(self, seen: Small, hits: sp.csr_array, labels: sp.csr_array | None = None) -> None:
         self.seen, self.hits, self.labels = seen, hits, labels
 
     def entries(self, phrase: int) -> slice:
         """Where the labels of a phrase stand in ``hits``."""
         return slice(self.hits.indptr[phrase], self.hits.indptr[phrase + 1])
 
-    def labels_of(self, document: int) -> npt.NDArray[np.int32]:
+    def labels_of(self, document: int) -> Small:
         """Of a training document."""
         if self.labels is None:
             raise ValueError("what training documents hold is known until the phrases are saved")
-        return self.labels.indices[self.labels.indptr[document] : self.labels.indptr[document + 1]]
+        found: Small = self.labels.indices[self.labels.indptr[document] : self.labels.indptr[document + 1]]
+        return found
 
-    def of(self, phrase: int, own: int | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], int]:
+    def of(self, phrase: int, own: int | None) -> tuple[Small, Probabilities, int]:
         """The labels of a phrase, documents with it and each of them, documents with it; ``own`` in none of them."""
         entries = self.entries(phrase)
         labels, hits, seen = self.hits.indices[entries], self.hits.data[entries].astype(np.float64), self.seen[phrase]
@@ -89,13 +91,20 @@ class Counts:
             hits, seen = hits - np.isin(labels, self.labels_of(own)), seen - 1
         return labels, hits, seen
 
-    def arrays(self) -> dict[str, Any]:
-        """What :meth:`from_arrays` makes them of; of training documents nothing."""
-        return {"seen": self.seen, "hits": self.hits.data, "labels": self.hits.indices, "offsets": self.hits.indptr}
+    def arrays(self, prefix: str = "") -> Arrays:
+        """What :meth:`from_arrays` makes them of, under names with a prefix; of training documents nothing."""
+        hits = self.hits
+        parts = {"seen": self.seen, "hits": hits.data, "labels": hits.indices, "offsets": hits.indptr}
+        return {prefix + name: part for name, part in parts.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], phrases: int, labels: int, prefix: str = "") -> Counts:
-        """The counts that :meth:`arrays` described, where all names begin with a prefix."""
+    def from_arrays(cls, arrays: Arrays, phrases: int, labels: int, prefix: str = "") -> Counts:
+        """The counts that :meth:`arrays` described.
+
+        Raises:
+            KeyError: An array is missing.
+            ValueError: The arrays do not fit each other.
+        """
         seen, *parts = (arrays[prefix + name] for name in ("seen", "hits", "labels", "offsets"))
         return cls(seen, sp.csr_array(tuple(parts), shape=(phrases, labels)))
 
@@ -117,7 +126,7 @@ class Phrases(ABC):
         """
 
     @abstractmethod
-    def content(self) -> tuple[Any, dict[str, Any]]:
+    def content(self) -> tuple[object, Arrays]:
         """What ``from_content`` makes them of: what JSON can hold, and arrays by name.
 
         What single training documents hold is not in it.
@@ -132,13 +141,16 @@ class Phrases(ABC):
         return found
 
 
-class PlantedPhrases(Phrases):
-    """The phrases of the training documents.
+class ReadingWords(TypedDict):
+    """What JSON holds of a reading: its first three arguments."""
 
-    Args:
-        readings: The phrases by whole words, and by stems.
-        num_labels: L.
-    """
+    letters: int | None
+    frequent: list[str]
+    phrases: Sequence[Sequence[str]]
+
+
+class PlantedPhrases(Phrases):
+    """The phrases of the training documents, in two readings: by whole words, and by their first letters."""
 
     kind, combine = "phrases", np.add
 
@@ -166,28 +178,18 @@ class PlantedPhrases(Phrases):
         for reading in self.readings:
             yield from reading.matches(text, own)
 
-    def content(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def content(self) -> tuple[list[ReadingWords], Arrays]:
         """See :meth:`Phrases.content`."""
-        words = [
-            {"letters": own.letters, "frequent": sorted(own.frequent), "phrases": list(own.phrases)}
-            for own in self.readings
-        ]
-        return words, {
-            f"{number}_{name}": value
-            for number, own in enumerate(self.readings)
-            for name, value in own.counts.arrays().items()
-        }
+        words: list[ReadingWords] = []
+        arrays: Arrays = {}
+        for number, own in enumerate(self.readings):
+            words.append({"letters": own.letters, "frequent": sorted(own.frequent), "phrases": own.phrases})
+            arrays = {**arrays, **own.counts.arrays(f"{number}_")}
+        return words, arrays
 
     @classmethod
-    def from_content(
-        cls, words: Sequence[dict[str, Any]], arrays: Mapping[str, Any], num_labels: int
-    ) -> PlantedPhrases:
-        """The phrases that :meth:`content` described.
-
-        Raises:
-            KeyError: Something is missing.
-            ValueError: The parts do not fit each other.
-        """
+    def from_content(cls, words: Sequence[ReadingWords], arrays: Arrays, num_labels: int) -> PlantedPhrases:
+        """The phrases that :meth:`content` described; errors as of :meth:`Counts.from_arrays`."""
         readings = []
         for number, own in enumerate(words):
             counts = Counts.from_arrays(arrays, len(own["phrases"]), num_labels, f"{number}_")
@@ -213,7 +215,7 @@ class Reading:
         frequent: Iterable[str],
         phrases: Sequence[Sequence[str]],
         counts: Counts,
-        sources: npt.NDArray[np.int32] | None = None,
+        sources: Small | None = None,
     ) -> None:
         self.letters, self.frequent, self.phrases = letters, set(frequent), phrases
         self.counts, self.sources = counts, sources
@@ -224,11 +226,7 @@ class Reading:
 
     @classmethod
     def fit(
-        cls,
-        texts: Sequence[str],
-        labels: sp.csr_array,
-        marked: Sequence[dict[int, Spans]],
-        letters: int | None,
+        cls, texts: Sequence[str], labels: sp.csr_array, marked: Sequence[dict[int, Spans]], letters: int | None
     ) -> Reading:
         """As :meth:`PlantedPhrases.fit`, with columns in the place of labels."""
         split = [words_of(text, letters) for text in texts]
@@ -239,30 +237,22 @@ class Reading:
             for label, spans in own.items():
                 for phrase in _phrases(words, places, spans, frequent):
                     sources[phrase][label].add(document)
-        ordered = {
-            tuple(sorted(phrase, key=lambda word: (documents_with[word], word))): of_label
-            for phrase, of_label in sources.items()
-        }
-        offsets = np.cumsum([0, *(len(of_label) for of_label in ordered.values())])
-        columns = np.array([label for of_label in ordered.values() for label in sorted(of_label)], dtype=np.int32)
-        only = [next(iter(documents)) if len(documents) == 1 else -1
-                for of_label in ordered.values() for _, documents in sorted(of_label.items())]  # fmt: skip
+        ordered = [sorted(phrase, key=lambda word: (documents_with[word], word)) for phrase in sources]
+        pairs = [(label, found) for of_label in sources.values() for label, found in sorted(of_label.items())]
+        only = [next(iter(documents)) if len(documents) == 1 else -1 for _, documents in pairs]
+        offsets = np.cumsum([0, *(len(of_label) for of_label in sources.values())])
+        columns = np.array([label for label, _ in pairs], dtype=np.int32)
         parts = (np.zeros(len(columns), dtype=np.float32), columns, offsets)
         hits = sp.csr_array(parts, shape=(len(ordered), labels.shape[1]))
         counts = Counts(np.zeros(len(ordered), dtype=np.int32), hits, labels)
-        found = cls(letters, frequent, list(ordered), counts, np.array(only, dtype=np.int32))
-        found._count(split)
-        return found
-
-    def _count(self, split: Iterable[tuple[list[str], Spans]]) -> None:
-        """Fill the counts from the words of the training documents."""
-        seen, hits = self.counts.seen, self.counts.hits
+        found = cls(letters, frequent, ordered, counts, np.array(only, dtype=np.int32))
         for document, (words, _) in enumerate(split):
-            own = set(self.counts.labels_of(document).tolist())
-            for phrase in self._places(words):
-                seen[phrase] += 1
-                entries = self.counts.entries(phrase)
-                hits.data[entries] += [label in own for label in hits.indices[entries].tolist()]
+            labels_of = set(counts.labels_of(document).tolist())
+            for number in found._places(words):
+                counts.seen[number] += 1
+                entries = counts.entries(number)
+                hits.data[entries] += [label in labels_of for label in hits.indices[entries].tolist()]
+        return found
 
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
         """See :meth:`PlantedPhrases.matches`."""
@@ -277,7 +267,7 @@ class Reading:
             spans = [sorted(characters[place] for place in occurrence) for occurrence in places]
             yield Match.of(labels, p, spans)
 
-    def _probabilities(self, phrase: int, own: int | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    def _probabilities(self, phrase: int, own: int | None) -> tuple[Small, Probabilities]:
         """The labels of a phrase and p of each, without a training document."""
         labels, hits, seen = self.counts.of(phrase, own)
         if own is not None and self.sources is not None:
@@ -288,9 +278,9 @@ class Reading:
     def _places(self, words: Sequence[str]) -> dict[int, list[list[int]]]:
         """Phrase -> where its words stand, one list for each place of its rarest word that has the others near."""
         places: dict[str, list[int]] = defaultdict(list)
-        for place, word in enumerate(word for word in words if word not in self.frequent):
-            places[word].append(place)
         kept = [place for place, word in enumerate(words) if word not in self.frequent]
+        for number, place in enumerate(kept):
+            places[words[place]].append(number)
         found: dict[int, list[list[int]]] = {}
         for word in places:
             for phrase in self._by_rarest.get(word, ()):
@@ -322,11 +312,8 @@ def words_of(text: str, letters: int | None = None) -> tuple[list[str], Spans]:
     """Words in lower case, without accents, cut to their first letters; numbers whole. And where each stands."""
     words, spans = [], []
     for found in WORD.finditer(text):
-        word = "".join(
-            letter
-            for letter in unicodedata.normalize("NFD", found.group().lower())
-            if not unicodedata.combining(letter)
-        )
+        characters = unicodedata.normalize("NFD", found.group().lower())
+        word = "".join(character for character in characters if not unicodedata.combining(character))
         words.append(word if word.isdigit() else word[:letters])
         spans.append(found.span())
     return words, spans

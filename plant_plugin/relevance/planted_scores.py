@@ -7,31 +7,28 @@ evidence; without it the sum is ``γ · linear``. Where labels have names, their
 few documents, or none, is known by its name. Where texts begin with what they are about, as laws do, words of the
 beginning count more.
 
-Shapes: N training documents, L labels, V terms (words and runs of words).
+Shapes: N training documents, B texts, L labels, V terms (words and runs of words).
 """
 
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.config.options import PlantedScoresOptions
-from plant_plugin.data.evidence import DocumentEvidence, Spans
+from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_write
 from plant_plugin.relevance.linear import LinearModel, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases
+from plant_plugin.relevance.mutual_information import TORN, Arrays, Floats, read_arrays, write_arrays
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
 
-Floats = npt.NDArray[np.float32]
 # options that null leaves to validation documents
 CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
 UNSEEN = 0.5  # of the name of a label without training documents
@@ -83,16 +80,7 @@ class PlantedScores:
     ) -> PlantedScores:
         """Fit the linear models; weights are those before any is chosen, phrases are given later.
 
-        Args:
-            texts: The N training documents, and no others.
-            labels: Their labels, sparse (N, L) of ones.
-            options: Which terms there are, and what the solver reads.
-            evidence: Of each document; None: no sentences.
-            names: The label set, in column order; read with ``evidence``.
-
-        Raises:
-            ValueError: ``texts`` and ``labels`` differ in length.
-            DataError: No term is in ``options.min_documents`` documents.
+        Arguments and errors as of :meth:`.LinearModel.fit` and, where there is evidence, :meth:`.SentenceScores.fit`.
         """
         sentences = None if evidence is None else SentenceScores.fit(texts, evidence, names, options)
         return cls(LinearModel.fit(texts, labels, options), label_rarity(labels.sum(axis=0)), None, sentences)
@@ -161,8 +149,7 @@ class PlantedScores:
         Their sum is the score, a column of :meth:`scores`; neither γ nor the offset is in them. What sentences add
         stands in the rest.
         """
-        row = self.linear.features([text])
-        own = sp.csr_array(row * self.linear.weights[[label]])
+        own = sp.csr_array(self.linear.features([text]) * self.linear.weights[[label]])
         found = [
             (self.linear.terms[term], self.linear_weight * float(value))
             for term, value in zip(own.indices, own.data, strict=True)
@@ -191,14 +178,9 @@ class PlantedScores:
         return [(terms[own.indices[place]], float(own.data[place])) for place in order if own.data[place] > 0]
 
     def save(self, folder: Path, labels: str) -> None:
-        """Write terms, phrases and weights beside a model.
-
-        Args:
-            folder: The model's.
-            labels: Hash of the label set.
-        """
-        arrays = {**self.linear.arrays(), **{name: np.float64(value) for name, value in self.chosen.items()}}
-        words: dict[str, Any] = {}
+        """Write terms, phrases and weights beside a model; ``labels`` is the hash of its label set."""
+        arrays: dict[str, npt.ArrayLike] = {**self.linear.arrays(), **self.chosen}
+        words: dict[str, object] = {}
         if self.sentences is not None:
             arrays |= {SENTENCES + name: value for name, value in self.sentences.model.arrays().items()}
             words["sentence_terms"] = self.sentences.model.terms
@@ -208,8 +190,7 @@ class PlantedScores:
         for name, content in ((TERMS, self.linear.terms), (MARKED, words)):
             with atomic_write(folder / name) as temporary:
                 temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-        with atomic_write(folder / ARRAYS) as temporary, open(temporary, "wb") as stream:
-            np.savez(stream, labels=np.array(labels), rarity=self.rarity, **arrays)
+        write_arrays(folder / ARRAYS, {"labels": np.array(labels), "rarity": self.rarity, **arrays})
 
     @classmethod
     def load(cls, folder: Path, labels: str) -> PlantedScores:
@@ -219,14 +200,12 @@ class PlantedScores:
             CheckpointError: The files are missing or torn, or belong to another label set.
         """
         try:
-            terms = json.loads((folder / TERMS).read_text(encoding="utf-8"))
-            with np.load(folder / ARRAYS, allow_pickle=False) as content:
-                arrays = {name: content[name] for name in content.files}
+            terms, arrays = json.loads((folder / TERMS).read_text(encoding="utf-8")), read_arrays(folder / ARRAYS)
             found, rarity = str(arrays["labels"]), arrays["rarity"]
             linear = LinearModel.from_arrays(arrays, terms)
             sentences, phrases = _marked(folder, arrays, len(rarity))
-            chosen = {name: float(arrays[name]) for name in CHOSEN if name in arrays}  # older models lack some
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            chosen = _chosen(arrays)
+        except TORN as error:
             what = f"the planted scores cannot be read ({type(error).__name__})"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="train anew") from error
         if found != labels:
@@ -235,37 +214,31 @@ class PlantedScores:
         return cls(linear, rarity, phrases, sentences, chosen)
 
 
-def _marked(folder: Path, arrays: Mapping[str, Any], num_labels: int) -> tuple[SentenceScores | None, Phrases | None]:
+def _marked(folder: Path, arrays: Arrays, num_labels: int) -> tuple[SentenceScores | None, Phrases | None]:
     """Sentences and phrases of a folder; None each where it has none."""
     of_sentences, of_phrases = (
-        {
-            name.removeprefix(kind): value
-            for name, value in arrays.items()
-            if name.startswith(kind) and name not in CHOSEN
-        }
+        {name.removeprefix(kind): own for name, own in arrays.items() if name.startswith(kind) and name not in CHOSEN}
         for kind in (SENTENCES, PHRASES)
     )
     if not of_sentences and not of_phrases:  # also of an older model, which has no such file
         return None, None
-    words = json.loads((folder / MARKED).read_text(encoding="utf-8"))
-    sentences: SentenceScores | None = None
+    words, sentences = json.loads((folder / MARKED).read_text(encoding="utf-8")), None
     if of_sentences:
         sentences = SentenceScores(LinearModel.from_arrays(of_sentences, words["sentence_terms"]))
-    phrases: Phrases | None = None
-    if of_phrases:
-        kind = PlantedPhrases if PlantedPhrases.kind in words else MinedPhrases
-        phrases = kind.from_content(words[kind.kind], of_phrases, num_labels)
-    return sentences, phrases
+    if not of_phrases:
+        return sentences, None
+    kind = PlantedPhrases if PlantedPhrases.kind in words else MinedPhrases
+    return sentences, kind.from_content(words[kind.kind], of_phrases, num_labels)
+
+
+def _chosen(arrays: Arrays) -> dict[str, float]:
+    return {name: float(arrays[name]) for name in CHOSEN if name in arrays}  # older models lack some
 
 
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
     """Mean of log n over all occurrences of labels, less a label's own log n; 0 for a label that never occurs.
 
-    Args:
-        counts: n, training documents of each label, (L,).
-
-    Returns:
-        (L,) float32: near 0 for frequent labels, above 0 for rare ones.
+    n (L,) are the training documents of each label. What is found (L,) is near 0 for frequent labels, more for rare.
     """
     counts = np.asarray(counts, dtype=np.float64)
     logarithm = np.log(np.maximum(counts, 1))
@@ -278,4 +251,4 @@ def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
 def read_weights(folder: Path) -> dict[str, float]:
     """What was chosen for planted scores that were saved in a model's folder, by the name of its option."""
     with np.load(folder / ARRAYS, allow_pickle=False) as content:
-        return {name: float(content[name]) for name in CHOSEN if name in content}
+        return _chosen(content)

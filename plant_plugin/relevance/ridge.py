@@ -42,9 +42,8 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
     Raises:
         ConfigError: A group's kernel matrix does not fit into free memory.
 
-    Source:
-        Kernel ridge regression: Saunders et al. 1998; mean of groups: Zhang, Duchi & Wainwright 2013, "Divide and
-        Conquer Kernel Ridge Regression".
+    Source: Saunders et al. 1998 (kernel ridge regression); Zhang, Duchi & Wainwright 2013, "Divide and Conquer Kernel
+    Ridge Regression" (mean of groups).
     """
     groups = -(-features.shape[0] // options.group_size)
     _check_memory(-(-features.shape[0] // groups))
@@ -113,13 +112,7 @@ def _kernel(blocks: Sequence[sp.csc_array], rare: sp.csr_array) -> torch.Tensor:
 
 
 def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], top: int) -> sp.csr_array:
-    """The ``top`` entries of each row that are largest by absolute value.
-
-    Args:
-        weights: (rows, V), its columns in ``order``.
-        order: The term of each column.
-        top: How many.
-    """
+    """The ``top`` entries of each row (rows, V) that are largest by absolute value; ``order``: each column's term."""
     kept = weights.abs().topk(min(top, weights.shape[1]), sorted=False).indices
     offsets = np.arange(0, kept.numel() + 1, kept.shape[1])
     parts = (weights.gather(1, kept).numpy().ravel(), order[kept.numpy().ravel()], offsets)
