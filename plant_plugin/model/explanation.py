@@ -10,7 +10,7 @@ the words around it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,8 +25,6 @@ from plant_plugin.model.word_strength import (
     MIG,
     PHRASES,
     EncodedDocument,
-    LabelStrengths,
-    Words,
     label_strengths,
     words_of_tokens,
 )
@@ -37,29 +35,17 @@ TERMS = 10  # terms of the planted scores that are named
 
 @dataclass(frozen=True)
 class LabelEvidence:
-    """What speaks for and against a label in a document.
-
-    Attributes:
-        found: The label with its probability and logit.
-        predicted: Whether it is above the threshold.
-        measures: Order of the words -> (W,) what it goes by, of those that the model can tell.
-        bias: Logits that the label has in any document.
-        elsewhere: Logits that special tokens add.
-        planted: Logits that the planted scores add.
-        terms: The terms that add most of ``planted``.
-        passages: The predicted evidence, the best first.
-        faithfulness: Order of the words -> comprehensiveness and sufficiency, where they were measured.
-    """
+    """What speaks for and against a label in a document."""
 
     found: ScoredLabel
-    predicted: bool
-    measures: dict[str, Floats] = field(repr=False)
-    bias: float
-    elsewhere: float
-    planted: float
-    terms: list[tuple[str, float]] = field(repr=False)
-    passages: list[Passage] = field(repr=False)
-    faithfulness: dict[str, tuple[float, float]] | None = None
+    predicted: bool  # whether it is above the threshold
+    measures: dict[str, Floats] = field(repr=False)  # order of the words -> (W,) what it goes by
+    bias: float  # logits that the label has in any document
+    elsewhere: float  # logits that special tokens add
+    planted: float  # logits that the planted scores add
+    terms: list[tuple[str, float]] = field(repr=False)  # that add most of ``planted``
+    passages: list[Passage] = field(default_factory=list, repr=False)  # the predicted evidence, the best first
+    faithfulness: dict[str, tuple[float, float]] | None = None  # order -> comprehensiveness, sufficiency, if measured
 
     @property
     def attention(self) -> Floats:
@@ -84,7 +70,7 @@ class LabelEvidence:
     @property
     def strength(self) -> Floats:
         """(W,) contributions, or attention where there are none."""
-        return _strength(self.measures)
+        return self.measures.get(CONTRIBUTION, self.attention)
 
     def strongest(self, words: int) -> list[int]:
         """Places of the words that speak most for or against the label, so many."""
@@ -94,25 +80,15 @@ class LabelEvidence:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A document, and the evidence for each of its labels.
-
-    Attributes:
-        text: The document.
-        words: (W, 2) where each word that was read begins and ends.
-        labels: The most probable first.
-        model: The predictor's name.
-        tokens: How many tokens were read.
-        cut: The document fills all that the model reads.
-        threshold: The logit above which a label is predicted.
-    """
+    """A document, and the evidence for each of its labels."""
 
     text: str = field(repr=False)
-    words: Places = field(repr=False)
-    labels: list[LabelEvidence]
-    model: str
-    tokens: int
-    cut: bool
-    threshold: float
+    words: Places = field(repr=False)  # (W, 2) where each word that was read begins and ends
+    labels: list[LabelEvidence]  # the most probable first
+    model: str  # the predictor's name
+    tokens: int  # that were read
+    cut: bool  # the document fills all that the model reads
+    threshold: float  # the logit above which a label is predicted
 
 
 def explain(
@@ -129,19 +105,18 @@ def explain(
     columns = _columns(predictor, logits, labels, limit, top)
     encoded = EncodedDocument(predictor, text)
     words = words_of_tokens(text, encoded.spans)
-    strengths = label_strengths(encoded, words, columns, EXPLAINED)
-    return Explanation(
-        text=text,
-        words=words.spans,
-        labels=[
-            _evidence(encoded, words, predictor.scored_label(column, float(logits[column])), own, limit)
-            for column, own in zip(columns, strengths, strict=True)
-        ],
-        model=predictor.name,
-        tokens=encoded.tokens,
-        cut=encoded.tokens >= predictor.max_tokens,
-        threshold=limit,
-    )
+    evidence = []
+    for column, own in zip(columns, label_strengths(encoded, words, columns, EXPLAINED), strict=True):
+        measures, bias, elsewhere = own
+        found = predictor.scored_label(column, float(logits[column]))
+        planted, terms = _planted(predictor, text, column)
+        above = bool(logits[column] > np.float32(limit))
+        label = LabelEvidence(found, above, measures, bias, elsewhere, planted, terms)
+        rule, strength = predictor.evidence_rule, label.strength
+        named = passages(text, words.spans, measures.get(rule.order or "", strength), rule, strength)
+        evidence.append(replace(label, passages=named))
+    cut = encoded.tokens >= predictor.max_tokens
+    return Explanation(text, words.spans, evidence, predictor.name, encoded.tokens, cut, limit)
 
 
 def _columns(
@@ -172,33 +147,11 @@ def column_of(predictor: ReadyModel, label: str) -> int:
         raise ConfigError(f"the model does not know the label {label!r}", where="labels", fix=fix) from error
 
 
-def _evidence(
-    encoded: EncodedDocument, words: Words, found: ScoredLabel, own: LabelStrengths, limit: float
-) -> LabelEvidence:
-    text, rule, strength = encoded.text, encoded.predictor.evidence_rule, _strength(own.measures)
-    ruling = own.measures.get(rule.order or "", strength)
-    planted, terms = _planted(encoded.predictor, text, found.label)
-    return LabelEvidence(
-        found=found,
-        predicted=bool(found.logit > np.float32(limit)),
-        measures=own.measures,
-        bias=own.bias,
-        elsewhere=own.elsewhere,
-        planted=planted,
-        terms=terms,
-        passages=passages(text, words.spans, ruling, rule, strength),
-    )
-
-
-def _strength(measures: dict[str, Floats]) -> Floats:
-    return measures.get(CONTRIBUTION, measures[ATTENTION])
-
-
-def _planted(predictor: ReadyModel, text: str, label: str) -> tuple[float, list[tuple[str, float]]]:
+def _planted(predictor: ReadyModel, text: str, column: int) -> tuple[float, list[tuple[str, float]]]:
     """Logits that the planted scores add to a label, and the terms that add most of them."""
     planted = predictor.model.planted_scores
     if planted is None or not planted.weight:
         return 0.0, []
-    terms, rest = planted.terms(text, predictor.column_of[label])
+    terms, rest = planted.terms(text, column)
     total = planted.weight * (sum(value for _, value in terms) + rest) - planted.offset
     return total, [(term, planted.weight * value) for term, value in terms[:TERMS]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -26,13 +25,8 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
     """Write a model folder whose language model is whole: ``out/backbone`` loads with ``AutoModel`` alone, too.
 
     Adapters are added to the weights that they were trained over, the quantised ones spread out again, so that the
-    logits stay those of training but for the rounding of ``dtype``.
-
-    Args:
-        folder: Of a finished run.
-        out: Made here; must not be there yet.
-        dtype: Of the merged weights.
-        lm_weight: Where the language model lies on this machine; None: where it lay in training.
+    logits stay those of training but for the rounding of ``dtype``. ``lm_weight`` is where the language model lies on
+    this machine; None: where it lay in training.
 
     Raises:
         CheckpointError: ``folder`` holds no model over a language model that is not trained itself, or its language
@@ -46,7 +40,7 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
     identity, tensors = read_metadata(folder / MODEL), load_file(folder / MODEL)
     if out.exists():
         raise PlantError("it is there already", where=str(out), fix="name a new folder")
-    config: dict[str, Any] = dict(content["network_config"])
+    config = content["network_config"]
     backbone = HuggingFaceBackbone(
         lm_weight or config["lm_weight"],
         quantization=config.get("quantization", "none"),
@@ -56,11 +50,8 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
         dequantize=True,
     )
     if backbone.fingerprint != content["base"]:
-        raise CheckpointError(
-            "the language model is not the one that the adapters were trained over",
-            where=f"{folder / CONFIG}: lm_weight",
-            fix="name the same weights with --lm-weight FOLDER",
-        )
+        what, where = "the language model is not the one that the adapters were trained over", folder / CONFIG
+        raise CheckpointError(what, where=f"{where}: lm_weight", fix="name the same weights with --lm-weight FOLDER")
     frozen = config.get("freeze_encoder", False)  # then the trained part of the backbone is a layer over its states
     of_model = {} if frozen else {name: value for name, value in tensors.items() if name.startswith(PART)}
     adapters = {name.removeprefix(PART): value for name, value in of_model.items()}

@@ -34,23 +34,14 @@ Pair = tuple[float, float]
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """Means over documents of a measure's comprehensiveness and sufficiency, with standard errors over documents.
+    """Means over documents of a measure's comprehensiveness and sufficiency, with standard errors over documents."""
 
-    Attributes:
-        order: What the words were ordered by, see :mod:`plant_plugin.model.word_strength`.
-        comprehensiveness: Probability lost without the strongest words; higher is better.
-        comprehensiveness_error: Its standard error.
-        sufficiency: Probability lost with them alone; lower is better.
-        sufficiency_error: Its standard error.
-        documents: How many were measured; those without a predicted label or without words are not.
-    """
-
-    order: str
-    comprehensiveness: float
+    order: str  # what the words were ordered by, see :mod:`plant_plugin.model.word_strength`
+    comprehensiveness: float  # probability lost without the strongest words; higher is better
     comprehensiveness_error: float
-    sufficiency: float
+    sufficiency: float  # probability lost with them alone; lower is better
     sufficiency_error: float
-    documents: int
+    documents: int  # that were measured; those without a predicted label or without words are not
 
 
 def faithfulness(predictor: ReadyModel, texts: Iterable[str], *, seed: int = 0) -> list[Faithfulness]:
@@ -73,7 +64,12 @@ def faithfulness(predictor: ReadyModel, texts: Iterable[str], *, seed: int = 0) 
     if not found:
         fix = "give documents that the model knows, or another model"
         raise DataError("no document has a label above the threshold", fix=fix)
-    return [_summary(order, np.array(pairs)) for order, pairs in found.items()]
+    means = []
+    for order, pairs in found.items():
+        (without, alone), count = np.mean(pairs, axis=0).tolist(), len(pairs)
+        errors = np.std(pairs, axis=0, ddof=1) / math.sqrt(count) if count > 1 else np.full(2, math.nan)
+        means.append(Faithfulness(order, without, float(errors[0]), alone, float(errors[1]), count))
+    return means
 
 
 def with_faithfulness(predictor: ReadyModel, explanation: Explanation, *, seed: int = 0) -> Explanation:
@@ -161,9 +157,3 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], columns: Sequence
     from scipy.special import expit
 
     return np.asarray(expit(logits), dtype=np.float64)
-
-
-def _summary(order: str, pairs: npt.NDArray[np.float64]) -> Faithfulness:
-    (comprehensiveness, sufficiency), count = pairs.mean(axis=0).tolist(), len(pairs)
-    errors = pairs.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else np.full(2, math.nan)
-    return Faithfulness(order, comprehensiveness, float(errors[0]), sufficiency, float(errors[1]), count)

@@ -33,21 +33,17 @@ MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
 
 
 class Content(TypedDict):
-    """``config.json`` of a model folder.
-
-    ``word_vectors`` is (V, dim), null over a language model; ``base`` the fingerprint of a language model whose weights
-    are not in the folder; ``phrase_prior`` how much phrases count in the planted prior.
-    """
+    """``config.json`` of a model folder."""
 
     format: int
     model_name: str
     network_config: dict[str, Any]
-    max_seq_length: int | None
-    word_vectors: Sequence[int] | None
+    max_seq_length: int | None  # how many tokens of a document are read; None: all
+    word_vectors: Sequence[int] | None  # (V, dim); None over a language model
     planted_scores: bool
-    phrase_prior: float
-    base: str | None
-    hashes: dict[str, str]
+    phrase_prior: float  # how much phrases count in the planted prior; 0: they do not
+    base: str | None  # fingerprint of a language model whose weights are not in the folder
+    hashes: dict[str, str]  # of ``labels``, ``vocabulary``, the data and the configuration
 
 
 def save_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
@@ -56,7 +52,7 @@ def save_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapp
 
 
 def has_stage(folder: Path, stage: str) -> bool:
-    """Whether the stage was finished in this folder."""
+    """Whether the stage was finished."""
     return (folder / f"{stage}.safetensors").is_file()
 
 
@@ -91,19 +87,9 @@ def save_model(
 ) -> None:
     """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already).
 
-    Of a language model that is quantised, adapted or frozen its name and fingerprint are kept, not its weights.
-
-    Args:
-        folder: Of the run.
-        network: Trained.
-        tokens: Its vocabulary.
-        labels: The label set, in column order.
-        thresholds: Name -> threshold, in logits.
-        hashes: Of ``labels``, ``vocabulary``, the data and the configuration.
-        max_seq_length: See :class:`Content`, as for the next two.
-        planted_scores: What is added to the network's scores.
-        phrase_prior: 0: phrases do not count in the planted prior.
-        label_names: A file that says what labels stand for, to go with the model.
+    Of a language model that is quantised, adapted or frozen its name and fingerprint are kept, not its weights. The
+    arguments are explained at :class:`Content` and :class:`.trained.TrainedModel`; ``label_names`` is a file that says
+    what labels stand for, to go with the model.
     """
     model_name, network_config = network.built_as
     content: Content = {
@@ -144,11 +130,9 @@ def _complete(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"no complete PLANT model is here ({type(error).__name__})",
-            where=str(folder),
-            fix="give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)",
-        ) from error
+        what = f"no complete PLANT model is here ({type(error).__name__})"
+        fix = "give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)"
+        raise CheckpointError(what, where=str(folder), fix=fix) from error
 
 
 def read_content(folder: Path) -> Content:
@@ -189,13 +173,10 @@ def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str
         options["lm_weight"] = lm_weight
     zeros = None if vectors is None else torch.zeros(*vectors)
     network = construct(content["model_name"], num_labels, zeros, options)
-    if base is not None and base_of(network) != base:
-        raise CheckpointError(
-            f"the language model has the fingerprint {str(base_of(network))[:12]}, the checkpoint was trained over "
-            f"{base[:12]}",
-            where=f"{folder / CONFIG}: lm_weight",
-            fix="name the same weights: --network_config.lm_weight FOLDER",
-        )
+    if base is not None and (found := base_of(network)) != base:
+        what = f"the language model has the fingerprint {str(found)[:12]}, the checkpoint was trained over {base[:12]}"
+        fix = "name the same weights: --network_config.lm_weight FOLDER"
+        raise CheckpointError(what, where=f"{folder / CONFIG}: lm_weight", fix=fix)
     _load_into(network, folder / MODEL)
     return network
 
@@ -204,11 +185,9 @@ def _load_into(network: PlantableNetwork, path: Path) -> None:
     try:
         load_trained_state(network, load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:
-        raise CheckpointError(
-            f"the weights do not fit the network or cannot be read ({type(error).__name__})",
-            where=str(path),
-            fix="use the network_config that the checkpoint was trained with, or train anew",
-        ) from error
+        what = f"the weights do not fit the network or cannot be read ({type(error).__name__})"
+        fix = "use the network_config that the checkpoint was trained with, or train anew"
+        raise CheckpointError(what, where=str(path), fix=fix) from error
 
 
 def read_metadata(path: Path) -> dict[str, str]:
@@ -234,11 +213,9 @@ def check_identity(path: Path, expected: Mapping[str, str]) -> None:
     found = read_metadata(path)
     for name in ("labels", "vocabulary"):
         if name in expected and found.get(name) != expected[name]:
-            raise CheckpointError(
-                f"trained for {name} {str(found.get(name))[:12]}, but {name} here is {expected[name][:12]}",
-                where=str(path),
-                fix="use the same training and validation files and vocabulary, or a checkpoint made for these",
-            )
+            what = f"trained for {name} {str(found.get(name))[:12]}, but {name} here is {expected[name][:12]}"
+            fix = "use the same training and validation files and vocabulary, or a checkpoint made for these"
+            raise CheckpointError(what, where=str(path), fix=fix)
 
 
 def _identity(hashes: Mapping[str, str]) -> dict[str, str]:

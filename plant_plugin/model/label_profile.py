@@ -24,32 +24,22 @@ TOKENS_AT_ONCE = 1024  # candidates scored together, each a document of one toke
 
 @dataclass(frozen=True)
 class LabelProfile:
-    """What a model folder tells of a label.
-
-    Attributes:
-        label: As in the training files.
-        name: What it stands for, where that is known.
-        relevant: Tokens of the highest relevance (MIG as normalised in training), with it; None without a table.
-        attended: Tokens that the learned attention scores highest when each stands alone, with the score (queries ·
-            keys, without the planted prior). Over a language model only tokens with relevance are tried. Empty without
-            a network.
-        terms: Terms whose weights in the planted scores are highest, with the logits that the term as a whole document
-            would add; None without planted scores.
-        nearest: Labels whose attention queries, less the mean query, point the same way: label, name, cosine.
-        statistics: Training and validation documents that have the label, and its F1 on the latter; None where the
-            run had no validation split.
-        num_train: Training documents; None where the run did not test.
-        test_count: Test documents that have the label; None likewise.
-        test_f1: Threshold's name -> F1 of the label on the test documents; None likewise.
-    """
+    """What a model folder tells of a label."""
 
     label: str
     name: str | None
+    # Tokens of the highest relevance (MIG as normalised in training), with it; None without a table.
     relevant: list[tuple[str, float]] | None
+    # Tokens that the learned attention scores highest when each stands alone, with the score (queries · keys, without
+    # the planted prior). Over a language model only tokens with relevance are tried. Empty without a network.
     attended: list[tuple[str, float]]
+    # Terms whose weights in the planted scores are highest, with the logits that the term as a whole document would
+    # add; None without planted scores.
     terms: list[tuple[str, float]] | None
+    # Labels whose attention queries, less the mean query, point the same way: label, name, cosine.
     nearest: list[tuple[str, str | None, float]]
-    statistics: LabelStatistics | None = None
+    statistics: LabelStatistics | None = None  # None where the run had no validation split
+    # Training documents, test documents with the label, threshold's name -> its F1 on these; where the run did test.
     num_train: int | None = None
     test_count: int | None = None
     test_f1: dict[str, float] | None = None
@@ -71,18 +61,9 @@ def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProf
     if planted is not None and planted.weight:
         terms = [(term, planted.weight * value) for term, value in planted.strongest(column, top)]
     num_train, test_count, test_f1 = _tested(predictor, column)
-    return LabelProfile(
-        label,
-        predictor.names(label),
-        relevant,
-        _attended(predictor, column, top),
-        terms,
-        _nearest(predictor, column, top),
-        read_label_statistics(predictor.folder, column, label),
-        num_train,
-        test_count,
-        test_f1,
-    )
+    attended, nearest = _attended(predictor, column, top), _nearest(predictor, column, top)
+    statistics, name = read_label_statistics(predictor.folder, column, label), predictor.names(label)
+    return LabelProfile(label, name, relevant, attended, terms, nearest, statistics, num_train, test_count, test_f1)
 
 
 def _attended(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, float]]:

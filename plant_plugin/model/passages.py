@@ -23,38 +23,23 @@ Strength = npt.NDArray[np.floating]
 
 @dataclass(frozen=True)
 class EvidenceRule:
-    """Which words make passages.
+    """Which words make passages."""
 
-    Attributes:
-        order: The measure that says how strong a word is; None: contributions, or attention where there are none.
-        share: Words below this share of the strongest word are left out.
-        gap: Words that stand at most so far apart are joined, with what stands between them.
-        words: At most so many words, the strongest; None: all.
-    """
-
-    order: str | None = None
-    share: float = FAINT
-    gap: int = GAP
-    words: int | None = PASSAGE_WORDS
+    order: str | None = None  # that says how strong a word is; None: contributions, or attention where there are none
+    share: float = FAINT  # words below this share of the strongest word are left out
+    gap: int = GAP  # words that stand at most so far apart are joined, with what stands between them
+    words: int | None = PASSAGE_WORDS  # at most so many words, the strongest; None: all
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of the document that speaks for a label.
-
-    Attributes:
-        start: Its first character.
-        end: Behind its last.
-        score: Sum over its strong words, of contributions (logits) or of attention where there are none.
-        before: A few words in front of it.
-        after: A few words behind it.
-    """
+    """A stretch of the document, from its first character to behind its last, that speaks for a label."""
 
     start: int
     end: int
-    score: float
-    before: str = field(repr=False)
-    after: str = field(repr=False)
+    score: float  # sum over its strong words, of contributions (logits) or of attention where there are none
+    before: str = field(repr=False)  # a few words in front of it
+    after: str = field(repr=False)  # a few words behind it
 
 
 def read_rule(folder: Path) -> EvidenceRule:

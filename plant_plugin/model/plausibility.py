@@ -28,23 +28,14 @@ Marks = npt.NDArray[np.bool_]
 
 @dataclass
 class MarkedPairs:
-    """Pairs of document and label whose words coders marked.
+    """Pairs of document and label whose words coders marked."""
 
-    Attributes:
-        documents: (P,) number of each pair's document.
-        columns: (P,) its label.
-        marked: (W,) of each pair.
-        strengths: Order -> (W,) of each pair.
-        unknown: Pairs with evidence whose label the model does not know.
-        wordless: Pairs whose spans hold no word.
-    """
-
-    documents: list[int] = field(default_factory=list)
-    columns: list[int] = field(default_factory=list)
-    marked: list[Marks] = field(default_factory=list, repr=False)
-    strengths: dict[str, list[Floats]] = field(default_factory=dict, repr=False)
-    unknown: int = 0
-    wordless: int = 0
+    documents: list[int] = field(default_factory=list)  # (P,) number of each pair's document
+    columns: list[int] = field(default_factory=list)  # (P,) its label
+    marked: list[Marks] = field(default_factory=list, repr=False)  # (W,) of each pair
+    strengths: dict[str, list[Floats]] = field(default_factory=dict, repr=False)  # order -> (W,) of each pair
+    unknown: int = 0  # pairs with evidence whose label the model does not know
+    wordless: int = 0  # pairs whose spans hold no word
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -52,20 +43,13 @@ class MarkedPairs:
 
 @dataclass(frozen=True)
 class Plausibility:
-    """How well one order of the words agrees with the coders.
+    """How well one order of the words agrees with the coders."""
 
-    Attributes:
-        order: See :mod:`plant_plugin.model.word_strength`.
-        shares: Of each run: words at or above this share of the strongest count as named; chosen on validation.
-        measures: Name (``evaluation.plausibility.MEASURES``) -> mean over pairs with its 95 % interval.
-        bins: Bin of training documents -> the same over the pairs of its labels; empty without training counts.
-        curve: Mean share of the words named, and mean recall, at every share of the strongest that is tried.
-    """
-
-    order: str
-    shares: tuple[float, ...]
-    measures: dict[str, Interval]
-    bins: dict[str, dict[str, Interval]]
+    order: str  # see :mod:`plant_plugin.model.word_strength`
+    shares: tuple[float, ...]  # of each run, chosen on validation: words at or above it, of the strongest, are named
+    measures: dict[str, Interval]  # name (``evaluation.plausibility.MEASURES``) -> mean over pairs
+    bins: dict[str, dict[str, Interval]]  # bin of training documents -> over its labels' pairs; empty without counts
+    # Mean share of the words named, and mean recall, at every share of the strongest that is tried.
     curve: list[tuple[float, float]] = field(repr=False)
 
 

@@ -44,23 +44,14 @@ TUNED, HALF = "micro", "0.5"  # thresholds taken where none is asked for, the fi
 
 @dataclass
 class TrainedModel:
-    """What a model folder holds.
+    """What a model folder holds."""
 
-    Attributes:
-        network: With its relevance planted where it has a prior.
-        tokens: The vocabulary.
-        labels: The label set, in column order.
-        thresholds: Name -> threshold, in logits; ``0.5`` is always there.
-        content: ``config.json``.
-        planted_scores: What is added to the network's scores, or None.
-    """
-
-    network: PlantableNetwork
-    tokens: Tokens
-    labels: list[str] = field(repr=False)
-    thresholds: dict[str, float]
+    network: PlantableNetwork  # with its relevance planted where it has a prior
+    tokens: Tokens  # the vocabulary
+    labels: list[str] = field(repr=False)  # in column order
+    thresholds: dict[str, float]  # name -> threshold, in logits; ``0.5`` is always there
     content: Content
-    planted_scores: PlantedScores | None = None
+    planted_scores: PlantedScores | None = None  # what is added to the network's scores
 
     @property
     def phrases(self) -> Phrases | None:
@@ -91,12 +82,10 @@ class TrainedModel:
 
 
 def load_model(folder: Path, lm_weight: str | None = None) -> TrainedModel:
-    """Read a model folder.
+    """Read the folder of a finished run, or of ``plant export``.
 
-    Args:
-        folder: Of a finished run, or of ``plant export``.
-        lm_weight: Where the language model lies on this machine, if it is not part of the checkpoint; None: where it
-            lay in training.
+    ``lm_weight`` is where the language model lies on this machine, if it is not part of the checkpoint; None: where it
+    lay in training.
 
     Raises:
         CheckpointError: The folder is no model, or torn, or its parts do not belong together.
@@ -143,12 +132,7 @@ class ScoredLabel:
 class ReadyModel:
     """What every use of a model folder needs. Its methods are not to be called from two threads at once.
 
-    Args:
-        model: The trained model.
-        folder: Where it was read from.
-        device: Where the network runs.
-        names: What labels stand for; see :func:`plant_plugin.data.label_names.label_names`.
-        batch_size: B.
+    Arguments: see :meth:`load`.
 
     Attributes:
         name: What explanations call the model: the folder's name, until another is set.
@@ -176,7 +160,7 @@ class ReadyModel:
         Args:
             folder: The run's folder.
             device: E.g. ``cpu`` or ``cuda:1``; None: the first GPU where there is one.
-            names: What labels stand for.
+            names: What labels stand for; see :func:`plant_plugin.data.label_names.label_names`.
             batch_size: Documents scored at once.
 
         Raises:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,15 +37,10 @@ EVERY = (CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, *WITHOUT_NETWORK)
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text that a model read.
+    """The words of a text that a model read."""
 
-    Attributes:
-        spans: (W, 2) first character and the one behind the last.
-        of_token: (T,) the word that each token belongs to; -1: none (special tokens, padding).
-    """
-
-    spans: Places
-    of_token: Places
+    spans: Places  # (W, 2) first character and the one behind the last
+    of_token: Places  # (T,) the word that each token belongs to; -1: none (special tokens, padding)
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -182,24 +176,13 @@ def _numpy(found: torch.Tensor) -> Floats:
     return values
 
 
-class LabelStrengths(NamedTuple):
-    """What the words of a document say of one label.
-
-    Attributes:
-        measures: Order of the words -> (W,) what it goes by, of those that the model can tell.
-        bias: Logits that the label has in any document; 0 where the network cannot tell.
-        elsewhere: Logits that special tokens add; likewise.
-    """
-
-    measures: dict[str, Floats]
-    bias: float
-    elsewhere: float
-
-
 def label_strengths(
     encoded: EncodedDocument, words: Words, columns: Sequence[int], orders: Collection[str]
-) -> Iterator[LabelStrengths]:
-    """The measures asked for, of one label after the other.
+) -> Iterator[tuple[dict[str, Floats], float, float]]:
+    """Of one label after the other: the measures asked for, as far as the model can tell them, bias and elsewhere.
+
+    A measure is the order of the words -> (W,) what it goes by. The bias are the logits that the label has in any
+    document, elsewhere those that special tokens add; both are 0 where the network cannot tell.
 
     Raises:
         ConfigError: The network does not show its attention.
@@ -208,8 +191,7 @@ def label_strengths(
         block = columns[start : start + BLOCK]
         measures, bias, elsewhere = _measures(encoded, words, block, orders)
         for row in range(len(block)):
-            own = {order: values[row] for order, values in measures.items()}
-            yield LabelStrengths(own, float(bias[row]), float(elsewhere[row]))
+            yield {order: values[row] for order, values in measures.items()}, float(bias[row]), float(elsewhere[row])
 
 
 def _measures(
@@ -249,7 +231,7 @@ def word_strengths(
     words = all_words(text, encoded.spans)
     # planted scores alone stand on a network of nothing
     orders = EVERY if any(True for _ in predictor.network.parameters()) else WITHOUT_NETWORK
-    rows = [label.measures for label in label_strengths(encoded, words, columns, orders)]
+    rows = [measures for measures, _, _ in label_strengths(encoded, words, columns, orders)]
     found = {order: np.stack([row[order] for row in rows]) for order in rows[0]} if rows else {}
     found[RANDOM] = random.random((len(columns), len(words)), dtype=np.float32)
     return words, found

@@ -16,18 +16,10 @@ SCAN_COST = 32  # passing over this many counters costs as much as putting one t
 
 @njit(nogil=True, cache=True)
 def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  # type: ignore[no-untyped-def]
-    """Each document's token types once, or (``occurrences``) as often as they stand there; never special ids.
+    """Each document's token types once, or (``occurrences``) as often as they stand there; never ``special`` ids (V,).
 
-    Args:
-        ids: int32, all documents' tokens one after the other.
-        offsets: int64 (N+1,).
-        special: bool (V,), ids to leave out.
-        occurrences: Keep repetitions.
-        out: int32, at least as long as ``ids[offsets[0]:offsets[N]]``; receives the tokens.
-        token_documents: int64 (V,); n_t is added to it.
-
-    Returns:
-        int64 (N+1,), where each document's tokens begin in ``out``.
+    ``ids`` are int32, ``offsets`` int64 (N+1,). The tokens go to ``out``, int32, as long as ``ids``; n_t is added
+    to ``token_documents``, int64 (V,). Returns int64 (N+1,): where each document's tokens begin in ``out``.
     """
     last = np.full(len(special), -1, np.int64)
     found = np.zeros(len(offsets), np.int64)
@@ -52,14 +44,8 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
 def count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room):  # type: ignore[no-untyped-def]
     """n_lt of a block of labels, only where it is above 0, or (``every``) of every token type: a table's parts.
 
-    Args:
-        label_offsets: (labels + 1,), where each label's documents begin in ``documents``.
-        documents: Document numbers.
-        token_offsets: (N+1,), with ``tokens`` what :func:`distinct_tokens` found.
-        tokens: See there.
-        size: V.
-        every: Write every token type, also where the count is 0.
-        room: Entries that the table has at most.
+    ``label_offsets`` (labels + 1,) say where each label's documents begin in ``documents``, ``token_offsets`` (N+1,)
+    the same of ``tokens``, as :func:`distinct_tokens` found them; ``size`` is V, ``room`` the table's entries at most.
     """
     found_tokens, found_counts = np.empty(room, np.int32), np.empty(room, np.int32)
     offsets = np.zeros(len(label_offsets), np.int64)
@@ -120,23 +106,12 @@ def mutual_information(both, with_label, with_token, total):  # type: ignore[no-
 def kept_values(  # type: ignore[no-untyped-def]
     offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, by_entropy, top
 ):
-    """The ``top`` highest values of each label.
+    """The ``top`` highest values of each label of a table: offsets, ascending tokens, and values, float32 above 0.
 
-    Args:
-        offsets: Table of a block of labels, with ``tokens`` and ``counts``.
-        tokens: See there.
-        counts: See there.
-        label_documents: n_l of these labels.
-        token_documents: n_t, (V,).
-        total: N.
-        frequency: The counts themselves are the values.
-        positive: Only pairs that meet more often than by chance.
-        by_entropy: Divide by H(l), not by the label's highest value.
-        top: Values kept of a label, by float32 value (equal relevance from different tables may differ in the last
-            float64 digit); ties go to the lower token.
-
-    Returns:
-        Offsets (labels + 1,), tokens ascending in each row, and values, float32 above 0.
+    They are compared as float32: equal relevance from different tables may differ in the last float64 digit. Ties go to
+    the lower token. ``label_documents`` are n_l of these labels, ``token_documents`` n_t (V,), ``total`` N. With
+    ``frequency`` the counts themselves are the values; with ``positive`` only pairs that meet more often than by chance
+    count; ``by_entropy`` divides by H(l), not by the label's highest value.
     """
     kept_tokens, kept = np.empty(len(tokens), np.int32), np.empty(len(tokens), np.float32)
     kept_offsets = np.zeros(len(offsets), np.int64)

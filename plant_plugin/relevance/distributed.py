@@ -38,7 +38,8 @@ def relevance_of_shards(
 ) -> Relevance:
     """Relevance of every token type for every label from document shards, on whatever scheduler Dask is set to use.
 
-    Open a ``distributed.Client`` before to use several machines; without one Dask takes this machine's threads.
+    Open a ``distributed.Client`` before to use several machines; without one Dask takes this machine's threads. Gives
+    what :func:`.compute_relevance` gives for all documents together.
 
     Args:
         shards: Each gives token ids of some of the training documents and their labels (n, L), where it is called: on a
@@ -46,12 +47,9 @@ def relevance_of_shards(
             that holds the documents: it travels to the worker.
         num_labels: L.
         vocabulary_size: V.
-        special_ids: As in :func:`plant_plugin.relevance.compute_relevance`.
+        special_ids: As in :func:`.compute_relevance`.
         options: As there.
         blocks: Runs of labels whose counts are added up apart; more need less memory a worker.
-
-    Returns:
-        What ``compute_relevance`` gives for all documents together.
 
     Raises:
         MissingExtraError: Dask is not installed.

@@ -57,12 +57,8 @@ LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
 class TermRows:
     """Tf-idf rows of norm 1, equal to those of the ``TfidfVectorizer`` that the terms were counted with.
 
-    That one takes a second and 200 MB to import, so that only training does.
-
-    Args:
-        kind: What a term is.
-        vocabulary: Term -> column.
-        frequency: (V,) inverse document frequency of the terms.
+    That one takes a second and 200 MB to import, so that only training does. ``vocabulary`` is term -> column,
+    ``frequency`` (V,) the inverse document frequency of the terms.
     """
 
     def __init__(self, kind: Terms, vocabulary: Mapping[str, int], frequency: npt.NDArray[np.floating]) -> None:
@@ -100,12 +96,9 @@ def _of_norm_1(rows: sp.csr_array) -> sp.csr_array:
 
 
 class LinearModel:
-    """Kernel ridge regression on tf-idf rows of norm 1.
+    """Kernel ridge regression on tf-idf rows of norm 1: weights CSR (L, V) float32.
 
-    Args:
-        vectorizer: Turns texts into tf-idf rows.
-        weights: CSR (L, V) float32.
-        lead: How many words are the beginning of a text, and what its tf-idf counts beside that of the whole.
+    ``lead`` is how many words are the beginning of a text, and what its tf-idf counts beside that of the whole.
     """
 
     def __init__(self, vectorizer: TermRows, weights: sp.csr_array, lead: tuple[int, float] = (0, 0.0)) -> None:
@@ -116,7 +109,7 @@ class LinearModel:
     def fit(
         cls, texts: Sequence[str], labels: sp.csr_array, options: PlantedScoresOptions, terms: Terms | None = None
     ) -> LinearModel:
-        """Solve for the weights, see :func:`~plant_plugin.relevance.ridge.solve_ridge`.
+        """Solve for the weights, see :func:`.solve_ridge`.
 
         Args:
             texts: The N training texts, and no others.
@@ -145,11 +138,8 @@ class LinearModel:
         try:
             whole = sp.csr_array(counted.fit_transform(texts))
         except ValueError as error:
-            raise DataError(
-                f"no word is in {options.min_documents} training documents",
-                where="planted_scores.min_documents",
-                fix="choose a lower min_documents, or `model: none`",
-            ) from error
+            what, fix = f"no word is in {options.min_documents} training documents", "choose a lower min_documents"
+            raise DataError(what, where="planted_scores.min_documents", fix=f"{fix}, or `model: none`") from error
         vectorizer = TermRows(kind, counted.vocabulary_, counted.idf_)
         lead = (options.lead, options.lead_weight)
         rows = _with_lead(whole, vectorizer, texts, lead)
@@ -163,11 +153,6 @@ class LinearModel:
         """Scores (B, L) of what :meth:`features` made of texts."""
         scores: Floats = (features @ self._by_term).toarray()
         return scores
-
-    def add_weights(self, weights: sp.csr_array) -> None:
-        """Add to the weights (L, V)."""
-        self.weights = sp.csr_array(self.weights + weights)
-        self._by_term = sp.csr_array(self.weights.T)
 
     @cached_property
     def terms(self) -> list[str]:
@@ -193,7 +178,7 @@ class LinearModel:
             KeyError: An array is missing.
             ValueError: The arrays do not fit each other.
         """
-        shape = (int(arrays["shape"][0]), int(arrays["shape"][1]))
+        shape = tuple(arrays["shape"].tolist())
         if len(terms) != shape[1]:
             raise ValueError(f"{len(terms)} terms for {shape[1]} columns")
         weights = sp.csr_array((arrays["data"], arrays["indices"], arrays["offsets"]), shape=shape)
@@ -221,11 +206,7 @@ class SentenceScores:
     ) -> SentenceScores:
         """A linear model of the sentences of training documents and of all that was marked in them, on runs of letters.
 
-        Args:
-            texts: The training documents, and no others.
-            evidence: Of each: a sentence has the labels that something in it was marked for.
-            names: The label set, in column order.
-            options: What the solver reads.
+        A sentence has the labels that something in it was marked for; ``names`` is the label set, in column order.
 
         Raises:
             DataError: There are so few sentences that no run of letters is in ``LETTERS_MIN`` of them.

@@ -32,13 +32,8 @@ def phrase_marks(
 ) -> TokenMarks:
     """What phrases tell at the tokens that they stand on: the highest p of each label, where it is above ``LEAST``.
 
-    Args:
-        phrases: Of training documents.
-        texts: The documents.
-        arrays: Their tokens.
-        places: Where the tokens of a text begin and end.
-        strength: What p is multiplied with.
-        own: As in :meth:`.Phrases.matches`, for each text.
+    ``arrays`` are the tokens of the texts, ``places`` says where those of a text begin and end; p is multiplied with
+    ``strength``; ``own`` is as in :meth:`.Phrases.matches`, for each text.
     """
 
     def marks(document: int, text: str) -> Iterator[tuple[Spans, Small, Floats]]:

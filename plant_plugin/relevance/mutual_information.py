@@ -58,15 +58,10 @@ class Values(NamedTuple):
 
 @dataclass
 class Relevance:
-    """Relevance of token types for labels.
+    """Relevance of token types for labels."""
 
-    Attributes:
-        matrix: CSR (L, V) float32 in [0, 1]; only the kept entries are stored, all above 0.
-        hashes: What it was made from, by name, e.g. ``labels``, ``vocabulary``, ``train``, ``options``.
-    """
-
-    matrix: sp.csr_array
-    hashes: dict[str, str] = field(default_factory=dict)
+    matrix: sp.csr_array  # (L, V) float32 in [0, 1]; only the kept entries are stored, all above 0
+    hashes: dict[str, str] = field(default_factory=dict)  # what made it, e.g. ``labels``, ``vocabulary``, ``options``
 
     def save(self, path: str | Path, **hashes: str) -> None:
         """Write an ``.npz`` file of plain arrays together with the hashes of what made it."""
@@ -92,7 +87,7 @@ class Relevance:
             stored = read_arrays(Path(path))
             if int(stored["version"]) != FORMAT_VERSION:
                 raise CheckpointError(f"format {int(stored['version'])}, expected {FORMAT_VERSION}", where=str(path))
-            shape = (int(stored["shape"][0]), int(stored["shape"][1]))
+            shape = tuple(stored["shape"].tolist())
             matrix = sp.csr_array((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
         except TORN as error:
             what = f"the relevance file cannot be read ({type(error).__name__})"
@@ -149,8 +144,7 @@ def compute_relevance(
             value, ties go to the lower token id).
         workers: Threads; None for one per processor, at most 8. The result does not depend on it.
         memory: Bytes that the computation may take beside ``arrays`` and ``labels``; the document's token types and the
-            result then lie in nameless temporary files (mapped, so that the system can take their pages back).
-            None: everything stays in memory.
+            result then lie in temporary files (mapped, so that the system can take their pages back). None: no limit.
         folder: Where those files are made; None for the system's temporary folder.
 
     Returns:
@@ -160,8 +154,7 @@ def compute_relevance(
         ValueError: ``arrays`` and ``labels`` differ in length.
         ConfigError: ``term_frequency`` with another normalisation than ``max``, or ``memory`` is too little for V.
 
-    Source:
-        PLANT's mutual information gain, natural logarithm; the sign filter is ours, the measure being blind to it.
+    Source: PLANT's mutual information gain; the sign filter is ours, the measure being blind to it.
     """
     check(arrays, labels, options)
     workers = workers or min(os.cpu_count() or 1, MAX_WORKERS)

@@ -42,17 +42,11 @@ Probabilities = npt.NDArray[np.float64]
 
 
 class Match(NamedTuple):
-    """A phrase in a text.
+    """A phrase in a text."""
 
-    Attributes:
-        labels: (k,) columns of the labels that it speaks for.
-        shares: (k,) −ln(1 − p), what it adds to the score of each.
-        spans: Where its words stand, in characters; one list for each time that it is there.
-    """
-
-    labels: Small
-    shares: Floats
-    spans: list[Spans]
+    labels: Small  # (k,) columns of the labels that it speaks for
+    shares: Floats  # (k,) −ln(1 − p), what it adds to the score of each
+    spans: list[Spans]  # where its words stand, in characters; one list for each time that it is there
 
     @classmethod
     def of(cls, labels: Small, p: Probabilities, spans: list[Spans]) -> Match:
@@ -118,19 +112,11 @@ class Phrases(ABC):
 
     @abstractmethod
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
-        """Every phrase in a text.
-
-        Args:
-            text: A document.
-            own: Its number among the training documents, which leaves it out of all counts; None: it is none of them.
-        """
+        """Every phrase in a text; ``own``, its number among the training documents, leaves it out of all counts."""
 
     @abstractmethod
     def content(self) -> tuple[object, Arrays]:
-        """What ``from_content`` makes them of: what JSON can hold, and arrays by name.
-
-        What single training documents hold is not in it.
-        """
+        """What ``from_content`` makes them of, JSON and arrays; nothing that single training documents hold."""
 
     def scores(self, texts: Sequence[str], own: Sequence[int] | None = None) -> Floats:
         """Scores (B, L) of texts, 0 and more; ``own`` as in :meth:`matches`, for each text."""
@@ -163,11 +149,8 @@ class PlantedPhrases(Phrases):
     ) -> PlantedPhrases:
         """Collect the phrases of training documents and count in how many documents they meet which label.
 
-        Args:
-            texts: The N training documents, and no others.
-            labels: Their labels, sparse (N, L) of ones.
-            evidence: Of each document.
-            names: The label set, in column order; evidence for other labels is passed over.
+        ``texts`` and ``labels``, sparse (N, L) of ones, are those of the N training documents, and of no others;
+        evidence for labels that are not in ``names``, the label set in column order, is passed over.
         """
         column_of = {name: column for column, name in enumerate(names)}
         marked = [{column_of[name]: spans for name, spans in own.items() if name in column_of} for own in evidence]

@@ -4,8 +4,7 @@ A linear model knows words and pairs of words at once, a network learns them slo
 logits of a document become ``network + γ · (λ · linear + phrases + σ · sentences)``, one γ, λ and σ for all labels,
 chosen on validation documents (``benchmarks/TRIALS.md``). Phrases and sentences are there where coders marked
 evidence; without it the sum is ``γ · linear``. Where labels have names, their words join the linear model: a label with
-few documents, or none, is known by its name. Where texts begin with what they are about, as laws do, words of the
-beginning count more.
+few documents, or none, is known by its name.
 
 Shapes: N training documents, B texts, L labels, V terms (words and runs of words).
 """
@@ -44,17 +43,16 @@ class PlantedScores:
         rarity: (L,) float32: how much rarer a label is than others, see :func:`label_rarity`.
         phrases: That coders marked, or mined, or None.
         sentences: Where there is evidence, or None.
-        chosen: By the names of ``CHOSEN``, of those that are not at their start: ``adjustment`` τ, what a unit of
-            rarity adds to the linear score; ``weight`` γ, logits per unit of the sum; ``name_weight`` ν, with which
-            names are in the linear weights, see :meth:`add_names`; ``offset``, taken off every logit, so that the tuned
-            threshold for micro-F1 is the probability 0.5; ``linear_weight`` λ and ``sentence_weight`` σ.
+        chosen: By the names of ``CHOSEN``, of those that are not at their start.
 
-    Source:
-        Menon et al. 2021, "Long-tail learning via logit adjustment", eq. (9): post-hoc, with one τ.
+    Source: Menon et al. 2021, "Long-tail learning via logit adjustment", eq. (9): post-hoc, with one τ.
     """
 
-    adjustment = weight = name_weight = offset = sentence_weight = 0.0
-    linear_weight = 1.0
+    adjustment = 0.0  # τ, what a unit of rarity adds to the linear score
+    weight = 0.0  # γ, logits per unit of the sum
+    name_weight = 0.0  # ν, with which names are in the linear weights, see add_names
+    offset = 0.0  # taken off every logit, so that the tuned threshold for micro-F1 is the probability 0.5
+    linear_weight, sentence_weight = 1.0, 0.0  # λ and σ
 
     def __init__(
         self,
@@ -117,13 +115,10 @@ class PlantedScores:
         return {name: float(getattr(self, name)) for name in CHOSEN}
 
     def plant_names(self, names: Sequence[str], counts: npt.NDArray[np.integer]) -> None:
-        """Make what the labels' names could add to the weights: tf-idf of the name, divided by √(1 + n).
+        """Make what the labels' names (L,), empty where unknown, could add to the weights: tf-idf divided by √(1 + n).
 
-        Half of it for a label without training documents: it is in hardly any other document either.
-
-        Args:
-            names: Of every label; empty where it has none.
-            counts: n, training documents of each label, (L,): the more a label has, the less its name tells.
+        n (L,) are training documents: the more a label has, the less its name tells. Half of it for a label without
+        any: it is in hardly any other document either.
         """
         rows = self.linear.vectorizer.transform(names)
         share = np.where(counts > 0, 1 / np.sqrt(1 + counts), UNSEEN)
@@ -139,7 +134,8 @@ class PlantedScores:
     def add_names(self, weight: float) -> None:
         """Add the names to the weights, ν times; from then on they are part of the linear model."""
         if self.names is not None and weight:
-            self.linear.add_weights(np.float32(weight) * self.names)
+            weights = sp.csr_array(self.linear.weights + np.float32(weight) * self.names)
+            self.linear = LinearModel(self.linear.vectorizer, weights, self.linear.lead)
             self.name_weight = weight
         self.names = None
 

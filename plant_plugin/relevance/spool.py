@@ -22,11 +22,7 @@ class Spool(ExitStack):
     """Makes such arrays. The files have no names: nothing is left behind even if the process is killed.
 
     When it is closed its files are too; what is mapped stays readable. It is closed by ``with``, which turns the
-    system's errors of the block into a :class:`PlantError`.
-
-    Args:
-        folder: Where they are made; None for the system's temporary folder.
-        on_disk: False keeps everything in memory.
+    system's errors of the block into a :class:`PlantError`. ``folder`` None is the system's temporary folder.
     """
 
     def __init__(self, folder: str | Path | None = None, *, on_disk: bool) -> None:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.metadata import version
 from importlib.resources import files
-from urllib.parse import unquote_plus
+from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -38,11 +38,8 @@ HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "re
 def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[str] | None = None) -> FastAPI:
     """The application for one model.
 
-    Args:
-        predictor: The model.
-        limits: What a request may ask.
-        hosts: Names under which it is called; a request for another is refused, so that no web page can reach a server
-            on loopback under a name of its own. None: any.
+    ``hosts`` are names under which it is called; a request for another is refused, so that no web page can reach a
+    server on loopback under a name of its own. None: any.
     """
     limits = limits or Limits()
     queue = ModelQueue(limits.waiting, limits.seconds, DOCUMENTS)
@@ -97,9 +94,9 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
 
     @app.post("/", include_in_schema=False)
     async def explained(request: Request) -> HTMLResponse:
-        fields = (await request.body()).decode("ascii", "replace").split("&")
-        text = next((unquote_plus(field[5:]) for field in fields if field.startswith("text=")), "")
-        [found] = await queue.ask(explanations_of, [text.replace("\r\n", "\n")], (None, None))
+        fields = parse_qs((await request.body()).decode("ascii", "replace"))
+        text = fields.get("text", [""])[0].replace("\r\n", "\n")
+        [found] = await queue.ask(explanations_of, [text], (None, None))
         return HTMLResponse(page([found]))
 
     return app

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may ask of the server.
+    """What a request may ask of the server."""
 
-    Attributes:
-        body_bytes: Longest body of a request; longer ones are refused (413).
-        waiting: Requests that wait for the model; a further one is refused (503).
-        seconds: Longest that a request waits for its answer (503 after it).
-    """
-
-    body_bytes: int = 2**20
-    waiting: int = 128
-    seconds: float = 30.0
+    body_bytes: int = 2**20  # longest body of a request; longer ones are refused (413)
+    waiting: int = 128  # requests that wait for the model; a further one is refused (503)
+    seconds: float = 30.0  # longest that a request waits for its answer (503 after it)
 
 
 class BodyLimit:
@@ -35,7 +30,7 @@ class BodyLimit:
             return
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         if announced.isdigit() and int(announced) > self.limit:
-            await refuse(send, self.limit)
+            await _too_long(self.limit)(scope, receive, send)
             return
         body, more = bytearray(), True
         while more:
@@ -45,7 +40,7 @@ class BodyLimit:
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > self.limit:
-                await refuse(send, self.limit)
+                await _too_long(self.limit)(scope, receive, send)
                 return
         whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
@@ -55,10 +50,7 @@ class BodyLimit:
         await self.app(scope, hand_on, send)
 
 
-async def refuse(send: Send, limit: int) -> None:
+def _too_long(limit: int) -> JSONResponse:
     """413, and the connection ends: the rest of the body is not read."""
-    text = f'{{"detail":"the body is longer than the {limit:,} bytes that this server takes"}}'.encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode()),
-               (b"connection", b"close")]  # fmt: skip
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": text})
+    detail = f"the body is longer than the {limit:,} bytes that this server takes"
+    return JSONResponse({"detail": detail}, 413, headers={"connection": "close"})

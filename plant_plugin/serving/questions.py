@@ -1,4 +1,4 @@
-"""What a request may say and what is answered: the types behind the OpenAPI page."""
+"""What a request may say and what is answered; :class:`.formats.Explained` is the answer of ``/explain``."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Text = Annotated[str, AfterValidator(_unicode)]
 Tuned = Literal["0.5", "micro", "macro"]
 
 
-class Question(BaseModel):
-    """Which labels are wanted."""
+class PredictQuestion(BaseModel):
+    """Documents whose labels are wanted."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -33,11 +33,6 @@ class Question(BaseModel):
         None, description="A probability, or `micro` or `macro`, tuned in training. None: `micro`, else 0.5."
     )
     top: Annotated[int, Field(ge=1, le=10_000)] | None = Field(None, description="At most so many labels.")
-
-
-class PredictQuestion(Question):
-    """Documents whose labels are wanted."""
-
     texts: Annotated[list[Text], Field(min_length=1, max_length=DOCUMENTS, description="The documents.")]
 
 
