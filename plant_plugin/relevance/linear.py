@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -54,15 +54,16 @@ class Terms(NamedTuple):
 LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
 
 
+@dataclass
 class TermRows:
     """Tf-idf rows of norm 1, equal to those of the ``TfidfVectorizer`` that the terms were counted with.
 
-    That one takes a second and 200 MB to import, so that only training does. ``vocabulary`` is term -> column,
-    ``frequency`` (V,) the inverse document frequency of the terms.
+    That one takes a second and 200 MB to import, so that only training does.
     """
 
-    def __init__(self, kind: Terms, vocabulary: Mapping[str, int], frequency: npt.NDArray[np.floating]) -> None:
-        self.kind, self.vocabulary, self.frequency = kind, vocabulary, frequency
+    kind: Terms
+    vocabulary: Mapping[str, int]  # term -> column
+    frequency: npt.NDArray[np.floating]  # (V,) inverse document frequency of the terms
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
         """Rows (B, V) of texts, CSR float32: (1 + log n) times inverse document frequency, divided by the norm."""
@@ -95,15 +96,16 @@ def _of_norm_1(rows: sp.csr_array) -> sp.csr_array:
     return rows
 
 
+@dataclass(eq=False, repr=False)
 class LinearModel:
-    """Kernel ridge regression on tf-idf rows of norm 1: weights CSR (L, V) float32.
+    """Kernel ridge regression on tf-idf rows of norm 1."""
 
-    ``lead`` is how many words are the beginning of a text, and what its tf-idf counts beside that of the whole.
-    """
+    vectorizer: TermRows
+    weights: sp.csr_array  # (L, V) float32
+    lead: tuple[int, float]  # words that are the beginning of a text, and what their tf-idf counts beside the whole's
 
-    def __init__(self, vectorizer: TermRows, weights: sp.csr_array, lead: tuple[int, float] = (0, 0.0)) -> None:
-        self.vectorizer, self.weights, self.lead = vectorizer, weights, lead
-        self._by_term = sp.csr_array(weights.T)
+    def __post_init__(self) -> None:
+        self._by_term = sp.csr_array(self.weights.T)
 
     @classmethod
     def fit(
@@ -187,14 +189,14 @@ class LinearModel:
         return cls(rows, weights, (int(arrays.get("lead", 0)), float(arrays.get("lead_weight", 0))))
 
 
+@dataclass
 class SentenceScores:
     """What the sentences of a text tell, each by itself: of every label the score of the sentence that has most of it.
 
     A label and a word that meet in a sentence do belong together, which those of a document often do not.
     """
 
-    def __init__(self, model: LinearModel) -> None:
-        self.model = model
+    model: LinearModel
 
     @classmethod
     def fit(

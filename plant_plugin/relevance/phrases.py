@@ -19,7 +19,8 @@ import unicodedata
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
 import numpy as np
@@ -54,17 +55,13 @@ class Match(NamedTuple):
         return cls(labels, -np.log1p(-np.minimum(p, MOST)).astype(np.float32), spans)
 
 
+@dataclass
 class Counts:
-    """In how many training documents phrases stand, and in how many of them beside which label.
+    """In how many training documents phrases stand, and in how many of them beside which label."""
 
-    Args:
-        seen: (P,) training documents that hold each phrase.
-        hits: CSR (P, L): training documents that hold it and have the label, of the pairs that are kept.
-        labels: Of the training documents, (N, L); None: these are not asked for any more.
-    """
-
-    def __init__(self, seen: Small, hits: sp.csr_array, labels: sp.csr_array | None = None) -> None:
-        self.seen, self.hits, self.labels = seen, hits, labels
+    seen: Small  # (P,) training documents that hold each phrase
+    hits: sp.csr_array  # (P, L) those that hold it and have the label, of the pairs that are kept
+    labels: sp.csr_array | None = None  # (N, L) of the training documents; None: these are not asked for any more
 
     def entries(self, phrase: int) -> slice:
         """Where the labels of a phrase stand in ``hits``."""
@@ -176,35 +173,26 @@ class PlantedPhrases(Phrases):
         readings = []
         for number, own in enumerate(words):
             counts = Counts.from_arrays(arrays, len(own["phrases"]), num_labels, f"{number}_")
-            readings.append(Reading(own["letters"], own["frequent"], own["phrases"], counts))
+            readings.append(Reading(own["letters"], set(own["frequent"]), own["phrases"], counts))
         return cls(readings, num_labels)
 
 
+@dataclass
 class Reading:
-    """Phrases as sets of words that are cut to their first letters.
+    """Phrases as sets of words that are cut to their first letters."""
 
-    Args:
-        letters: How many letters are kept; None: all.
-        frequent: Words that are part of no phrase.
-        phrases: Each phrase's words, the rarest first.
-        counts: Of each with every label that it was marked for.
-        sources: For the same pairs the one document that the phrase was marked in for the label, or −1 where it was in
-            several; None: training documents are not asked for any more.
-    """
+    letters: int | None  # how many are kept; None: all
+    frequent: set[str]  # words that are part of no phrase
+    phrases: Sequence[Sequence[str]]  # each phrase's words, the rarest first
+    counts: Counts  # of each with every label that it was marked for
+    # For the same pairs the one document that the phrase was marked in for the label, or −1 where it was in several;
+    # None: training documents are not asked for any more.
+    sources: Small | None = None
 
-    def __init__(
-        self,
-        letters: int | None,
-        frequent: Iterable[str],
-        phrases: Sequence[Sequence[str]],
-        counts: Counts,
-        sources: Small | None = None,
-    ) -> None:
-        self.letters, self.frequent, self.phrases = letters, set(frequent), phrases
-        self.counts, self.sources = counts, sources
-        self._sets = [frozenset(phrase) for phrase in phrases]
+    def __post_init__(self) -> None:
+        self._sets = [frozenset(phrase) for phrase in self.phrases]
         self._by_rarest: dict[str, list[int]] = defaultdict(list)
-        for number, phrase in enumerate(phrases):
+        for number, phrase in enumerate(self.phrases):
             self._by_rarest[phrase[0]].append(number)
 
     @classmethod

@@ -12,7 +12,8 @@ Shapes: N training documents, B texts, L labels, V terms (words and runs of word
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -35,37 +36,24 @@ ARRAYS, TERMS, MARKED = "planted_scores.npz", "planted_scores_terms.json", "plan
 SENTENCES, PHRASES = "sentence_", "phrase_"  # what the names of their arrays begin with
 
 
+@dataclass(eq=False, repr=False)
 class PlantedScores:
     """The parts, their weights, and the weight γ of their sum.
-
-    Args:
-        linear: Of whole documents.
-        rarity: (L,) float32: how much rarer a label is than others, see :func:`label_rarity`.
-        phrases: That coders marked, or mined, or None.
-        sentences: Where there is evidence, or None.
-        chosen: By the names of ``CHOSEN``, of those that are not at their start.
 
     Source: Menon et al. 2021, "Long-tail learning via logit adjustment", eq. (9): post-hoc, with one τ.
     """
 
-    adjustment = 0.0  # τ, what a unit of rarity adds to the linear score
-    weight = 0.0  # γ, logits per unit of the sum
-    name_weight = 0.0  # ν, with which names are in the linear weights, see add_names
-    offset = 0.0  # taken off every logit, so that the tuned threshold for micro-F1 is the probability 0.5
-    linear_weight, sentence_weight = 1.0, 0.0  # λ and σ
-
-    def __init__(
-        self,
-        linear: LinearModel,
-        rarity: Floats,
-        phrases: Phrases | None = None,
-        sentences: SentenceScores | None = None,
-        chosen: Mapping[str, float] | None = None,
-    ) -> None:
-        self.linear, self.rarity, self.phrases, self.sentences = linear, rarity, phrases, sentences
-        for name, value in (chosen or {}).items():
-            setattr(self, name, value)
-        self.names: sp.csr_array | None = None  # (L, V), between plant_names and add_names
+    linear: LinearModel  # of whole documents
+    rarity: Floats  # (L,) how much rarer a label is than others, see label_rarity
+    phrases: Phrases | None = None  # that coders marked, or mined
+    sentences: SentenceScores | None = None  # where there is evidence
+    adjustment: float = 0.0  # τ, what a unit of rarity adds to the linear score
+    weight: float = 0.0  # γ, logits per unit of the sum
+    name_weight: float = 0.0  # ν, with which names are in the linear weights, see add_names
+    offset: float = 0.0  # taken off every logit, so that the tuned threshold for micro-F1 is the probability 0.5
+    linear_weight: float = 1.0  # λ
+    sentence_weight: float = 0.0  # σ
+    names: sp.csr_array | None = field(default=None, init=False)  # (L, V), between plant_names and add_names
 
     @classmethod
     def fit(
@@ -81,7 +69,8 @@ class PlantedScores:
         Arguments and errors as of :meth:`.LinearModel.fit` and, where there is evidence, :meth:`.SentenceScores.fit`.
         """
         sentences = None if evidence is None else SentenceScores.fit(texts, evidence, names, options)
-        return cls(LinearModel.fit(texts, labels, options), label_rarity(labels.sum(axis=0)), None, sentences)
+        rarity = label_rarity(labels.sum(axis=0))
+        return cls(LinearModel.fit(texts, labels, options), rarity, sentences=sentences)
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """What is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0."""
@@ -207,7 +196,7 @@ class PlantedScores:
         if found != labels:
             what = f"the planted scores were made for labels {found[:12]}, the model for {labels[:12]}"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
-        return cls(linear, rarity, phrases, sentences, chosen)
+        return cls(linear, rarity, phrases, sentences, **chosen)
 
 
 def _marked(folder: Path, arrays: Arrays, num_labels: int) -> tuple[SentenceScores | None, Phrases | None]:

@@ -37,17 +37,13 @@ class _Job:
     answer: asyncio.Future[Any]
 
 
+@dataclass
 class ModelQueue:
-    """Runs work on a model in one thread, as the model wants it.
+    """Runs work on a model in one thread, as the model wants it."""
 
-    Args:
-        waiting: Requests that may wait; a further one is refused.
-        seconds: Longest that a request waits for its answer.
-        documents: Texts that the model is given together; a larger request is a batch of its own.
-    """
-
-    def __init__(self, waiting: int, seconds: float, documents: int) -> None:
-        self.waiting, self.seconds, self.documents = waiting, seconds, documents
+    waiting: int  # requests that may wait; a further one is refused
+    seconds: float  # longest that a request waits for its answer
+    documents: int  # texts that the model is given together; a larger request is a batch of its own
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[ModelQueue]:
