@@ -110,16 +110,12 @@ def plausibility(
     documents, in_bin = np.array(first.documents), _bins(first.columns, train_counts)
     found = []
     for order in first.strengths:
-        shares, values, curves = [], [], []
-        for pairs, validation in runs:
-            shares.append(OrderedPairs(validation.strengths[order], validation.marked).best_share())
-            own = OrderedPairs(pairs.strengths[order], pairs.marked)
-            values.append(own.values(shares[-1]))
-            curves.append(own.curve())
-        mean = np.mean(values, axis=0)
+        shares = tuple(OrderedPairs(own.strengths[order], own.marked).best_share() for _, own in runs)
+        measured = [OrderedPairs(own.strengths[order], own.marked) for own, _ in runs]
+        mean = np.mean([own.values(share) for own, share in zip(measured, shares, strict=True)], axis=0)
         bins = {name: _intervals(mean[kept], documents[kept], seed) for name, kept in in_bin.items()}
-        curve = [(float(x), float(y)) for x, y in np.mean(curves, axis=0)]
-        found.append(Plausibility(order, tuple(shares), _intervals(mean, documents, seed), bins, curve))
+        curve = [(float(x), float(y)) for x, y in np.mean([own.curve() for own in measured], axis=0)]
+        found.append(Plausibility(order, shares, _intervals(mean, documents, seed), bins, curve))
     return found
 
 
@@ -157,12 +153,10 @@ def _bins(columns: Sequence[int], train_counts: npt.NDArray[np.int64] | None) ->
     if train_counts is None:
         return {}
     counts = train_counts[np.array(columns)]
-    found = {}
-    for name, (lowest, highest) in BINS.items():
-        kept = (counts >= lowest) & (counts <= (np.inf if highest is None else highest))
-        if kept.any():
-            found[name] = kept
-    return found
+    bins = {
+        name: (counts >= low) & (counts <= (np.inf if high is None else high)) for name, (low, high) in BINS.items()
+    }
+    return {name: kept for name, kept in bins.items() if kept.any()}
 
 
 def _intervals(values: npt.NDArray[np.float64], documents: npt.NDArray[np.int64], seed: int) -> dict[str, Interval]:
