@@ -67,7 +67,7 @@ FORMATS: dict[str, Callable[[Pairs, IO[str]], None]] = {
 }
 
 
-class ExplainedPassage(TypedDict):
+class Passage(TypedDict):
     """Predicted evidence: a stretch of the document that speaks for the label."""
 
     start: Annotated[int, Field(description="In characters.")]
@@ -98,14 +98,14 @@ class ExplainedLabel(TypedDict):
     """What speaks for a label: contributions of all words, bias, planted and elsewhere add up to its logit."""
 
     label: str
-    name: Annotated[str | None, Field(description="What the label stands for, where that is known.")]
+    name: Annotated[str | None, Field(description="What the label stands for, where the server knows it.")]
     probability: float
     logit: float
     predicted: bool
     bias: float
     planted: float
     elsewhere: float
-    passages: list[ExplainedPassage]
+    passages: list[Passage]
     words: Annotated[list[Word], Field(description="The strongest.")]
     planted_terms: list[Term]
     faithfulness: NotRequired[SkipJsonSchema[dict[str, tuple[float, float]]]]  # `plant explain` alone measures it

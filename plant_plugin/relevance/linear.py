@@ -54,7 +54,7 @@ class Terms(NamedTuple):
 LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class TermRows:
     """Tf-idf rows of norm 1, equal to those of the ``TfidfVectorizer`` that the terms were counted with.
 
@@ -189,7 +189,7 @@ class LinearModel:
         return cls(rows, weights, (int(arrays.get("lead", 0)), float(arrays.get("lead_weight", 0))))
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SentenceScores:
     """What the sentences of a text tell, each by itself: of every label the score of the sentence that has most of it.
 

@@ -55,7 +55,7 @@ class Match(NamedTuple):
         return cls(labels, -np.log1p(-np.minimum(p, MOST)).astype(np.float32), spans)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Counts:
     """In how many training documents phrases stand, and in how many of them beside which label."""
 
@@ -177,7 +177,7 @@ class PlantedPhrases(Phrases):
         return cls(readings, num_labels)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Reading:
     """Phrases as sets of words that are cut to their first letters."""
 
