@@ -134,11 +134,7 @@ def _columns(
 
 
 def column_of(predictor: ReadyModel, label: str) -> int:
-    """The column of a label.
-
-    Raises:
-        ConfigError: The model does not know the label.
-    """
+    """The column of a label; a ConfigError where the model does not know it."""
     try:
         return predictor.column_of[label]
     except KeyError as error:

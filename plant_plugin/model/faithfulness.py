@@ -96,7 +96,9 @@ def measure(predictor: ReadyModel, explanation: Explanation, *, seed: int) -> li
         names, changed = [], [text]
         for name, order in _orders(evidence, len(words), random):
             names.append(name)
-            for chosen in _chosen(order):
+            rank = np.argsort(order)
+            for share in SHARES:
+                chosen = rank < math.ceil(share * len(words))
                 changed += [_without(text, words, chosen), _without(text, words, ~chosen)]
         orders.append(names)
         variants += changed
@@ -121,14 +123,6 @@ def _orders(evidence: LabelEvidence, words: int, random: np.random.Generator) ->
         yield name, mixed[np.argsort(-values[mixed], kind="stable")]
     for _ in range(DRAWS):
         yield RANDOM, random.permutation(words)
-
-
-def _chosen(order: Places) -> Iterator[npt.NDArray[np.bool_]]:
-    """For each share, which words (W,) are among the strongest."""
-    for share in SHARES:
-        chosen = np.zeros(len(order), dtype=bool)
-        chosen[order[: math.ceil(share * len(order))]] = True
-        yield chosen
 
 
 def _without(text: str, words: Places, gone: npt.NDArray[np.bool_]) -> str:

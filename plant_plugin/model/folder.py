@@ -136,11 +136,7 @@ def _complete(folder: Path) -> Iterator[None]:
 
 
 def read_content(folder: Path) -> Content:
-    """``config.json`` of a model folder.
-
-    Raises:
-        CheckpointError: The folder is no model, or torn, or of another version.
-    """
+    """``config.json`` of a model folder; a CheckpointError where it is no model, or torn, or of another version."""
     with _complete(folder):
         content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         if content["format"] not in READABLE:
@@ -151,11 +147,7 @@ def read_content(folder: Path) -> Content:
 
 
 def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
-    """The label set of a model folder, in column order, and the thresholds, in logits, by name.
-
-    Raises:
-        CheckpointError: The folder is no model, or torn.
-    """
+    """The label set of a model folder, in column order, and thresholds; a CheckpointError where it is no model."""
     with _complete(folder):
         labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
         return labels, json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
@@ -191,11 +183,7 @@ def _load_into(network: PlantableNetwork, path: Path) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """What a weights file says of what it was trained for.
-
-    Raises:
-        CheckpointError: The file is missing or torn.
-    """
+    """What a weights file says of what it was trained for; a CheckpointError where it is missing or torn."""
     try:
         with safe_open(path, framework="pt") as stored:
             return stored.metadata() or {}
@@ -205,11 +193,7 @@ def read_metadata(path: Path) -> dict[str, str]:
 
 
 def check_identity(path: Path, expected: Mapping[str, str]) -> None:
-    """Compare the hashes inside a weights file with what it is to be used with.
-
-    Raises:
-        CheckpointError: They differ, or the file is missing or torn.
-    """
+    """Compare the hashes inside a weights file with what it is to be used with; a CheckpointError where they differ."""
     found = read_metadata(path)
     for name in ("labels", "vocabulary"):
         if name in expected and found.get(name) != expected[name]:

@@ -82,14 +82,9 @@ def passages(
     rule: EvidenceRule,
     score: Strength | None = None,
 ) -> list[Passage]:
-    """The passages of a document, the best first.
+    """The passages of a text whose words stand at ``spans`` (W, 2), the best first.
 
-    Args:
-        text: The document.
-        spans: (W, 2) where its words stand.
-        strength: (W,) by the rule's measure.
-        rule: Which words are strong, and how far apart the words of a passage may stand.
-        score: (W,) what a passage's score sums; None: the strength.
+    ``strength`` (W,) goes by the rule's measure; a passage's score sums ``score`` (W,), else the strength.
     """
     found = []
     for run in strong_runs(strength, rule):

@@ -182,11 +182,7 @@ class ReadyModel:
 
     @cached_property
     def relevance(self) -> sparse.csr_array | None:
-        """Relevance (L, V) of token types for labels, where the run computed one.
-
-        Raises:
-            CheckpointError: The file is torn, or made for other labels or another vocabulary.
-        """
+        """Relevance (L, V) of token types for labels, where the run computed one; CheckpointError: it is torn."""
         there = (self.folder / RELEVANCE).is_file()
         return _relevance(self.folder, self.model.content, self.model.tokens) if there else None
 

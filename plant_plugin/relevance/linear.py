@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,10 +72,8 @@ class TermRows:
         counts: list[int] = []
         offsets = [0]
         for text in texts:
-            own: dict[int, int] = {}
-            for term in self.kind.of(text):
-                if (column := self.vocabulary.get(term)) is not None:
-                    own[column] = own.get(column, 0) + 1
+            known = (self.vocabulary.get(term) for term in self.kind.of(text))
+            own = Counter(column for column in known if column is not None)
             columns += own
             counts += own.values()
             offsets.append(len(columns))
@@ -113,11 +112,8 @@ class LinearModel:
     ) -> LinearModel:
         """Solve for the weights, see :func:`.solve_ridge`.
 
-        Args:
-            texts: The N training texts, and no others.
-            labels: Their labels, sparse (N, L) of ones.
-            options: Which terms there are, and what the solver reads.
-            terms: None: words, as the options say.
+        ``texts`` are the N training texts, and no others; ``labels`` are theirs, sparse (N, L) of ones. What terms are
+        the options say, unless it is given.
 
         Raises:
             ValueError: ``texts`` and ``labels`` differ in length.
@@ -174,12 +170,7 @@ class LinearModel:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, terms: Sequence[str]) -> LinearModel:
-        """The model that :meth:`arrays` described; older ones lack some.
-
-        Raises:
-            KeyError: An array is missing.
-            ValueError: The arrays do not fit each other.
-        """
+        """The model that :meth:`arrays` described; older ones lack some."""
         shape = tuple(arrays["shape"].tolist())
         if len(terms) != shape[1]:
             raise ValueError(f"{len(terms)} terms for {shape[1]} columns")

@@ -90,12 +90,7 @@ class Counts:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, phrases: int, labels: int, prefix: str = "") -> Counts:
-        """The counts that :meth:`arrays` described.
-
-        Raises:
-            KeyError: An array is missing.
-            ValueError: The arrays do not fit each other.
-        """
+        """The counts that :meth:`arrays` described; a KeyError or ValueError where they are torn."""
         seen, *parts = (arrays[prefix + name] for name in ("seen", "hits", "labels", "offsets"))
         return cls(seen, sp.csr_array(tuple(parts), shape=(phrases, labels)))
 

@@ -31,13 +31,7 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
     More than ``options.group_size`` documents are dealt into equal groups and the model is the mean of the groups'
     models: time grows with N·G², memory with G².
 
-    Args:
-        features: X, CSR (N, V) float32.
-        targets: Y, CSR (N, L) float32.
-        options: Penalty λ, documents of a group, how many weights a label keeps.
-
-    Returns:
-        CSR (L, V) float32, transposed W.
+    X are the features (N, V), Y the targets (N, L), both CSR float32, as is what comes back: W transposed, (L, V).
 
     Raises:
         ConfigError: A group's kernel matrix does not fit into free memory.

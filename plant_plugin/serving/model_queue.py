@@ -61,9 +61,7 @@ class ModelQueue:
     async def ask(
         self, work: Callable[..., Sequence[Answer]], texts: list[str], question: Hashable = None
     ) -> Sequence[Answer]:
-        """One result for each text: what ``work(texts, question)`` returns for these texts and others that come by.
-
-        Only requests with the same work and an equal question go together.
+        """One result for each text, by ``work(texts, question)``; requests with equal work and question go together.
 
         Raises:
             Busy: Too many wait already, or the time is up.

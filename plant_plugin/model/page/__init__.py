@@ -22,11 +22,7 @@ PART = re.compile(r"\{\{([a-z-]+)\}\}")
 
 
 def page(explanations: Sequence[Explanation], title: str = "Why these labels?") -> str:
-    """One page for one document.
-
-    Args:
-        explanations: Of the same text, by one model, or by two or more to stand side by side.
-        title: Of the page.
+    """One page for one text, as one model explains it, or two or more that stand side by side.
 
     Raises:
         ValueError: No explanation, or of different texts.
