@@ -39,17 +39,12 @@ def relevance_of_shards(
     """Relevance of every token type for every label from document shards, on whatever scheduler Dask is set to use.
 
     Open a ``distributed.Client`` before to use several machines; without one Dask takes this machine's threads. Gives
-    what :func:`.compute_relevance` gives for all documents together.
+    what :func:`.compute_relevance` gives for all documents together, whose other arguments it has.
 
-    Args:
-        shards: Each gives token ids of some of the training documents and their labels (n, L), where it is called: on a
-            worker. All shards have the same labels and the same vocabulary. Give a function that reads a file, not one
-            that holds the documents: it travels to the worker.
-        num_labels: L.
-        vocabulary_size: V.
-        special_ids: As in :func:`.compute_relevance`.
-        options: As there.
-        blocks: Runs of labels whose counts are added up apart; more need less memory a worker.
+    A shard gives token ids of some of the training documents and their labels (n, L), where it is called: on a worker.
+    All shards have the same labels and the same vocabulary. Give functions that read a file, not such that hold the
+    documents: they travel to the worker. ``blocks`` are runs of labels whose counts are added up apart; more need less
+    memory a worker.
 
     Raises:
         MissingExtraError: Dask is not installed.
