@@ -23,8 +23,9 @@ from plant_plugin.data.batches import move
 from plant_plugin.model.trained import load_model
 from plant_plugin.report.result import save_result
 from plant_plugin.report.run import Run
+from plant_plugin.training.devices import device_of
 from plant_plugin.training.prepare import add_relevance, prepare
-from plant_plugin.training.stage import device_of, positives_of
+from plant_plugin.training.stage import positives_of
 from plant_plugin.training.stage1 import choose_labels
 
 TOP_WORDS = 20
@@ -47,7 +48,7 @@ def vectors_of(planned: Planned, folder: Path) -> tuple[Vectors, npt.NDArray[np.
     if network.has_prior:
         network.plant_relevance(matrix)
     top = [_top_words(matrix, label) for label in range(prepared.num_labels)]
-    device = device_of(planned.config)
+    device = device_of(planned.config.cpu)
     network.to(device).eval()
     found: Vectors = {}
     with torch.inference_mode():

@@ -21,8 +21,8 @@ from plant_plugin.data.batches import move
 from plant_plugin.networks import losses
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.report.logs import append_log
-from plant_plugin.training import closed_form, stage1, stage2
 from plant_plugin.training import run as training_run
+from plant_plugin.training import stage1, stage2
 from plant_plugin.training.stage import positives_of
 from plant_plugin.training.stage2 import Stage2
 
@@ -118,7 +118,7 @@ def identity_projections() -> AbstractContextManager[Any]:
 
 def more_ridge() -> AbstractContextManager[Any]:
     """Queries in closed form with a hundred times the ridge: a fifth as long, and no direction of few keys decides."""
-    return mock.patch.object(closed_form, "RIDGE", 1.0)
+    return mock.patch.object(stage1, "RIDGE", 1.0)
 
 
 def planted_value() -> AbstractContextManager[Any]:
@@ -217,7 +217,7 @@ def watched_training() -> AbstractContextManager[Any]:
     def also_training(self: Stage2) -> None:
         ended(self)
         size = self.config.eval_batch_size
-        evaluator = self.prepared.evaluator(self.config, self.config.monitor_metrics, "train")
+        evaluator = self.prepared.evaluator(self.config.monitor_metrics, "train")
         drawn = self.prepared.split("train", size, shuffle=True, seed=WATCHED_SEED)
         for batch in itertools.islice(drawn, -(-WATCHED // size)):
             self._add(self._scored(move(batch, self.device)), "train", evaluator)

@@ -25,7 +25,7 @@ class FrozenBackbone(HuggingFaceBackbone):
     """States of a language model that stays as it is, through an encoder of words, which is trained.
 
     The frozen states are rounded to bfloat16, whether they are computed here or come from
-    :mod:`plant_plugin.training.frozen_states`, which computes them once and keeps them on disk.
+    :mod:`plant_plugin.training.build`, which computes them once and keeps them on disk.
 
     Args:
         lm_weight: A preset, or a name or folder that ``AutoModel`` can load.

@@ -32,6 +32,7 @@ class Run:
     Attributes:
         metrics: Where the strategies keep the numbers of training.
         asked: The configuration as it was given, for ``logs.json``.
+        command: What a user types to go on with the run.
         stop_asked: SIGTERM has come.
         stops_itself: What is running looks at ``stop_asked`` and ends by itself, its state saved.
         resumed_from: The folder that a user names to go on: its own, or that of the run that this is a pass of.
@@ -44,6 +45,7 @@ class Run:
 
     metrics: MetricLog
     asked: dict[str, Any]
+    command: str
 
     def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True, writes: bool = True) -> None:
         self.folder = self.resumed_from = folder

@@ -1,33 +1,54 @@
-"""A network before its first step, a trained one read again for a test, and the model folder at the end."""
+"""A network before its first step, a trained one read again for a test, and the model folder at the end.
+
+States of a frozen language model are computed once and kept on disk: every later epoch and run only reads them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from tqdm import tqdm
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import PLANTED_SCORES
+from plant_plugin.config.sections import Model, Plant
+from plant_plugin.config.values import Keys
+from plant_plugin.data.batches import Batches, FrozenStates, move
 from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
-from plant_plugin.errors import CheckpointError
+from plant_plugin.errors import CheckpointError, PlantError
+from plant_plugin.files import atomic_write, cache_folder, cached, reserve
 from plant_plugin.model.folder import load_weights, save_model
 from plant_plugin.model.trained import load_model
 from plant_plugin.networks.construct import construct
+from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run
+from plant_plugin.training.devices import device_of
 from plant_plugin.training.prepare import Prepared, add_relevance, mark_phrases, prepare
+from plant_plugin.training.stage import precision_of
+
+logger = logging.getLogger(__name__)
+
+CACHE_VERSION = 1  # of kept states; counts up when the layout of the file changes
 
 
 def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool) -> PlantableNetwork:
     """The configured network with fresh weights, its relevance computed and planted where anything reads it."""
-    name, options = network_of(config)
+    name, options = network_of(config, config.strategy)
     vectors = None
     if isinstance(prepared.tokens, WordTokens):
         vectors = embedding_matrix(
             prepared.tokens,
-            _vectors_file(config),
+            _vectors_file(config.embed_file, config.embed_cache_dir),
             normalize=config.normalize_embed,
             seed=config.seed or 0,
             dim=options.get("embed_dim"),
@@ -38,55 +59,110 @@ def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool
         assert prepared.relevance is not None
         network.plant_relevance(prepared.relevance.matrix)
     if config.checkpoint_path:
-        load_weights(model_folder(config), network, prepared.hashes)
+        load_weights(model_folder(config.checkpoint_path), network, prepared.hashes)
     return network
 
 
-def _vectors_file(config: Config) -> Path | None:
+def _vectors_file(named: str | None, cache: str | None) -> Path | None:
     """Where the word vectors lie, downloaded if need be; None: they are drawn at random."""
-    if not config.embed_file or Path(config.embed_file).is_file():
-        return Path(config.embed_file) if config.embed_file else None
+    if not named or Path(named).is_file():
+        return Path(named) if named else None
     from plant_plugin.host.vocabulary import vectors_file  # imports LibMultiLabel, seconds
 
-    return vectors_file(config.embed_file, config.embed_cache_dir)
+    return vectors_file(named, cache)
 
 
-def network_of(config: Config) -> tuple[str, dict[str, Any]]:
+def network_of(model: Model, strategy: str) -> tuple[str, Keys]:
     """Name and options of the network that the strategy trains."""
-    alone = config.strategy == PLANTED_SCORES
-    return (NO_NETWORK, {}) if alone else (config.model_name, dict(config.network_config))
+    return (NO_NETWORK, {}) if strategy == PLANTED_SCORES else (model.model_name, dict(model.network_config))
 
 
-def model_folder(config: Config) -> Path:
-    """The folder that ``checkpoint_path`` names, or a file in it names."""
-    path = Path(config.checkpoint_path or config.resume or "")
+def model_folder(named: str) -> Path:
+    """The folder of a model that is named, or that holds the file that is named."""
+    path = Path(named)
     return path.parent if path.is_file() else path
+
+
+def add_frozen_states(network: PlantableNetwork, prepared: Prepared, options: Plant, run: Run, *, cpu: bool) -> None:
+    """Compute the states of every split where the network's language model is frozen, or map them from disk.
+
+    A file is named by the hash of weights, tokens and precision. A damaged one is made again; a cache folder that
+    cannot be written costs a warning, and the states are then computed in every epoch.
+    """
+    backbone = network.backbone
+    if not isinstance(backbone, FrozenBackbone):
+        return
+    device = device_of(cpu)
+    precision = precision_of(options.precision, device)
+    model = f"{CACHE_VERSION} {precision} {backbone.content_hash()}"
+    with run.phase("frozen_states"):
+        for name, arrays in prepared.arrays.items():
+            digest = hashlib.sha256(model.encode())
+            digest.update(arrays.ids.tobytes())
+            digest.update(arrays.offsets.tobytes())
+            path = cache_folder(options.cache_dir) / "states" / f"{digest.hexdigest()}.npy"
+            offsets = np.concatenate([[0], np.cumsum(np.maximum(arrays.lengths, 1))])
+            read = functools.partial(_read, shape=(int(offsets[-1]), backbone.frozen_size))
+            progress = functools.partial(tqdm, desc=f"states of {name}", leave=False, disable=run.silent)
+            make = functools.partial(_make, path, offsets, backbone, prepared.split(name), device, precision, progress)
+            try:
+                prepared.states[name] = FrozenStates(cached(path, read, make, None, "The kept states are"), offsets)
+            except PlantError as error:
+                logger.warning("States are computed in every epoch: %s", error)
+
+
+def _read(path: Path, shape: tuple[int, int]) -> npt.NDArray[np.int16]:
+    states: npt.NDArray[np.int16] = np.load(path, mmap_mode="r", allow_pickle=False)
+    if states.shape != shape or states.dtype != np.int16:
+        raise ValueError("of another shape")
+    return states
+
+
+def _make(
+    path: Path,
+    offsets: npt.NDArray[np.int64],
+    backbone: FrozenBackbone,
+    batches: Batches,
+    device: torch.device,
+    precision: str,
+    progress: Callable[[Batches], Iterable[dict[str, torch.Tensor]]],
+) -> npt.NDArray[np.int16]:
+    shape = (int(offsets[-1]), backbone.frozen_size)
+    backbone.to(device).eval()
+    with atomic_write(path) as temporary:
+        states = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.int16, shape=shape)
+        with open(temporary, "r+b") as stream:
+            reserve(stream, temporary.stat().st_size)
+        narrow = torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16-mixed")
+        with torch.inference_mode(), narrow:
+            for batch in progress(batches):
+                on_device = move(batch, device)
+                found = backbone.frozen_states(on_device["text"], on_device["mask"]).cpu().view(torch.int16).numpy()
+                for row, (document, length) in enumerate(zip(batch["document"], batch["length"], strict=True)):
+                    states[offsets[document] : offsets[document + 1]] = found[row, : int(length)]
+        states.flush()
+    return _read(path, shape)
 
 
 def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str, float]]:
     """A trained model and the data to test it on, under the model's own labels and vocabulary."""
-    folder = model_folder(config)
-    name, given = network_of(config)
+    folder = model_folder(config.checkpoint_path or config.resume or "")
+    name, given = network_of(config, config.strategy)
     model = load_model(folder, given.get("lm_weight"))
-    content = model.content
-    if name != content["model_name"]:
-        raise CheckpointError(
-            f"it holds {content['model_name']}, the configuration names {name}",
-            where=str(folder),
-            fix="use the configuration of the training run",
-        )
+    content, what = model.content, ""
     trained = content["network_config"]
     if given and content.get("base"):  # its weights were compared, wherever they lie
         given["lm_weight"] = trained["lm_weight"]
-    if given and given != trained:
-        raise CheckpointError(
-            "it was trained with another network_config than the configuration names",
-            where=str(folder),
-            fix="use the configuration of the training run",
-        )
+    if name != content["model_name"]:
+        what = f"it holds {content['model_name']}, the configuration names {name}"
+    elif given and given != trained:
+        what = "it was trained with another network_config than the configuration names"
+    if what:
+        raise CheckpointError(what, where=str(folder), fix="use the configuration of the training run")
     prepared = prepare(config, run, model.tokens, model.labels)
     prepared.planted_scores = model.planted_scores
-    mark_phrases(prepared, config, model.phrases, content.get("phrase_prior", 0))  # older models lack it
+    strength = content.get("phrase_prior", 0)  # older models lack it
+    mark_phrases(prepared, model.phrases, strength, prepared.corpus.splits[1:])
     has = model.planted_scores is not None
     if has != (config.planted_scores.model != "none"):
         run.log(f"the model has {'' if has else 'no '}planted scores, whatever the configuration says")
@@ -105,7 +181,7 @@ def save(
         prepared.corpus.label_names,
         thresholds,
         hashes={**prepared.hashes, "config": config.hash()},
-        max_seq_length=config.max_seq_length,
+        max_seq_length=prepared.max_seq_length,
         planted_scores=prepared.planted_scores,
         phrase_prior=config.evidence.prior if phrased else 0,
         label_names=names_beside(config.training_file),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
@@ -28,7 +28,6 @@ from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.machine import usable_cores
 
 T = TypeVar("T")
-Work = Callable[["Config", bool], dict[str, Any]]
 
 PATIENCE = timedelta(hours=12)  # the others wait while the first computes the relevance and fits planted scores
 GRACE = 60.0  # seconds between the end of one process and the end of all; a busy machine needs some to notice it
@@ -36,6 +35,11 @@ TORCHRUN = (
     "on every machine: torchrun --nnodes {nodes} --nproc-per-node {devices} --rdzv-backend c10d --rdzv-endpoint "
     "FIRST_MACHINE:29500 --no-python libmultilabel --config FILE --devices {devices} --num_nodes {nodes}"
 )
+
+
+def device_of(cpu: bool) -> torch.device:
+    """The first GPU where there is one and ``cpu`` is not set, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() and not cpu else "cpu")
 
 
 def count() -> int:
@@ -88,20 +92,7 @@ def same_weights(network: nn.Module) -> None:
             dist.broadcast(tensor.detach(), src=0)
 
 
-def trainer_settings(config: Config) -> dict[str, Any]:
-    """Arguments of Lightning's trainer: one device, or its data-parallel strategy over the processes that there are."""
-    if count() == 1:
-        return {"devices": 1}
-    from lightning.pytorch.plugins.environments import TorchElasticEnvironment
-    from lightning.pytorch.strategies import DDPStrategy
-
-    # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
-    strategy = DDPStrategy(cluster_environment=TorchElasticEnvironment(), find_unused_parameters=True)
-    return {"devices": config.devices, "num_nodes": config.num_nodes, "strategy": strategy,
-            "use_distributed_sampler": False}  # fmt: skip
-
-
-def together(config: Config, work: Work) -> dict[str, Any]:
+def together(config: Config, work: Callable[[Config, bool], T]) -> T:
     """Run ``work(config, whether this process writes)`` in as many processes as the configuration names.
 
     Args:
@@ -112,10 +103,9 @@ def together(config: Config, work: Work) -> dict[str, Any]:
         ConfigError: More devices than there are, or another number than ``torchrun`` started.
         PlantError: Another process ended before its time.
     """
-    _check(config)
+    _check(config.devices, config.num_nodes, config.cpu)
     if _launched():
-        with _group(config):
-            return work(_one_of(config), is_first())
+        return _member(config, work)
     from lightning.fabric.plugins.environments.lightning import find_free_network_port
 
     variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": find_free_network_port(), "WORLD_SIZE": config.devices,
@@ -130,14 +120,17 @@ def together(config: Config, work: Work) -> dict[str, Any]:
         watching = threading.Thread(target=_watch, args=(others, failed, done), daemon=True)
         watching.start()
         try:
-            with _group(config):
-                return work(_one_of(config), True)
+            return _member(config, work)
         except RuntimeError as error:
             try:  # a lost connection is seen before the end of the process that held it
                 reason = failed.get(timeout=GRACE)
             except queue.Empty:
                 raise error from None
-            raise _lost(reason, config) from error
+            raise PlantError(
+                f"another of the {config.devices} processes ended before its time: {reason}",
+                where=str(config.checkpoint_dir),
+                fix=f"once that is mended, go on with the same command and --resume {config.checkpoint_dir}",
+            ) from error
         finally:
             done.set()
             watching.join()
@@ -146,9 +139,8 @@ def together(config: Config, work: Work) -> dict[str, Any]:
                 process.kill()
 
 
-def _check(config: Config) -> None:
+def _check(devices: int, nodes: int, cpu: bool) -> None:
     """Compare what is asked for with what there is."""
-    devices, nodes = config.devices, config.num_nodes
     if _launched():
         world = int(os.environ["WORLD_SIZE"])
         local = int(os.environ.get("LOCAL_WORLD_SIZE", world))
@@ -162,7 +154,7 @@ def _check(config: Config) -> None:
     elif nodes > 1:
         fix = TORCHRUN.format(nodes=nodes, devices=devices)
         raise ConfigError("several machines have to be started by torchrun", where="num_nodes", fix=fix)
-    cuda = torch.cuda.is_available() and not config.cpu
+    cuda = device_of(cpu).type == "cuda"
     there = torch.cuda.device_count() if cuda else usable_cores()
     if devices > there:
         what = f"{devices} are asked for, {there} {'GPUs' if cuda else 'processor cores'} are there"
@@ -176,32 +168,27 @@ def _launched() -> bool:
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
-@contextlib.contextmanager
-def _group(config: Config) -> Iterator[None]:
-    """Join the other processes."""
-    cuda = torch.cuda.is_available() and not config.cpu
+def _member(config: Config, work: Callable[[Config, bool], T]) -> T:
+    """Join the other processes and do this one's work: all in the folder of the first, and only that one prints."""
+    cuda = device_of(config.cpu).type == "cuda"
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=PATIENCE)
     try:
-        yield
+        folder, name, resume = from_first(lambda: (str(config.checkpoint_dir), config.run_name, config.resume))
+        silent = config.silent or not is_first()
+        own = replace(config, resume=resume, silent=silent, run_name=name, checkpoint_dir=Path(folder))
+        return work(own, is_first())
     finally:
         dist.destroy_process_group()
 
 
-def _one_of(config: Config) -> Config:
-    """The configuration of this process: the first one's folder, and only that one prints."""
-    folder, name, resume = from_first(lambda: (str(config.checkpoint_dir), config.run_name, config.resume))
-    silent = config.silent or not is_first()
-    return replace(config, resume=resume, silent=silent, run_name=name, checkpoint_dir=Path(folder))
-
-
-def _other(index: int, config: Config, work: Work, environment: dict[str, str]) -> None:
+def _other(index: int, config: Config, work: Callable[[Config, bool], object], environment: dict[str, str]) -> None:
     """What a process does that this module has started."""
     number = str(index + 1)
     os.environ.update({**environment, "RANK": number, "LOCAL_RANK": number})
-    with contextlib.suppress(Interrupted), _group(config):  # the first process says how to go on
-        work(_one_of(config), False)
+    with contextlib.suppress(Interrupted):  # the first process says how to go on
+        _member(config, work)
 
 
 def _watch(others: multiprocessing.ProcessContext, failed: queue.SimpleQueue[str], done: threading.Event) -> None:
@@ -216,14 +203,6 @@ def _watch(others: multiprocessing.ProcessContext, failed: queue.SimpleQueue[str
         if not done.wait(2 * GRACE):
             print(f"Error: another process ended before its time: {reason}", file=sys.stderr, flush=True)
             os._exit(PlantError.exit_code)
-
-
-def _lost(reason: str, config: Config) -> PlantError:
-    return PlantError(
-        f"another of the {config.devices} processes ended before its time: {reason}",
-        where=str(config.checkpoint_dir),
-        fix=f"once that is mended, go on with the same command and --resume {config.checkpoint_dir}",
-    )
 
 
 @contextlib.contextmanager

@@ -19,12 +19,9 @@ CPU_PHRASE = "can't allocate memory"  # torch raises a plain RuntimeError on a C
 
 
 class StepGuard:
-    """Looks at every optimiser step of a stage.
+    """Looks at every optimiser step of a stage, of which ``most`` may be left out.
 
-    Args:
-        stage: Its name, for messages.
-        most: Steps that may be left out before the stage ends; the next one ends it.
-        hashes: Names documents by the hash of their text, so that a message holds neither text nor id.
+    ``hashes`` names documents by the hash of their text, so that a message holds neither text nor id.
     """
 
     def __init__(self, stage: str, most: int, hashes: Callable[[Sequence[int]], list[str]]) -> None:
@@ -41,16 +38,14 @@ class StepGuard:
         self._seen = []
 
     def finite(self, norm: Tensor, *, scaled: bool = False) -> bool:
-        """Whether gradient norm and all losses of the step are finite; forgets its batches if so.
+        """Whether gradient norm () and all losses of the step are finite; forgets its batches if so.
 
-        Args:
-            norm: Of the gradient, ().
-            scaled: fp16 with loss scaling: infinite gradients of finite losses are its daily work and no fault.
+        Where losses are scaled (fp16), infinite gradients of finite losses are daily work and no fault.
         """
         total = sum((loss for _, loss in self._seen), start=torch.zeros((), device=norm.device))
         good = bool(torch.isfinite(total if scaled else total + norm))
         if good:
-            self._seen = []
+            self.forget()
         return good
 
     def skip(self, epoch: int, batch: int) -> None:
@@ -60,7 +55,8 @@ class StepGuard:
             PlantError: Too many of them.
         """
         self.skipped += 1
-        seen, self._seen = self._seen, []
+        seen = self._seen
+        self.forget()
         guilty = [documents for documents, loss in seen if not torch.isfinite(loss)] or [pair[0] for pair in seen]
         named = ", ".join(self.hashes(torch.cat(guilty).tolist())) if guilty else "of another process"
         where = f"{self.stage}, epoch {epoch + 1}, batch {batch + 1}"

@@ -1,39 +1,69 @@
-"""One stage under Lightning's trainer: its callbacks, where it goes on from, and the best weights at the end."""
+"""One stage under Lightning's trainer: its state and best weights on disk, and where it goes on from.
+
+The state that an interrupted stage goes on from is optimiser, schedule, place in the epoch, early stopping and weights.
+Random draws need none: each batch is seeded by its number (:meth:`StageModule.on_train_batch_start`).
+"""
 
 from __future__ import annotations
 
 import gc
 import logging
+import pickle
+import time
 import warnings
-from typing import Any
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
 
 import lightning as L
 import torch
-from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, TQDMProgressBar
+from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
+from lightning.pytorch.callbacks import Callback, Checkpoint, EarlyStopping, ModelCheckpoint, TQDMProgressBar
+from lightning.pytorch.plugins.environments import TorchElasticEnvironment
+from lightning.pytorch.strategies import DDPStrategy, Strategy
 
+from plant_plugin.config.values import parse_interval
 from plant_plugin.errors import PlantError
+from plant_plugin.files import atomic_write
 from plant_plugin.networks.kernels.label_attention import halve_blocks
-from plant_plugin.report.logs import shorten_log
-from plant_plugin.report.record import note_best_epoch, note_skipped_steps
+from plant_plugin.report.logs import log_lengths, shorten_log
+from plant_plugin.report.record import note_best_epoch, note_cost, note_skipped_steps
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import count, from_first, is_first, same_weights, trainer_settings
+from plant_plugin.training.devices import count, device_of, from_first, is_first, same_weights
 from plant_plugin.training.guards import out_of_memory
-from plant_plugin.training.resume import interrupted, stopped
-from plant_plugin.training.stage import StageModule, device_of, precision_of
-from plant_plugin.training.state import KeepState, WholeFiles, newest_state
+from plant_plugin.training.resume import interrupted, listen, stopped
+from plant_plugin.training.stage import STATE_KEY, StageModule, precision_of
+
+logger = logging.getLogger(__name__)
 
 BEST = "best.ckpt"
+BESIDE_THE_POINT = (  # warnings of Lightning
+    ".*does not have many workers.*",
+    ".*in eval mode at the start of training.*",  # a frozen encoder
+    ".*Checkpoint directory .* exists and is not empty.*",
+    ".*It is recommended to use .*sync_dist.*",  # metrics are the same
+    ".*Total length of `list` across ranks is zero.*",  # no validation
+    ".*your dataloader is not resumable.*",  # it is: resumed_at
+)
+FORMAT = 1
+KEPT = 2  # states of a stage on disk: the newest, and one to fall back on
 LOSS_EVERY = 10  # optimiser steps
+PATTERN = "state-*.ckpt"
 
 
-def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> None:
+class Foreign(ValueError):
+    """A whole state that belongs to another run."""
+
+
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, pickle.UnpicklingError)
+
+
+def train_stage(module: StageModule, run: Run) -> None:
     """Train a stage, from its last state where the run is resumed; afterwards the network holds the best weights.
 
     Args:
         module: The stage.
         run: Its folder receives ``<stage>/state-<step>.ckpt`` and ``<stage>/best.ckpt``.
-        monitor: Validation metric that chooses the best weights; ``Loss`` is minimised, all else maximised.
-        stop_on: Validation metric of the early stopping.
 
     Raises:
         PlantError: Too many steps were not finite, or memory does not suffice for one document.
@@ -41,14 +71,12 @@ def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> No
         Stopped: SIGTERM; the state is saved.
     """
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
-    module.say, module.folder = run.log, str(run.folder / module.stage)
-    if is_first():
-        module.write = run.metrics.write
+    module.run = run
     resumed = bool(module.config.resume)
-    while not _fitted(module, run, monitor, stop_on, resumed=resumed):
+    while not _fitted(module, run, resumed=resumed):
         resumed = True
     if run.stop_asked:
-        raise stopped(module.config, run)
+        raise stopped(run)
     if module.guard.skipped and is_first():
         note_skipped_steps(run.folder, module.stage, module.guard.skipped)
     best = run.folder / module.stage / BEST
@@ -59,13 +87,12 @@ def train_stage(module: StageModule, run: Run, monitor: str, stop_on: str) -> No
     same_weights(module.network)
 
 
-def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resumed: bool) -> bool:
+def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
     """Train until the stage has ended; false where memory ran out and the next try needs less of it."""
     module.train()  # pretrained models come in evaluation mode, without dropout, and Lightning leaves them so
     module.guard.forget()
-    folder = run.folder / module.stage
-    keep_state = KeepState(folder, module.config, run)
-    found = from_first(lambda: newest_state(folder, module.config.hash())) if resumed else None
+    keep_state = KeepState(module, run)
+    found = from_first(lambda: newest_state(keep_state.folder, module.config.hash())) if resumed else None
     if is_first():
         shorten_log(module.config.log_path, dict.fromkeys(module.logs, 0) if found is None else found.log_lengths)
         run.metrics.go_on(module.stage, 0 if found is None else found.step)
@@ -74,18 +101,14 @@ def _fitted(module: StageModule, run: Run, monitor: str, stop_on: str, *, resume
         module.guard.skipped, module.pieces = found.skipped, max(module.pieces, found.pieces)
         keep_state.has_ended = found.has_ended
         run.log(f"{module.stage} goes on behind step {found.step}")
-    trainer = _trainer(module, run, monitor, stop_on, keep_state)
+    trainer = _trainer(module, run, keep_state)
     with warnings.catch_warnings(), run.stopping_by_itself():
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message=".*in eval mode at the start of training.*")  # a frozen encoder
-        warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
-        warnings.filterwarnings("ignore", message=".*It is recommended to use .*sync_dist.*")  # metrics are the same
-        warnings.filterwarnings("ignore", message=".*Total length of `list` across ranks is zero.*")  # no validation
-        warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")  # it is: resumed_at
+        for message in BESIDE_THE_POINT:
+            warnings.filterwarnings("ignore", message=message)
         try:
             trainer.fit(module, ckpt_path=None if found is None else str(found.path), weights_only=True)
         except SystemExit as stop:  # how Lightning ends after Ctrl-C
-            raise interrupted(module.config, run) from stop
+            raise interrupted(run) from stop
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
@@ -126,27 +149,27 @@ def _lighten(module: StageModule) -> str | None:
     return f"each batch is computed in {module.pieces} pieces whose gradients add up"
 
 
-def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_state: KeepState) -> L.Trainer:
-    """A Lightning trainer that keeps the best weights by ``monitor`` and the state to resume from."""
+def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
+    """A Lightning trainer that keeps the best weights by ``module.monitor`` and the state to resume from."""
     config, callbacks = module.config, list[Callback]()
     if module.val_batches is not None:
-        mode = {name: "min" if name == "Loss" else "max" for name in (monitor, stop_on)}
-        callbacks.append(
-            ModelCheckpoint(
-                dirpath=keep_state.folder, filename="best", monitor=monitor, mode=mode[monitor], save_weights_only=True,
-                enable_version_counter=False,
-            )
+        best = ModelCheckpoint(
+            keep_state.folder, "best", module.monitor, mode=_mode(module.monitor), save_weights_only=True,
+            enable_version_counter=False,
         )  # fmt: skip
-        callbacks.append(EarlyStopping(stop_on, mode=mode[stop_on], patience=module.schedule.patience, strict=True))
-    callbacks.append(KeepLoss())  # before the state, which is of the time behind it
+        patience = module.schedule.patience
+        callbacks += [best, EarlyStopping(module.stop_on, mode=_mode(module.stop_on), patience=patience, strict=True)]
     callbacks.append(keep_state)  # behind `best`, so that the state to resume from knows this epoch's best score
     if not config.silent:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
-    device = device_of(config)
+    device = device_of(config.cpu)
     return L.Trainer(
         accelerator="gpu" if device.type == "cuda" else "cpu",
-        **trainer_settings(config),
-        precision=precision_of(config, device),
+        devices=config.devices,
+        num_nodes=config.num_nodes,
+        strategy=_strategy(),
+        use_distributed_sampler=False,
+        precision=precision_of(config.precision, device),
         max_epochs=run.stop_after.get(module.stage, module.schedule.epochs),
         callbacks=callbacks,
         plugins=[WholeFiles()],
@@ -164,14 +187,125 @@ def _trainer(module: StageModule, run: Run, monitor: str, stop_on: str, keep_sta
     )
 
 
-class KeepLoss(Callback):
-    """Writes loss and rates into ``metrics.csv`` every few steps, by their number: resumed runs write the same."""
+def _mode(metric: str) -> str:
+    return "min" if metric == "Loss" else "max"
 
-    def on_train_batch_end(self, trainer: L.Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Write where a step has just been done."""
-        module: StageModule = pl_module
+
+def _strategy() -> Strategy | str:
+    """One device, or Lightning's data-parallel strategy over the processes that there are."""
+    if count() == 1:
+        return "auto"
+    # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
+    return DDPStrategy(cluster_environment=TorchElasticEnvironment(), find_unused_parameters=True)
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of a state without loading it into a network."""
+
+    path: Path
+    step: int  # optimiser steps done
+    epoch: int  # to go on with, at `batch`
+    batch: int
+    has_ended: bool  # the early stopping had already ended the stage
+    skipped: int  # steps left out so far, see training/guards.py
+    pieces: int  # parts that a batch was computed in, see there
+    log_lengths: dict[str, int]  # evaluations that `logs.json` held, by split
+
+
+class WholeFiles(TorchCheckpointIO):
+    """How Lightning writes: our way, straight into the folder. Its own goes through memory and the temporary folder."""
+
+    def save_checkpoint(self, checkpoint: dict[str, object], path: str | Path, storage_options: object = None) -> None:
+        """Write a file, whole or not at all."""
+        with atomic_write(path) as temporary, open(temporary, "wb") as stream:  # given a name, torch hides the reason
+            torch.save(checkpoint, stream)
+
+
+class KeepState(Checkpoint):
+    """Writes the state after the first step, every so often, and after each epoch; ends the stage after SIGTERM.
+
+    It writes the loss too, every few steps by their number: so a resumed run writes the same.
+    """
+
+    has_ended = False
+
+    def __init__(self, module: StageModule, run: Run) -> None:
+        self.module, self.run, self.folder = module, run, run.folder / module.stage
+        self._steps, self._seconds = parse_interval(module.config.checkpoint_every)
+        self._last = time.monotonic()
+
+    def on_train_start(self, trainer: L.Trainer, pl_module: object) -> None:
+        """A stage that the early stopping had ended before its state was read has no further epoch."""
+        listen(self.run)
+        trainer.should_stop = trainer.should_stop or self.has_ended
+
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: object, outputs: object, batch: object, batch_idx: int
+    ) -> None:
+        """Write between two optimiser steps, where no gradient is half added up; the last batch waits for its epoch."""
         if (batch_idx + 1) % trainer.accumulate_grad_batches and not trainer.is_last_batch:
             return
-        if trainer.global_step % LOSS_EVERY == 0:
+        step = trainer.global_step
+        if step % LOSS_EVERY == 0:
             rates = {f"learning_rate_{group['name']}": group["lr"] for group in trainer.optimizers[0].param_groups}
-            module.keep("train", {"loss": float(trainer.callback_metrics["loss"]), **rates})
+            self.module.keep("train", {"loss": float(trainer.callback_metrics["loss"]), **rates})
+        if trainer.is_last_batch:
+            return
+        due = step == 1 or (self._steps is not None and step % self._steps == 0)
+        due = due or (self._seconds is not None and time.monotonic() - self._last >= self._seconds)
+        if trainer.strategy.reduce_boolean_decision(due or self.run.stop_asked, all=False):  # all processes as one
+            self._write(trainer, trainer.current_epoch, batch_idx + 1)
+
+    def on_validation_batch_start(self, trainer: L.Trainer, *others: object) -> None:
+        """A stop does not wait for the end of the validation; its epoch goes on behind the last state."""
+        self._stop_if_asked(trainer)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: object) -> None:
+        """Write behind the validation, when best score and early stopping are known."""
+        self._write(trainer, trainer.current_epoch + 1, 0)
+
+    def _stop_if_asked(self, trainer: L.Trainer) -> None:
+        if trainer.strategy.reduce_boolean_decision(self.run.stop_asked, all=False):
+            raise stopped(self.run)
+
+    def _write(self, trainer: L.Trainer, epoch: int, batch: int) -> None:
+        """One whole file, then remove all but the newest."""
+        module = self.module
+        module.state_of_run = {
+            "format": FORMAT,
+            "config": module.config.hash(),
+            "step": trainer.global_step,
+            "epoch": epoch,
+            "batch": batch,
+            "has_ended": trainer.should_stop,
+            "skipped": module.guard.skipped,
+            "pieces": module.pieces,
+            "log_lengths": log_lengths(module.config.log_path, module.logs),
+        }
+        path = self.folder / f"state-{trainer.global_step:09d}.ckpt"
+        self._last = time.monotonic()
+        trainer.save_checkpoint(path)  # the others wait for the first process, which writes
+        if is_first():
+            note_cost(self.run.folder, self.run.totals())
+            for old in sorted(self.folder.glob(PATTERN))[:-KEPT]:
+                old.unlink(missing_ok=True)
+        self._stop_if_asked(trainer)
+
+
+def newest_state(folder: Path, config_hash: str) -> State | None:
+    """The newest whole state of a stage, of this configuration; says which files were passed over and why."""
+    for path in sorted(folder.glob(PATTERN), reverse=True):
+        try:
+            with zipfile.ZipFile(path) as archive:  # torch itself does not compare the sums
+                if archive.testzip() is not None:
+                    raise ValueError("a sum does not agree")
+            content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)[STATE_KEY]
+            if (content.pop("format"), content.pop("config")) != (FORMAT, config_hash):
+                raise Foreign("of another run")
+            return State(path, **content)
+        except UNREADABLE as error:
+            what = str(error) if isinstance(error, Foreign) else "torn"
+            logger.warning("%s is %s and set aside; the state before it is used.", path, what)
+            path.rename(path.with_suffix(".unusable"))
+    return None

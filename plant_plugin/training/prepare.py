@@ -13,7 +13,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from plant_plugin.config import Config
-from plant_plugin.config.options import RelevanceOptions, StageOptions
+from plant_plugin.config.options import EvidenceOptions, RelevanceOptions, StageOptions
+from plant_plugin.config.sections import Evaluation
 from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
 from plant_plugin.data.documents import Corpus, Split, load_corpus, with_sentences
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
@@ -22,7 +23,7 @@ from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.relevance import Relevance, compute_relevance
-from plant_plugin.relevance.marks import Places, evidence_marks, phrase_marks
+from plant_plugin.relevance.marks import evidence_marks, phrase_marks
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.result import labels_outside
@@ -32,31 +33,23 @@ from plant_plugin.training.devices import count, is_first, rank
 
 @dataclass
 class Prepared:
-    """Everything that a stage reads; made once per run.
-
-    Attributes:
-        corpus: Documents and label set.
-        tokens: The vocabulary.
-        arrays: Token arrays by split name (``train``, ``val``, ``test``).
-        labels: Sparse (N, L) labels by split name.
-        relevance: Of the training split, or None where nothing is planted.
-        planted_scores: The linear model whose scores are added to the network's, or None.
-        states: States of a frozen language model by split name, where they are kept.
-        training: The texts of ``arrays["train"]``: the training documents, and sentences of theirs where they have
-            evidence and ``evidence.sentences`` asks for them.
-        marks: Of tokens, by split name and name: ``phrase`` for the prior, ``evidence`` for stage 1.
-    """
+    """Everything that a stage reads; made once per run. Dictionaries are by split: ``train``, ``val``, ``test``."""
 
     corpus: Corpus
     tokens: Tokens
     arrays: dict[str, TokenArrays]
-    labels: dict[str, sparse.csr_array]
-    training: Split
-    relevance: Relevance | None = None
+    labels: dict[str, sparse.csr_array]  # (N, L)
+    training: Split  # the training documents, and sentences with evidence where `evidence.sentences` asks for them
+    evaluation: Evaluation
+    propensity: tuple[float, float]  # A and B
+    max_seq_length: int | None
+    hashes: dict[str, str]  # of splits, labels, vocabulary and evidence
+    relevance: Relevance | None = None  # None: nothing is planted
     planted_scores: PlantedScores | None = None
-    hashes: dict[str, str] = field(default_factory=dict)
-    states: dict[str, FrozenStates] = field(default_factory=dict)
-    marks: dict[str, dict[str, TokenMarks]] = field(default_factory=dict)
+    states: dict[str, FrozenStates] = field(default_factory=dict)  # of a frozen language model, where they are kept
+    marks: dict[str, dict[str, TokenMarks]] = field(
+        default_factory=dict
+    )  # `phrase`: for the prior, `evidence`: stage 1
 
     @property
     def document_labels(self) -> sparse.csr_array:
@@ -86,9 +79,13 @@ class Prepared:
         documents = {split.name: len(split) for split in self.corpus.splits}
         return {name: arrays.truncated / max(1, documents[name]) for name, arrays in self.arrays.items()}
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where the tokens of a text that are read begin and end."""
+        return self.tokens.spans(text, self.max_seq_length or WHOLE_DOCUMENT)
+
     def texts(self, name: str, documents: Iterable[int]) -> list[str]:
         """The texts of documents of a split, by their numbers in its arrays."""
-        split = self.training if name == "train" else next(own for own in self.corpus.splits if own.name == name)
+        split = self.training if name == "train" else self._split(name)
         return [split.texts[document] for document in documents]
 
     def text_hashes(self, name: str, documents: Iterable[int]) -> list[str]:
@@ -96,42 +93,47 @@ class Prepared:
         return [hashlib.sha256(text.encode()).hexdigest()[:12] for text in self.texts(name, documents)]
 
     def split(
-        self, name: str, batch_size: int, *, shuffle: bool = False, seed: int = 0, batch_tokens: int | None = None
+        self,
+        name: str,
+        batch_size: int | None = None,
+        *,
+        shuffle: bool = False,
+        seed: int = 0,
+        batch_tokens: int | None = None,
     ) -> Batches:
-        """Batches of a split."""
+        """Batches of a split, of ``eval_batch_size`` documents unless another number is given."""
         arrays, labels, states = self.arrays[name], self.labels[name], self.states.get(name)
+        size = batch_size or self.evaluation.eval_batch_size
         return Batches(
-            arrays, labels, batch_size, self.tokens.pad_id, shuffle, seed, batch_tokens, states, self.marks.get(name)
+            arrays, labels, size, self.tokens.pad_id, shuffle, seed, batch_tokens, states, self.marks.get(name)
         )
 
     def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
         """Training batches of a stage and, where there is a validation split, its batches: this process's part."""
         size, seed = options.batch_size or config.batch_size, config.seed or 0
         train = self.split("train", size, shuffle=config.shuffle, seed=seed, batch_tokens=options.batch_tokens)
-        val = self.split("val", config.eval_batch_size).take_part(rank(), count()) if "val" in self.arrays else None
+        val = self.split("val").take_part(rank(), count()) if "val" in self.arrays else None
         return train.take_part(rank(), count()), val
 
     def outside(self, name: str) -> npt.NDArray[np.int64]:
         """Labels of each document of a split that are not in the label set, (N,)."""
-        split = next(split for split in self.corpus.splits if split.name == name)
-        return labels_outside(split.labels, self.corpus.label_names)
+        return labels_outside(self._split(name).labels, self.corpus.label_names)
 
-    def evaluator(self, config: Config, metrics: Sequence[str], split: str) -> Evaluator:
+    def evaluator(self, metrics: Sequence[str], split: str) -> Evaluator:
         """An evaluator of a split for named metrics at the configured ``metric_threshold``."""
+        probability = self.evaluation.metric_threshold
         return Evaluator(
             self.num_labels,
             metrics=metrics,
             train_label_counts=self.train_counts,
             num_train=self.num_train,
-            thresholds={"0.5": logit(config.metric_threshold)},
-            propensity=(config.propensity_a, config.propensity_b),
+            thresholds={"0.5": float(np.log(probability) - np.log1p(-probability))},
+            propensity=self.propensity,
             outside=self.outside(split) if "MAP-gold" in metrics else None,
         )
 
-
-def logit(probability: float) -> float:
-    """The score of a probability in (0, 1)."""
-    return float(np.log(probability) - np.log1p(-probability))
+    def _split(self, name: str) -> Split:
+        return next(split for split in self.corpus.splits if split.name == name)
 
 
 def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names: list[str] | None = None) -> Prepared:
@@ -183,42 +185,31 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
         hashes["evidence"] = hashlib.sha256(json.dumps(corpus.train.evidence).encode()).hexdigest()
     if not config.eval and not labels["train"].nnz:
         raise DataError("no training document has a label of the label set", where=str(config.training_file))
-    return Prepared(corpus, tokens, arrays, labels, training, hashes=hashes)
+    propensity, length = (config.propensity_a, config.propensity_b), config.max_seq_length
+    return Prepared(corpus, tokens, arrays, labels, training, config, propensity, length, hashes)
 
 
-def mark_phrases(prepared: Prepared, config: Config, phrases: Phrases | None, strength: float) -> None:
-    """Mark tokens by phrases, for the planted prior.
-
-    Args:
-        prepared: The data; where a trained model is only tested its training documents stay as they are.
-        config: ``max_seq_length`` and ``eval`` are read.
-        phrases: Of the training documents; None: none are known.
-        strength: ``evidence.prior``.
-    """
+def mark_phrases(prepared: Prepared, phrases: Phrases | None, strength: float, splits: Iterable[Split]) -> None:
+    """Mark tokens by phrases of the training documents, for the planted prior, with ``evidence.prior`` as strength."""
     if phrases is None or not strength:
         return
-    for split in (prepared.training, *prepared.corpus.splits[1:]):
-        training = split.name == "train"
-        if split.name in prepared.arrays and not (training and config.eval):
-            arrays, places = prepared.arrays[split.name], _places(prepared, config)
-            own = (split.parents or range(len(split))) if training else None
-            marks = phrase_marks(phrases, split.texts, arrays, places, strength, own)
+    for split in splits:
+        if split.name in prepared.arrays:
+            own = (split.parents or range(len(split))) if split.name == "train" else None
+            marks = phrase_marks(phrases, split.texts, prepared.arrays[split.name], prepared.places, strength, own)
             prepared.marks.setdefault(split.name, {})["phrase"] = marks
 
 
-def mark_tokens(prepared: Prepared, config: Config, phrases: Phrases | None, *, prior: bool, stage1: bool) -> None:
+def mark_tokens(
+    prepared: Prepared, options: EvidenceOptions, phrases: Phrases | None, *, prior: bool, stage1: bool
+) -> None:
     """Mark tokens by phrases for the planted ``prior``, and those of training documents by evidence for ``stage1``."""
-    if prior:
-        mark_phrases(prepared, config, phrases, config.evidence.prior)
     split, names = prepared.training, prepared.corpus.label_names
-    if stage1 and split.evidence is not None and config.evidence.stage1:
-        marks = evidence_marks(split.evidence, names, split.texts, prepared.arrays["train"], _places(prepared, config))
+    if prior:
+        mark_phrases(prepared, phrases, options.prior, (split, *prepared.corpus.splits[1:]))
+    if stage1 and options.stage1 and split.evidence is not None:
+        marks = evidence_marks(split.evidence, names, split.texts, prepared.arrays["train"], prepared.places)
         prepared.marks.setdefault("train", {})["evidence"] = marks
-
-
-def _places(prepared: Prepared, config: Config) -> Places:
-    """Where the tokens of a text that are read begin and end."""
-    return functools.partial(prepared.tokens.spans, max_length=config.max_seq_length or WHOLE_DOCUMENT)
 
 
 def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> None:

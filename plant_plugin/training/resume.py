@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shlex
 import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, FullDiskError, Interrupted, PlantError, Stopped
 from plant_plugin.files import is_full, remove
+from plant_plugin.model.folder import has_stage, load_stage, save_stage
+from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.record import read_run_record, write_run_record
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import is_first
-from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.devices import from_first, is_first, same_weights
 
 
-def has_ended(config: Config, run: Run) -> bool:
+def has_ended(run: Run, config_hash: str, *, resumed: bool) -> bool:
     """Whether the run to resume has ended before; a new run leaves a note of its configuration.
 
     Raises:
         CheckpointError: The folder to resume was made by another configuration.
     """
-    if not config.resume:
-        write_run_record(run.folder, {"config_hash": config.hash(), "finished": False})
+    if not resumed:
+        write_run_record(run.folder, {"config_hash": config_hash, "finished": False})
         return False
     record = read_run_record(run.folder)
     if record is None:
         fix = "give the folder of an interrupted run"
         raise CheckpointError("nothing to resume is here", where=str(run.folder), fix=fix)
-    if record["config_hash"] != config.hash():
+    if record["config_hash"] != config_hash:
         raise CheckpointError(
-            f"the run was started with configuration {record['config_hash'][:12]}, this one is {config.hash()[:12]}",
+            f"the run was started with configuration {record['config_hash'][:12]}, this one is {config_hash[:12]}",
             where=str(run.folder),
             fix="resume with the same configuration and flags, or start a new run",
         )
@@ -47,7 +45,7 @@ def has_ended(config: Config, run: Run) -> bool:
     return bool(record.get("finished"))
 
 
-def same_data(config: Config, run: Run, prepared: Prepared) -> None:
+def same_data(run: Run, hashes: Mapping[str, str]) -> None:
     """Note the hashes of the data, or compare them with those that the interrupted run noted.
 
     Raises:
@@ -56,8 +54,8 @@ def same_data(config: Config, run: Run, prepared: Prepared) -> None:
     if not is_first():
         return
     record = read_run_record(run.folder) or {}
-    stored = record.get("hashes", prepared.hashes)
-    changed = sorted(name for name in stored.keys() | prepared.hashes if stored.get(name) != prepared.hashes.get(name))
+    stored = record.get("hashes", hashes)
+    changed = sorted(name for name in stored.keys() | hashes if stored.get(name) != hashes.get(name))
     if changed:
         raise CheckpointError(
             f"changed since the run was started: {', '.join(changed)}",
@@ -65,21 +63,27 @@ def same_data(config: Config, run: Run, prepared: Prepared) -> None:
             fix="resume with the same files, or start a new run",
         )
     if "hashes" not in record:
-        known = {"config_hash": config.hash(), "finished": False, **record}
-        write_run_record(run.folder, {**known, "hashes": prepared.hashes})
+        write_run_record(run.folder, {**record, "hashes": hashes})
+
+
+def do_stage(
+    stage: str, train: Callable[[], None], network: PlantableNetwork, hashes: Mapping[str, str], run: Run, resumed: bool
+) -> None:
+    """Train a stage and keep the whole network in ``<stage>.safetensors``, or load it where a resumed run has it."""
+    if resumed and from_first(lambda: has_stage(run.folder, stage)):
+        if is_first():
+            load_stage(run.folder, stage, network, hashes)
+        same_weights(network)
+        return
+    train()
+    if is_first():
+        save_stage(run.folder, stage, network, hashes)
 
 
 def finish(run: Run) -> None:
     """The model is saved: there is nothing left to resume."""
     write_run_record(run.folder, {**(read_run_record(run.folder) or {}), "finished": True})
     _clean(run)
-
-
-def read_result(run_folder: Any) -> dict[str, Any]:
-    """``result.json`` of a finished run; empty where there was no test split."""
-    path = run_folder / "result.json"
-    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return result
 
 
 def _clean(run: Run) -> None:
@@ -92,52 +96,52 @@ def _clean(run: Run) -> None:
 
 
 @contextlib.contextmanager
-def sigterm_stops(config: Config, run: Run) -> Iterator[None]:
+def sigterm_stops(run: Run) -> Iterator[None]:
     """Inside the block SIGTERM ends the run at the next optimiser step, or at once where nothing is being trained.
 
     Raises:
         Stopped: After SIGTERM; the exit code is 0.
     """
-    before = listen(config, run)
+    before = signal.getsignal(signal.SIGTERM)
+    listening = listen(run)
     try:
         yield
     finally:
-        if before is not None:
+        if listening and before is not None:
             signal.signal(signal.SIGTERM, before)
 
 
-def listen(config: Config, run: Run) -> Any:
+def listen(run: Run) -> bool:
     """Take SIGTERM, also from Lightning, whose own handler would end a stage without a state.
 
     Returns:
-        Who had it before; None where nothing was done: Python takes handlers in the main thread only.
+        Whether that was done: Python takes handlers in the main thread only.
     """
 
-    def ask(number: int, frame: Any) -> None:
+    def ask(number: int, frame: object) -> None:
         run.stop_asked = True
         if not run.stops_itself:
-            raise stopped(config, run)
+            raise stopped(run)
 
     if threading.current_thread() is not threading.main_thread():
-        return None
-    return signal.signal(signal.SIGTERM, ask)
+        return False
+    signal.signal(signal.SIGTERM, ask)
+    return True
 
 
-def stopped(config: Config, run: Run) -> Stopped:
+def stopped(run: Run) -> Stopped:
     """The message after SIGTERM."""
-    return Stopped(
-        "stopped, the state is saved", where=str(run.resumed_from), fix=f"go on with: {resume_command(config, run)}"
-    )
+    return Stopped("stopped, the state is saved", where=str(run.resumed_from), fix=f"go on with: {run.command}")
 
 
-def interrupted(config: Config, run: Run) -> Interrupted:
+def interrupted(run: Run) -> Interrupted:
     """The message after Ctrl-C."""
-    fix = f"go on behind the last step that was saved: {resume_command(config, run)}"
+    fix = f"go on behind the last step that was saved: {run.command}"
     return Interrupted("interrupted", where=str(run.resumed_from), fix=fix)
 
 
 @contextlib.contextmanager
-def full_disk_resumes(config: Config, run: Run) -> Iterator[None]:
+def full_disk_resumes(run: Run) -> Iterator[None]:
     """Inside the block a full disk ends the run with the command that goes on behind its last state.
 
     Raises:
@@ -146,16 +150,16 @@ def full_disk_resumes(config: Config, run: Run) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if config.eval or run.keeps_nothing or not is_full(error):
+        if run.keeps_nothing or not is_full(error):
             raise
         what, where = "the disk is full", str(run.folder)
         if isinstance(error, PlantError):
             what, where = error.what, error.where or where
-        fix = f"free some space, then go on with: {resume_command(config, run)}"
+        fix = f"free some space, then go on with: {run.command}"
         raise FullDiskError(what, where=where, fix=fix) from error
 
 
-def resume_command(config: Config, run: Run) -> str:
+def resume_command(configuration: str, folder: Path) -> str:
     """The command of this run, with its folder to resume; flags as they were typed."""
     name, *words = sys.argv
     if Path(name).stem == "libmultilabel":
@@ -164,5 +168,5 @@ def resume_command(config: Config, run: Run) -> str:
             place = typed.index("--resume")
             del typed[place : place + 2]
     else:
-        typed = ["--config", str(config.config_path or config.config_name)]
-    return shlex.join(["libmultilabel", *typed, "--resume", str(run.resumed_from)])
+        typed = ["--config", configuration]
+    return shlex.join(["libmultilabel", *typed, "--resume", str(folder)])

@@ -4,45 +4,51 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import lightning as L
 
 from plant_plugin.config import Config, registry
+from plant_plugin.config.options import PlantedScoresOptions
+from plant_plugin.config.values import Keys
 from plant_plugin.errors import PlantError
+from plant_plugin.model.folder import THRESHOLDS
 from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
-from plant_plugin.report.record import found_again
+from plant_plugin.report.record import FIRST_PASS, found_again, note_cost, read_run_record
 from plant_plugin.report.result import report, tuned_thresholds
 from plant_plugin.report.run import Run
-from plant_plugin.training.build import build_network, load, save
-from plant_plugin.training.devices import first_alone, from_first, is_first, together
-from plant_plugin.training.frozen_states import add_frozen_states
+from plant_plugin.training.build import add_frozen_states, build_network, load, save
+from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
 from plant_plugin.training.prepare import Prepared, mark_tokens, prepare
-from plant_plugin.training.refit import trained_once
 from plant_plugin.training.resume import (
+    do_stage,
     finish,
     full_disk_resumes,
     has_ended,
-    read_result,
+    resume_command,
     same_data,
     sigterm_stops,
 )
-from plant_plugin.training.scoring import assist, score_batches, scored
+from plant_plugin.training.scoring import Scoring
 from plant_plugin.training.stage import warn_of_slow_bf16
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
 from plant_plugin.training.weights import fit_scores, plant_weight
 
+Result = dict[str, Any]  # the content of `result.json`; empty where nothing was tested, and in all processes but one
 Stages = dict[str, Callable[[PlantableNetwork, Prepared, Config, Run], None]]
 
 
-def run(config: Config, *, tests: bool = True) -> dict[str, Any]:
+def run(config: Config, *, tests: bool = True) -> Result:
     """Train and, unless ``tests`` is false, test what the configuration names.
 
     Returns:
@@ -54,34 +60,22 @@ def run(config: Config, *, tests: bool = True) -> dict[str, Any]:
     return together(config, functools.partial(_one_process, tests=tests))
 
 
-def plant(config: Config, run: Run) -> dict[str, Any]:
-    """Stage 1 plants the attention, stage 2 trains everything.
-
-    Returns:
-        The content of ``result.json``, or an empty dictionary without a test split.
-    """
+def plant(config: Config, run: Run) -> Result:
+    """Stage 1 plants the attention, stage 2 trains everything."""
     return _guarded(config, run, {"stage1": run_stage1, "stage2": run_stage2})
 
 
-def end_to_end(config: Config, run: Run) -> dict[str, Any]:
-    """Stage 2 only, on the same network (a configured prior included).
-
-    Returns:
-        The content of ``result.json``, or an empty dictionary without a test split.
-    """
+def end_to_end(config: Config, run: Run) -> Result:
+    """Stage 2 only, on the same network (a configured prior included)."""
     return _guarded(config, run, {"stage2": run_stage2})
 
 
-def planted_scores(config: Config, run: Run) -> dict[str, Any]:
-    """The planted scores alone: what they are without the configured network, in the time that they take.
-
-    Returns:
-        The content of ``result.json``, or an empty dictionary without a test split.
-    """
+def planted_scores(config: Config, run: Run) -> Result:
+    """The planted scores alone: what they are without the configured network, in the time that they take."""
     return _guarded(config, run, {})
 
 
-def train(config: Config, run: Run, stages: Stages, thresholds: Mapping[str, float] | None = None) -> dict[str, Any]:
+def train(config: Config, run: Run, stages: Stages, thresholds: Mapping[str, float] | None = None) -> Result:
     """From files to a tested model: the whole method, step by step.
 
     Args:
@@ -89,54 +83,48 @@ def train(config: Config, run: Run, stages: Stages, thresholds: Mapping[str, flo
         run: Its folder and clock.
         stages: What trains the network, in this order.
         thresholds: Those of a first training; None: tuned on validation documents.
-
-    Returns:
-        The content of ``result.json``, or an empty dictionary without a test split.
     """
+    planted, resumed = "stage1" in stages, bool(config.resume)
     with first_alone():  # the other processes find the files that the first one made
         prepared = prepare(config, run)
-        same_data(config, run, prepared)
+        same_data(run, prepared.hashes)
         phrases = fit_scores(prepared, config, run)
-        network = build_network(prepared, config, run, planted="stage1" in stages)
-        mark_tokens(prepared, config, phrases, prior=network.has_prior, stage1="stage1" in stages)
-        add_frozen_states(network, prepared, config, run)
+        network = build_network(prepared, config, run, planted=planted)
+        mark_tokens(prepared, config.evidence, phrases, prior=network.has_prior, stage1=planted)
+        add_frozen_states(network, prepared, config, run, cpu=config.cpu)
     for stage, train_stage in stages.items():
         with run.phase(stage):
-            train_stage(network, prepared, config, run)
+            step = functools.partial(train_stage, network, prepared, config, run)
+            do_stage(stage, step, network, prepared.hashes, run, resumed)
+    scoring = Scoring(network, prepared, config, run)
     if not is_first():
-        return assist(network, prepared, config, run)
-    plant_weight(prepared, config, run, lambda: score_batches(network, prepared, config, "val"))
+        return scoring.assist()
+    plant_weight(prepared, config, run, functools.partial(scoring.batches, "val"))
     if thresholds is None:
-        thresholds = tuned_thresholds(run, scored(network, prepared, config, run))
+        thresholds = tuned_thresholds(run, scoring.scored())
     save(run.folder, network, prepared, config, thresholds)
-    result = _tested(network, prepared, config, run, thresholds)
+    result = _tested(scoring, thresholds)
     finish(run)
     return result
 
 
-def test_again(config: Config, run: Run) -> dict[str, Any]:
-    """``eval: true``: test a trained model.
-
-    Returns:
-        The content of ``result.json``.
-    """
+def test_again(config: Config, run: Run) -> Result:
+    """``eval: true``: test a trained model."""
     with first_alone():
         network, prepared, thresholds = load(config, run)
-    if not is_first():
-        return assist(network, prepared, config, run)
-    return _tested(network, prepared, config, run, thresholds)
+    scoring = Scoring(network, prepared, config, run)
+    return _tested(scoring, thresholds) if is_first() else scoring.assist()
 
 
-def _tested(
-    network: PlantableNetwork, prepared: Prepared, config: Config, run: Run, thresholds: Mapping[str, float]
-) -> dict[str, Any]:
+def _tested(scoring: Scoring, thresholds: Mapping[str, float]) -> Result:
+    config, run = scoring.config, scoring.run
     write_log_config(config.log_path, run.asked)
     shorten_log(config.log_path, {"test": 0})  # of a run that was killed behind its test
     run.metrics.go_on("test", 0)
-    return report(config, run, scored(network, prepared, config, run), thresholds)
+    return report(config, run, scoring.scored(), thresholds)
 
 
-def _one_process(config: Config, writes: bool = True, *, tests: bool) -> dict[str, Any]:
+def _one_process(config: Config, writes: bool = True, *, tests: bool) -> Result:
     """One of the processes of a run."""
     record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=writes)
     try:
@@ -144,28 +132,64 @@ def _one_process(config: Config, writes: bool = True, *, tests: bool) -> dict[st
             from plant_plugin.host.baseline import run_baseline  # imports LibMultiLabel, seconds
 
             return run_baseline(config, record)
-        strategy = registry.get("strategies", config.strategy).load()
-        result: dict[str, Any] = strategy(config, record)
+        strategy: Callable[[Config, Run], Result] = registry.get("strategies", config.strategy).load()
+        return strategy(config, record)
     except PlantError:
         record.remove_empty_folder()
         raise
-    return result
 
 
-def _guarded(config: Config, run: Run, stages: Stages) -> dict[str, Any]:
+def _guarded(config: Config, run: Run, stages: Stages) -> Result:
     """Train, or test, where a stop, a full disk and an earlier end of the same run are provided for."""
     triton_choice.choose(config.kernels)
+    run.asked, thresholds, config_hash = config.as_dict(), None, config.hash()
+    run.command = resume_command(str(config.config_path or config.config_name), run.resumed_from)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(sigterm_stops(config, run))
-        stack.enter_context(full_disk_resumes(config, run))
+        stack.enter_context(sigterm_stops(run))
+        if not config.eval:
+            stack.enter_context(full_disk_resumes(run))
         if is_first():
             run.metrics = stack.enter_context(contextlib.closing(MetricLog(config, run.folder)))
-            warn_of_slow_bf16(config)
-        run.asked, thresholds = config.as_dict(), None
-        if not config.eval and from_first(lambda: has_ended(config, run)):
+            warn_of_slow_bf16(config.precision, device_of(config.cpu))
+        if not config.eval and from_first(lambda: has_ended(run, config_hash, resumed=bool(config.resume))):
             run.log("this run has ended before; these are its results")
-            return read_result(run.folder) if is_first() else {}
+            path = run.folder / "result.json"
+            return json.loads(path.read_text(encoding="utf-8")) if is_first() and path.is_file() else {}
         if config.refit != "none":
-            config, thresholds = trained_once(config, run, functools.partial(_guarded, stages=stages))
+            config, thresholds = _trained_once(config, run, stages)
         L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
         return test_again(config, run) if config.eval else train(config, run, stages, thresholds)
+
+
+def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dict[str, float] | None]:
+    """Train a first time, unless a resumed run has done it or the run only tests, and prepare ``run`` for the second.
+
+    That the run has a cost is noted once the first training has ended.
+
+    Returns:
+        The configuration of the second training, and the thresholds of the first (None where the run only tests).
+    """
+    if config.eval:
+        return config.on_both(), None
+    folder = run.folder / FIRST_PASS
+    ended = from_first(lambda: "cost" in (read_run_record(run.folder) or {}))
+    if not ended:
+        started = bool(config.resume) and from_first(lambda: read_run_record(folder) is not None)
+        resume = str(folder) if started else None
+        with run.first_pass() as first:
+            _guarded(replace(config, refit="none", resume=resume, checkpoint_dir=folder), first, stages)
+        if is_first():
+            note_cost(run.folder, run.totals())
+    thresholds, chosen, epochs = from_first(lambda: _found(folder, config.planted_scores))
+    run.train_again(epochs)
+    run.log(f"refit: on {config.refit}" + "".join(f", {stage} for {number} epochs" for stage, number in epochs.items()))
+    return config.on_both(planted_scores=chosen), thresholds
+
+
+def _found(
+    folder: Path, options: PlantedScoresOptions
+) -> tuple[dict[str, float], PlantedScoresOptions, dict[str, int]]:
+    """Thresholds, the block with what was chosen for planted scores, and the best epoch of each stage."""
+    thresholds = json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
+    chosen: Keys = {} if options.model == "none" else {**read_weights(folder)}
+    return thresholds, replace(options, **chosen), (read_run_record(folder) or {}).get("best_epochs", {})

@@ -7,25 +7,32 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, TypeVar
 
 import lightning as L
 import numpy as np
 import torch
+from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import StageOptions
+from plant_plugin.config.sections import Training
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
+from plant_plugin.report.logs import append_log
 from plant_plugin.report.machine import bf16_is_slow
 from plant_plugin.report.metric_log import Place
-from plant_plugin.training.devices import count, rank
+from plant_plugin.report.run import Run
+from plant_plugin.training.devices import count, device_of, is_first, rank
 from plant_plugin.training.guards import StepGuard, in_pieces
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Precision = Literal["32-true", "bf16-mixed", "16-mixed"]  # as Lightning names them
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -49,65 +56,67 @@ class Schedule:
     attention_learning_rate: float
 
     @classmethod
-    def of(cls, options: StageOptions, config: Config) -> Schedule:
+    def of(cls, options: StageOptions, training: Training) -> Schedule:
         """Resolve a stage's options against the top-level keys."""
-        rate = config.learning_rate if options.learning_rate is None else options.learning_rate
-        encoder, attention = options.encoder_learning_rate, options.attention_learning_rate
+        rate = _or(options.learning_rate, training.learning_rate)
         return cls(
-            epochs=config.epochs if options.epochs is None else options.epochs,
-            patience=config.patience if options.patience is None else options.patience,
-            batch_size=config.batch_size if options.batch_size is None else options.batch_size,
+            epochs=_or(options.epochs, training.epochs),
+            patience=_or(options.patience, training.patience),
+            batch_size=_or(options.batch_size, training.batch_size),
             learning_rate=rate,
-            encoder_learning_rate=rate if encoder is None else encoder,
-            attention_learning_rate=rate if attention is None else attention,
+            encoder_learning_rate=_or(options.encoder_learning_rate, rate),
+            attention_learning_rate=_or(options.attention_learning_rate, rate),
         )
 
 
-class StageModule(L.LightningModule):
-    """One stage of training a network; the stages differ in their loss and in what they watch.
+def _or(value: T | None, otherwise: T) -> T:
+    return otherwise if value is None else value
 
-    Args:
-        network: Trained in place.
-        options: The stage's block.
-        config: The whole configuration.
-        train: Training batches.
-        val: Validation batches, or None.
-    """
+
+class StageModule(L.LightningModule):
+    """One stage of training a network in place; the stages differ in their loss and in what they watch."""
 
     stage: str
-    logs: tuple[str, ...]  # the lists of logs.json that the stage writes
+    logs: tuple[str, ...]  # the lists of `logs.json` that the stage writes
+    run: Run  # whose folder receives numbers and states; given by :func:`training.loop.train_stage`
 
     def __init__(
-        self,
-        network: PlantableNetwork,
-        options: StageOptions,
-        config: Config,
-        train: Batches,
-        val: Batches | None,
+        self, network: PlantableNetwork, options: StageOptions, config: Config, train: Batches, val: Batches | None
     ) -> None:
         super().__init__()
         self.network = network
         self.options, self.config = options, config
         self.schedule = Schedule.of(options, config)
         self.train_batches, self.val_batches = train, val
-        self.epoch_metrics: dict[str, float] = {}
         self.guard = StepGuard(self.stage, config.max_skipped_steps, lambda documents: [])
         self.pieces = 1  # parts of a batch that are computed one after the other, see training/guards.py
         self._rest: list[tuple[float, dict[str, Tensor]]] = []
-        self.folder = ""  # where the stage's checkpoints are
-        self.state_of_run: dict[str, Any] = {}  # written into every state, see training/state.py
+        self.state_of_run: dict[str, object] = {}  # written into every state, see training/state.py
         self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
-        self.say: Callable[[str], None] = print
-        self.write: Callable[[Place, Mapping[str, float]], None] = lambda place, metrics: None  # to metrics.csv
+
+    @property
+    def monitor(self) -> str:
+        """The validation metric that chooses the best weights; ``Loss`` is minimised, all else maximised."""
+        raise NotImplementedError
+
+    @property
+    def stop_on(self) -> str:
+        """The validation metric of the early stopping."""
+        return self.monitor
 
     def keep(self, split: str, metrics: Mapping[str, float]) -> None:
         """Add numbers of this moment to ``metrics.csv``."""
-        self.write(Place(self.stage, self.current_epoch + 1, self.global_step, split), metrics)
+        if is_first():
+            self.run.metrics.write(Place(self.stage, self.current_epoch + 1, self.global_step, split), metrics)
 
-    def report_epoch(self) -> None:
-        """Print the validation metrics of the epoch."""
-        found = "  ".join(f"{name} {value:.4f}" for name, value in self.epoch_metrics.items())
-        self.say(f"{self.stage} epoch {self.current_epoch + 1}/{self.schedule.epochs}: {found}")
+    def keep_epoch(self, metrics: dict[str, float]) -> None:
+        """Tell Lightning, ``logs.json``, ``metrics.csv`` and the screen what validation found."""
+        self.log_dict(metrics, prog_bar=True)
+        if is_first():
+            append_log(self.config.log_path, self.logs[0], metrics)
+        self.keep("val", metrics)
+        found = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+        self.run.log(f"{self.stage} epoch {self.current_epoch + 1}/{self.schedule.epochs}: {found}")
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
         """Parameters by group: ``encoder``, ``attention`` (planted), ``rest``."""
@@ -116,11 +125,11 @@ class StageModule(L.LightningModule):
         rest = [parameter for parameter in self.network.parameters() if id(parameter) not in known]
         return {"encoder": encoder, "attention": planted, "rest": rest}
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
+    def state_dict(self, *args: object, **kwargs: object) -> dict[str, Tensor]:  # type: ignore[override]
         """What Lightning's checkpoints hold: the trained tensors, never a quantised language model."""
         return {f"network.{name}": tensor for name, tensor in trained_state(self.network).items()}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+    def load_state_dict(self, state_dict: Mapping[str, Tensor], strict: bool = True, assign: bool = False) -> None:
         """Take back what :meth:`state_dict` gave."""
         load_trained_state(self.network, {name.removeprefix("network."): value for name, value in state_dict.items()})
 
@@ -130,27 +139,27 @@ class StageModule(L.LightningModule):
         self.train_batches.set_epoch(self.current_epoch, start=batch if self.current_epoch == epoch else 0)
         return self.train_batches
 
-    def val_dataloader(self) -> Batches | list[Any]:
-        """The validation batches; none where there is no validation split."""
+    def val_dataloader(self) -> Batches | list[object]:
+        """None where there is no validation split."""
         return [] if self.val_batches is None else self.val_batches
 
     def on_train_batch_start(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Seed each batch by itself: dropout and sampling do not depend on where a run was resumed."""
         seed_everything(self.config.seed or 0, self.current_epoch, place_of(batch_idx), 0)
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+    def on_save_checkpoint(self, checkpoint: dict[str, object]) -> None:
         """Add what Lightning does not know."""
         checkpoint[STATE_KEY] = self.state_of_run
 
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+    def on_load_checkpoint(self, checkpoint: dict[str, dict[str, dict[str, object]]]) -> None:
         """A run folder may have been moved: without this Lightning would forget the best score."""
         for callback in checkpoint["callbacks"].values():
             if "dirpath" in callback:
-                callback["dirpath"] = self.folder
+                callback["dirpath"] = str(self.run.folder / self.stage)
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """The stage's loss (), a mean over the documents of a batch."""
-        raise TypeError(f"{type(self).__name__} has no loss")
+        raise NotImplementedError
 
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
         """The loss of a batch, or of its first piece where memory holds no whole batch."""
@@ -164,7 +173,7 @@ class StageModule(L.LightningModule):
         self.log("loss", loss, prog_bar=True)
         return loss * (len(first["document"]) / documents) if rest else loss
 
-    def backward(self, loss: Tensor, *args: Any, **kwargs: Any) -> None:
+    def backward(self, loss: Tensor, *args: object, **kwargs: object) -> None:
         """Gradient of the loss; that of further pieces is added, scaled as Lightning scaled the first."""
         loss.backward()
         plugin = self.trainer.precision_plugin
@@ -181,7 +190,7 @@ class StageModule(L.LightningModule):
         self,
         optimizer: torch.optim.Optimizer,
         gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: Any = None,
+        gradient_clip_algorithm: object = None,
     ) -> None:
         """Clip by norm; a step that is not finite loses its gradient, so that the optimiser leaves all as it is."""
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
@@ -192,24 +201,22 @@ class StageModule(L.LightningModule):
                 parameter.grad = None
             self.guard.skip(self.current_epoch, self.trainer.fit_loop.batch_idx)
 
-    def configure_optimizers(self) -> Any:
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""
-        rates = {
-            "encoder": self.schedule.encoder_learning_rate,
-            "attention": self.schedule.attention_learning_rate,
-            "rest": self.schedule.learning_rate,
-        }
+        schedule, config = self.schedule, self.config
+        rates = (schedule.encoder_learning_rate, schedule.attention_learning_rate, schedule.learning_rate)
         groups = [
-            {"name": name, "params": [one for one in parameters if one.requires_grad], "lr": rates[name]}
-            for name, parameters in self.trained_groups().items()
+            {"name": name, "params": [one for one in parameters if one.requires_grad], "lr": rate}
+            for rate, (name, parameters) in zip(rates, self.trained_groups().items(), strict=True)
         ]
-        kind = self.config.optimizer
-        extra: dict[str, Any] = {"momentum": self.config.momentum} if kind == "sgd" else {}
-        if kind in FUSED and device_of(self.config).type == "cpu":
+        kind = config.optimizer
+        extra: dict[str, float] = {"momentum": config.momentum} if kind == "sgd" else {}
+        if kind in FUSED and device_of(config.cpu).type == "cpu":
             extra["fused"] = True  # one pass over each tensor; on a GPU it would unscale fp16 gradients by itself
-        optimizer = OPTIMIZERS[kind]([g for g in groups if g["params"]], weight_decay=self.config.weight_decay, **extra)
-        steps = math.ceil(len(self.train_batches) * _share(self.config.limit_train_batches, len(self.train_batches)))
-        total = max(1, math.ceil(steps / self.options.accumulate) * self.schedule.epochs)
+        optimizer = OPTIMIZERS[kind]([g for g in groups if g["params"]], weight_decay=config.weight_decay, **extra)
+        batches, limit = len(self.train_batches), config.limit_train_batches
+        share = float(limit) if limit <= 1 else min(1.0, limit / max(1, batches))  # a share, or a number of batches
+        total = max(1, math.ceil(math.ceil(batches * share) / self.options.accumulate) * schedule.epochs)
         factor = learning_rate_factor(self.options.schedule, self.options.warmup, total)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
@@ -228,18 +235,10 @@ def seed_everything(*parts: int) -> None:
     random.seed(drawn)
 
 
-def _share(limit: float, batches: int) -> float:
-    """Lightning's ``limit_train_batches``: a share up to 1.0, or a number of batches."""
-    return float(limit) if limit <= 1 else min(1.0, limit / max(1, batches))
-
-
 def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[int], float]:
-    """What the learning rate is multiplied with at each optimiser step.
+    """What the learning rate is multiplied with at each of a stage's optimiser steps.
 
-    Args:
-        schedule: ``cosine`` (to zero at the last step, no restart) or ``constant``.
-        warmup: Share of ``steps`` that climb linearly, in [0, 1).
-        steps: Optimiser steps of the stage, at least 1.
+    A share of them, ``warmup`` in [0, 1), climbs linearly; ``cosine`` then falls to zero at the last step.
     """
     climb = int(warmup * steps)
 
@@ -253,33 +252,28 @@ def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[
     return factor
 
 
-def device_of(config: Config) -> torch.device:
-    """The first GPU where there is one and ``cpu`` is not set, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() and not config.cpu else "cpu")
-
-
-def warn_of_slow_bf16(config: Config) -> None:
+def warn_of_slow_bf16(precision: str, device: torch.device) -> None:
     """Say so where bf16 is asked of a processor that has no instructions for it."""
-    if config.precision == "bf16" and device_of(config).type == "cpu" and bf16_is_slow():
+    if precision == "bf16" and device.type == "cpu" and bf16_is_slow():
         logger.warning(
             "precision: bf16 is slower than 32 here, up to thirty times: the processor has neither AVX-512 bf16 nor AMX"
         )
 
 
-def precision_of(config: Config, device: torch.device) -> Any:
+def precision_of(chosen: str, device: torch.device) -> Precision:
     """Lightning's name of the configured precision; ``auto`` is bf16 (or fp16) on a GPU and fp32 on a CPU.
 
     Raises:
         ConfigError: fp16 on a CPU, which has no fast fp16 products and no loss scaling.
     """
-    chosen = config.precision
     if chosen == "auto":
         if device.type == "cpu":
             return "32-true"
         return "bf16-mixed" if torch.cuda.is_bf16_supported() else "16-mixed"
     if chosen == "16" and device.type == "cpu":
         raise ConfigError("fp16 needs a GPU", where="precision", fix="use precision: bf16, 32 or auto")
-    return {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[chosen]
+    names: dict[str, Precision] = {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}
+    return names[chosen]
 
 
 def positives_of(batch: Mapping[str, Tensor], num_labels: int) -> Tensor:

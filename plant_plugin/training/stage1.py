@@ -1,4 +1,8 @@
-"""Stage 1: plant the attention by learning to rank tokens by their relevance (method §3)."""
+"""Stage 1: plant the attention by learning to rank tokens by their relevance (method §3), or in closed form.
+
+Shape key: **B** documents · **T** token positions · **L** labels · **V** vocabulary · **A** heads · **D** width of one
+head · **M** labels chosen for a document.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,25 @@ import functools
 from collections.abc import Sequence
 
 import torch
+from scipy import sparse
 from torch import Tensor, nn
+from tqdm import tqdm
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import Stage1Options
-from plant_plugin.data.batches import move
-from plant_plugin.model.folder import has_stage, load_stage, save_stage
+from plant_plugin.data.batches import Batches, move
+from plant_plugin.errors import ConfigError
+from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss, lambda_rank_loss
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run
-from plant_plugin.training.closed_form import plant_queries
-from plant_plugin.training.devices import at_first, from_first, is_first, same_weights
+from plant_plugin.training.devices import at_first, device_of, from_first, is_first, same_weights
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
-from plant_plugin.training.stage import StageModule, device_of, place_of, positives_of
+from plant_plugin.training.stage import StageModule, place_of, positives_of
 
+RIDGE = 0.01  # of the mean variance of a key, in closed form
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
 
 
@@ -62,12 +69,7 @@ class Stage1(StageModule):
     def on_validation_epoch_end(self) -> None:
         """Log the mean over (document, label) pairs that have anything to rank."""
         found = [values for process in at_first(self._found) for values in process]
-        self.epoch_metrics = {self.monitor: from_first(lambda: _mean(found))}
-        self.log_dict(self.epoch_metrics, prog_bar=True)
-        if is_first():
-            append_log(self.config.log_path, "stage1", self.epoch_metrics)
-        self.keep("val", self.epoch_metrics)
-        self.report_epoch()
+        self.keep_epoch({self.monitor: from_first(lambda: _mean(found))})
 
 
 def monitor_of(options: Stage1Options) -> str:
@@ -148,38 +150,87 @@ def attention_loss(
 
 
 def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
-    """Do stage 1 in place, or load it where a resumed run has already done it.
-
-    Writes ``stage1.safetensors`` into the run's folder.
-    """
-    if config.resume and from_first(lambda: has_stage(run.folder, "stage1")):
-        if is_first():
-            load_stage(run.folder, "stage1", network, prepared.hashes)
-        same_weights(network)
-        return
-    if config.stage1.method == "closed_form":
-        if is_first():
-            plant_queries(network, prepared, config)
-            run.log("stage 1 in closed form: no epochs, no loss")
-            _tell_validation(network, prepared, config)
-        same_weights(network)
-    else:
-        train, val = prepared.batches(config.stage1, config)
-        module = Stage1(network, config.stage1, config, train, val)
+    """Plant the attention in place, by training or in closed form."""
+    options = config.stage1
+    if options.method == "gradient":
+        module = Stage1(network, options, config, *prepared.batches(options, config))
         module.guard.hashes = functools.partial(prepared.text_hashes, "train")
-        train_stage(module, run, module.monitor, module.monitor)
-    if is_first():
-        save_stage(run.folder, "stage1", network, prepared.hashes)
-
-
-def _tell_validation(network: PlantableNetwork, prepared: Prepared, config: Config) -> None:
-    """What a network without epochs of stage 1 ranks, into ``logs.json``."""
-    if "val" not in prepared.arrays:
+        train_stage(module, run)
         return
-    device = device_of(config)
-    batches = prepared.split("val", config.eval_batch_size)
+    if is_first():
+        device = device_of(config.cpu)
+        plant_queries(network, prepared, options.strength, device, silent=config.silent)
+        run.log("stage 1 in closed form: no epochs, no loss")
+        if "val" in prepared.arrays:
+            append_log(config.log_path, "stage1", _validated(network, prepared.split("val"), options, device))
+    same_weights(network)
+
+
+def _validated(
+    network: PlantableNetwork, batches: Batches, options: Stage1Options, device: torch.device
+) -> dict[str, float]:
+    """What a network without epochs of stage 1 ranks."""
     network.eval()
     with torch.inference_mode():
-        found = [ranked(network, move(batch, device), config.stage1, place) for place, batch in enumerate(batches)]
+        found = [ranked(network, move(batch, device), options, place) for place, batch in enumerate(batches)]
     network.train()
-    append_log(config.log_path, "stage1", {monitor_of(config.stage1): _mean(found)})
+    return {monitor_of(options): _mean(found)}
+
+
+def plant_queries(
+    network: PlantableNetwork, prepared: Prepared, strength: float, device: torch.device, *, silent: bool
+) -> None:
+    """Give every label the queries whose scores are nearest to its relevance, times ``strength``; in place.
+
+    For label l and each head, over all token positions of the training split, means taken off:
+    ``q_l = strength · (Σ k kᵀ + α·I)⁻¹ Σ r_l k``, with the keys k of the network as it is. One pass over the documents
+    without gradients; (V, A·D) numbers are held.
+
+    Raises:
+        ConfigError: The network does not show its queries.
+
+    Source: ours; least squares in the place of the ranking loss of PLANT's stage 1.
+    """
+    if not isinstance(network, HeadNetwork):
+        raise ConfigError(
+            f"{type(network).__name__} has no attention head whose queries could be set",
+            where="stage1.method: closed_form",
+            fix="use method: gradient, or derive the network from HeadNetwork",
+        )
+    assert prepared.relevance is not None
+    relevance = prepared.relevance.matrix
+    network.to(device).eval()
+    of_types, counts, products = None, torch.zeros(relevance.shape[1]), None
+    with torch.inference_mode():
+        for batch in tqdm(prepared.split("train"), "stage 1", leave=False, disable=silent):
+            hidden = network.encode(move(batch, device))
+            keys = network.head.keys(hidden.states)[hidden.mask].float().cpu()  # (tokens, A, D)
+            types = batch["text"][hidden.mask.cpu()]
+            if of_types is None or products is None:
+                of_types = torch.zeros(relevance.shape[1], *keys.shape[1:])
+                products = torch.zeros(keys.shape[1], keys.shape[2], keys.shape[2], dtype=torch.float64)
+            of_types.index_add_(0, types, keys)
+            counts.index_add_(0, types, torch.ones(len(types)))
+            products += torch.einsum("nad,nae->ade", keys, keys).double()
+    network.train()
+    assert of_types is not None
+    assert products is not None
+    heads = [_solve(relevance, of_types[:, head], counts, products[head]) for head in range(len(products))]
+    network.head.plant_queries(strength * torch.stack(heads, dim=1).float().to(device))
+
+
+def _solve(relevance: sparse.csr_array, sums: Tensor, counts: Tensor, products: Tensor) -> Tensor:
+    """Queries (L, D) of one head.
+
+    Args:
+        relevance: (L, V).
+        sums: (V, D), of the keys of each token type.
+        counts: (V,), how often it occurs.
+        products: (D, D) float64, Σ k kᵀ.
+    """
+    total, mean = counts.sum().double(), sums.sum(dim=0).double() / counts.sum()
+    covariance = products - total * torch.outer(mean, mean)
+    covariance += RIDGE * covariance.diagonal().mean() * torch.eye(len(mean), dtype=torch.float64)
+    with_relevance = torch.from_numpy(relevance @ sums.numpy()).double()
+    of_labels = torch.from_numpy(relevance @ counts.numpy()).double()
+    return torch.linalg.solve(covariance, (with_relevance - torch.outer(of_labels, mean)).T).T

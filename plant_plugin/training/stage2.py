@@ -12,12 +12,10 @@ from torch import Tensor
 from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage2Options
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.model.folder import has_stage, load_stage, save_stage
 from plant_plugin.networks.losses import hard_negatives, reduce_selected
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
-from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import at_first, from_first, is_first, same_weights
+from plant_plugin.training.devices import at_first, from_first
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import StageModule, positives_of
@@ -59,9 +57,19 @@ class Stage2(StageModule):
         losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)
         return reduce_selected(losses, chosen, num_labels, options.reduction)
 
+    @property
+    def monitor(self) -> str:
+        """LibMultiLabel's ``val_metric``."""
+        return self.config.val_metric
+
+    @property
+    def stop_on(self) -> str:
+        """``early_stopping_metric`` where it is given."""
+        return self.config.early_stopping_metric or self.monitor
+
     def on_validation_epoch_start(self) -> None:
         """A new evaluator for the epoch."""
-        self._evaluator = self.prepared.evaluator(self.config, self.config.monitor_metrics, "val")
+        self._evaluator = self.prepared.evaluator(self.config.monitor_metrics, "val")
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Score all labels; the first process gathers the scores, batch by batch in the order of one process alone."""
@@ -82,28 +90,12 @@ class Stage2(StageModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log the metrics to Lightning and to ``logs.json``."""
-        self.epoch_metrics = from_first(self._evaluator.compute)
-        self.log_dict(self.epoch_metrics, prog_bar=True)
-        if is_first():
-            append_log(self.config.log_path, "val", self.epoch_metrics)
-        self.keep("val", self.epoch_metrics)
-        self.report_epoch()
+        self.keep_epoch(from_first(self._evaluator.compute))
 
 
 def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
-    """Train stage 2 in place, or load it where a resumed run has already done it.
-
-    Writes ``stage2.safetensors`` (the whole network) into the run's folder.
-    """
-    if config.resume and from_first(lambda: has_stage(run.folder, "stage2")):
-        if is_first():
-            load_stage(run.folder, "stage2", network, prepared.hashes)
-        same_weights(network)
-        return
-    train, val = prepared.batches(config.stage2, config)
-    module = Stage2(network, config.stage2, config, train, val)
+    """Train the whole network in place."""
+    module = Stage2(network, config.stage2, config, *prepared.batches(config.stage2, config))
     module.prepared = prepared
     module.guard.hashes = functools.partial(prepared.text_hashes, "train")
-    train_stage(module, run, config.val_metric, config.early_stopping_metric or config.val_metric)
-    if is_first():
-        save_stage(run.folder, "stage2", network, prepared.hashes)
+    train_stage(module, run)

@@ -7,20 +7,19 @@ Trained together with the network (on leave-one-out scores) they made it worse t
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-import logging
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.config import Config
-from plant_plugin.config.options import NAME_SOURCES, PLANTED_SCORES
+from plant_plugin.config.options import NAME_SOURCES, PLANTED_SCORES, PlantedScoresOptions
 from plant_plugin.data.label_names import label_names, names_beside
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF
@@ -33,8 +32,6 @@ from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
 from plant_plugin.training.prepare import Prepared
-
-logger = logging.getLogger(__name__)
 
 CACHE_VERSION = 3  # counts up when the solver or what is written changes
 UNREAD = {*CHOSEN, "names"}  # options that the linear model is fitted without
@@ -54,7 +51,8 @@ ROWS = 256  # validation documents scored at once by the linear model alone
 NEAR_TIE = 0.002
 
 Floats = npt.NDArray[np.float32]
-ScoreBatches = Callable[[], Iterable[tuple[Floats, Any, npt.NDArray[np.int64]]]]
+Places = npt.NDArray[np.int64]
+ScoreBatches = Callable[[], Iterable[tuple[Floats, sp.csr_array, Places]]]
 
 
 def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
@@ -74,63 +72,60 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
             ``name_weight`` could weigh.
         DataError: The configured names are of none of the labels.
     """
-    if config.planted_scores.model == "none":  # nothing would keep phrases with the model
+    options = config.planted_scores
+    if options.model == "none":  # nothing would keep phrases with the model
         return None
     with run.phase("planted_scores"):
-        train = prepared.corpus.train
+        train, labels = prepared.corpus.train, prepared.corpus.label_names
         phrases: Phrases | None = None
         if train.evidence is not None:
-            labels, names = prepared.document_labels, prepared.corpus.label_names
-            phrases = PlantedPhrases.fit(train.texts, labels, train.evidence, names)
+            phrases = PlantedPhrases.fit(train.texts, prepared.document_labels, train.evidence, labels)
         elif config.evidence.mine:
             phrases = MinedPhrases.fit(train.texts, prepared.document_labels)
         if is_first():
-            if _weight(config) is None and "val" not in prepared.arrays:
+            if _weight(options, config.strategy) is None and "val" not in prepared.arrays:
                 raise ConfigError(
                     "there are no validation documents to choose it on",
                     where="planted_scores.weight",
                     fix="give val_file or val_size, or a weight",
                 )
-            names_of_labels, counts = _known_names(prepared, config, run), prepared.train_counts
-            prepared.planted_scores = _fitted_cached(prepared, config)
+            counts = prepared.train_counts
+            names = _known_names(labels, _names(options, config.training_file), options, run)
+            prepared.planted_scores = _fitted_cached(prepared, options, config.cache_dir)
             prepared.planted_scores.phrases = phrases
-            if names_of_labels is not None and counts is not None:
-                prepared.planted_scores.plant_names(names_of_labels, counts)
+            if names is not None and counts is not None:
+                prepared.planted_scores.plant_names(names, counts)
     return phrases
 
 
-def _fitted_cached(prepared: Prepared, config: Config) -> PlantedScores:
+def _fitted_cached(prepared: Prepared, options: PlantedScoresOptions, cache_dir: str | None) -> PlantedScores:
     """Fit the linear model, or read what a run, possibly this one before it was resumed, fitted to these documents."""
-    options = {name: value for name, value in asdict(config.planted_scores).items() if name not in UNREAD}
-    labels = prepared.hashes["labels"]
-    evidence, of_data = prepared.corpus.train.evidence, [prepared.hashes["train"], labels]
-    marked = prepared.hashes.get("evidence")
-    key = json.dumps([CACHE_VERSION, version("scikit-learn"), *of_data, options, marked])
-    folder = cache_folder(config.cache_dir) / "planted_scores" / hashlib.sha256(key.encode()).hexdigest()
-    texts, names = prepared.corpus.train.texts, prepared.corpus.label_names
+    read = {name: value for name, value in asdict(options).items() if name not in UNREAD}
+    train, hashes = prepared.corpus.train, prepared.hashes
+    labels = hashes["labels"]
+    made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, read, hashes.get("evidence")]
+    name = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+
+    def make() -> PlantedScores:
+        names = prepared.corpus.label_names
+        return PlantedScores.fit(train.texts, prepared.document_labels, options, train.evidence, names)
 
     def write(folder: Path, fitted: PlantedScores) -> None:
         with atomic_folder(folder) as temporary:
             fitted.save(temporary, labels)
 
-    return cached(
-        folder,
-        lambda folder: PlantedScores.load(folder, labels),
-        lambda: PlantedScores.fit(texts, prepared.document_labels, config.planted_scores, evidence, names),
-        write,
-        "Planted scores are",
-    )
+    folder = cache_folder(cache_dir) / "planted_scores" / name
+    return cached(folder, lambda folder: PlantedScores.load(folder, labels), make, write, "Planted scores are")
 
 
-def _known_names(prepared: Prepared, config: Config, run: Run) -> list[str] | None:
+def _known_names(labels: list[str], source: str | None, options: PlantedScoresOptions, run: Run) -> list[str] | None:
     """The name of every label, empty where it has none; None where no names are read."""
-    source, options = _names(config), config.planted_scores
     if source is None:
         if options.name_weight:
             fix = "give planted_scores.names, or put label_names.tsv beside the training file"
             raise ConfigError("labels have no names to weigh", where="planted_scores.name_weight", fix=fix)
         return None
-    known, labels = label_names([source]), prepared.corpus.label_names
+    known = label_names([source])
     names = [known(label) or "" for label in labels]
     found = sum(map(bool, names))
     if options.names and not found:
@@ -143,27 +138,25 @@ def _known_names(prepared: Prepared, config: Config, run: Run) -> list[str] | No
     return names
 
 
-def _names(config: Config) -> str | None:
+def _names(options: PlantedScoresOptions, training_file: str | None) -> str | None:
     """Where the labels' names come from; None: there are none, or they are not wanted."""
-    options = config.planted_scores
     if options.name_weight == 0:
         return None
-    beside = names_beside(config.training_file)
+    beside = names_beside(training_file)
     return options.names or (str(beside) if beside is not None else None)
 
 
-def _weight(config: Config) -> float | None:
+def _weight(options: PlantedScoresOptions, strategy: str) -> float | None:
     """γ, where it need not be chosen."""
-    configured = config.planted_scores.weight
-    return ALONE if configured is None and config.strategy == PLANTED_SCORES else configured
+    return ALONE if options.weight is None and strategy == PLANTED_SCORES else options.weight
 
 
-def weighed_on_validation(config: Config) -> bool:
+def weighed_on_validation(options: PlantedScoresOptions, strategy: str, training_file: str | None) -> bool:
     """Whether :func:`plant_weight` starts a pass over the network's logits."""
-    options = config.planted_scores
     if options.model == "none":
         return False
-    return _weight(config) is None or (options.name_weight is None and _names(config) is not None)
+    wants_names = options.name_weight is None and _names(options, training_file) is not None
+    return wants_names or _weight(options, strategy) is None
 
 
 def plant_weight(prepared: Prepared, config: Config, run: Run, validation: ScoreBatches) -> None:
@@ -174,72 +167,120 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     ``val_metric`` is within ``NEAR_TIE`` of the highest, those with the highest PSP@5; of equals, the lowest. There a
     label without training documents counts as wrong wherever it is found: without a ``label_file`` it is known because
     a validation document has it, so there, but not in other documents, each is true somewhere. The offset comes after
-    the thresholds, see :func:`centred`. Where there are phrases, λ and σ are chosen between, see
-    :func:`_weigh_evidence`.
+    the thresholds, see :func:`centred`. Where there are phrases, λ and σ are chosen between, without the network.
 
     Args:
         prepared: Its planted scores, where it has any, have no weight yet.
-        config: ``planted_scores`` and ``val_metric`` are read.
+        config: ``planted_scores``, ``strategy`` and ``val_metric`` are read.
         run: Says what was chosen.
         validation: Starts a pass over the network's own logits (B, L), truth and document numbers.
     """
-    planted, counts = prepared.planted_scores, prepared.train_counts
-    if planted is not None and counts is not None:
-        with run.phase("planted_scores"):
-            run.log(f"planted scores: {_weigh(planted, counts, prepared, config, validation)}")
+    planted, options, val = prepared.planted_scores, config.planted_scores, prepared.corpus.val
+    counts = prepared.train_counts
+    if planted is None or counts is None:
+        return
+    with run.phase("planted_scores"):
+        watched, cutoff = parse_metric(config.val_metric), min(5, prepared.num_labels)
+        ranks = watched.threshold is None and watched.family != "Loss"
+        features = None if val is None else planted.linear.features(val.texts)  # once for all passes
+        metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
+        weighing = _Weighing(prepared, planted, options, metric, of_rare, counts > 0, features)
+        planted.offset = options.offset or 0.0
+        planted.adjustment = weighing.adjustment()
+        marked = weighing.weigh_evidence()
+        told = weighing.weigh(_weight(options, config.strategy), marked, validation)
+        chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
+        if planted.phrases is not None:
+            chosen += f", linear {planted.linear_weight:.3g}, sentences {planted.sentence_weight:.3g}"
+        run.log(f"planted scores: {chosen}{told}")
 
 
-def _weigh(
-    planted: PlantedScores,
-    counts: npt.NDArray[np.int64],
-    prepared: Prepared,
-    config: Config,
-    validation: ScoreBatches,
-) -> str:
-    """As :func:`plant_weight` says; returns what was chosen, in words."""
-    options = config.planted_scores
-    watched = parse_metric(config.val_metric)
-    ranks = watched.threshold is None and watched.family != "Loss"
-    cutoff = min(5, prepared.num_labels)
-    metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
-    planted.offset = options.offset or 0.0
-    features = None
-    if prepared.corpus.val is not None:  # once for all passes
-        features = planted.linear.features(prepared.corpus.val.texts)
-    planted.adjustment = _adjustment(prepared, planted, features, config, metric)
-    marked = _weigh_evidence(prepared, planted, features, config, metric)
-    unit = _weight(config)
-    shares = SHARES if unit is None else (1.0,)
-    names = (options.name_weight or 0.0,) if planted.names is None or options.name_weight is not None else NAME_WEIGHTS
-    tried = [(share, name) for share in shares for name in names]
-    best, told = 0, ""
-    if len(tried) > 1 and features is not None:
-        evaluators = [prepared.evaluator(config, [metric, of_rare], "val") for _ in tried]
-        for logits, truth, documents in validation():
-            rows = features[documents]
-            linear = np.float32(planted.linear_weight)
-            scores, named = linear * planted.linear_scores_of(rows), linear * planted.name_scores_of(rows)
-            scores = scores if marked is None else scores + marked[documents]
-            if unit is None:  # of the first batch: the same for all
-                unit = _spread(logits) / _spread(scores)
-            of_trained = truth.multiply(counts > 0)
-            for (share, name), evaluator in zip(tried, evaluators, strict=True):
-                sums = logits + np.float32(share * unit) * (scores + np.float32(name) * named)
-                evaluator.update(sums, of_trained, documents)
-        found = [evaluator.compute() for evaluator in evaluators]
-        best = _near_best(found, metric, of_rare)
-        first, reached = (f"{metric} {found[i][metric]:.4f}, {of_rare} {found[i][of_rare]:.4f}" for i in (0, best))
-        told = f"; {first} with the lowest, {reached} with these"
-    share, name = tried[best]
-    planted.weight = share * (unit or 0.0)
-    planted.add_names(name)
-    chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
-    if planted.phrases is not None:
-        chosen += f", linear {planted.linear_weight:.3g}, sentences {planted.sentence_weight:.3g}"
-    return chosen + told
+@dataclass(frozen=True)
+class _Weighing:
+    """Validation documents, by which weights are chosen; without ``features`` there are none."""
+
+    prepared: Prepared
+    planted: PlantedScores
+    options: PlantedScoresOptions
+    metric: str
+    of_rare: str
+    trained: npt.NDArray[np.bool_]  # labels that training documents have, (L,)
+    features: sp.csr_array | None
+
+    def adjustment(self) -> float:
+        """τ: the configured one, or the best for the linear scores alone; 0 where there are no documents."""
+        planted, configured = self.planted, self.options.adjustment
+        if configured is not None or self.features is None:
+            return configured or 0.0
+        truth = self.prepared.labels["val"]
+        evaluators = [self.prepared.evaluator([self.metric], "val") for _ in ADJUSTMENTS]
+        planted.adjustment = 0.0
+        for start in range(0, truth.shape[0], ROWS):
+            rows = slice(start, start + ROWS)
+            scores = planted.linear_scores_of(self.features[rows])
+            for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
+                evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth[rows])
+        return ADJUSTMENTS[int(np.argmax([evaluator.compute()[self.metric] for evaluator in evaluators]))]
+
+    def weigh_evidence(self) -> Floats | None:
+        """Give linear model and sentences their weights beside phrases: as configured, or the best without the network.
+
+        Returns:
+            What phrases and sentences add to each document, (N, L); None without phrases or documents.
+        """
+        planted, val, linear = self.planted, self.prepared.corpus.val, self.options.linear_weight
+        if planted.phrases is None:
+            return None
+        sentence = 0.0 if planted.sentences is None else self.options.sentence_weight
+        if val is None or self.features is None:
+            planted.linear_weight, planted.sentence_weight = 1.0 if linear is None else linear, sentence or 0.0
+            return None
+        phrases = planted.phrases.scores(val.texts)
+        sentences = np.float32(0) if planted.sentences is None else planted.sentences.scores(val.texts)
+        documents = planted.linear_scores_of(self.features)
+        linears = LINEAR_WEIGHTS if linear is None else (linear,)
+        tried = list(itertools.product(linears, SENTENCE_WEIGHTS if sentence is None else (sentence,)))
+        found = []
+        for one, other in tried:
+            evaluator = self.prepared.evaluator([self.metric], "val")
+            sums = np.float32(one) * documents + phrases + np.float32(other) * sentences
+            evaluator.update(sums, self.prepared.labels["val"])
+            found.append(evaluator.compute()[self.metric])
+        planted.linear_weight, planted.sentence_weight = tried[int(np.argmax(found))]
+        return phrases + np.float32(planted.sentence_weight) * sentences
+
+    def weigh(self, unit: float | None, marked: Floats | None, validation: ScoreBatches) -> str:
+        """Choose γ (``unit`` where it is known) and ν on the sums with the network's logits; tells what they reach."""
+        planted, metrics = self.planted, [self.metric, self.of_rare]
+        names: tuple[float, ...] = NAME_WEIGHTS
+        if planted.names is None or self.options.name_weight is not None:
+            names = (self.options.name_weight or 0.0,)
+        tried = list(itertools.product(SHARES if unit is None else (1.0,), names))
+        best, told = 0, ""
+        if len(tried) > 1 and self.features is not None:
+            evaluators = [self.prepared.evaluator(metrics, "val") for _ in tried]
+            for logits, truth, documents in validation():
+                rows = self.features[documents]
+                linear = np.float32(planted.linear_weight)
+                scores, named = linear * planted.linear_scores_of(rows), linear * planted.name_scores_of(rows)
+                scores = scores if marked is None else scores + marked[documents]
+                if unit is None:  # of the first batch: the same for all
+                    unit = _spread(logits) / _spread(scores)
+                of_trained = truth.multiply(self.trained)
+                for (share, name), evaluator in zip(tried, evaluators, strict=True):
+                    sums = logits + np.float32(share * unit) * (scores + np.float32(name) * named)
+                    evaluator.update(sums, of_trained, documents)
+            found = [evaluator.compute() for evaluator in evaluators]
+            best = _near_best(found, self.metric, self.of_rare)
+            first, reached = (", ".join(f"{name} {found[way][name]:.4f}" for name in metrics) for way in (0, best))
+            told = f"; {first} with the lowest, {reached} with these"
+        share, name = tried[best]
+        planted.weight = share * (unit or 0.0)
+        planted.add_names(name)
+        return told
 
 
-def centred(planted: PlantedScores, tuned: Tuned, config: Config) -> Tuned:
+def centred(planted: PlantedScores, tuned: Tuned, configured: float | None) -> Tuned:
     """Take the threshold of micro-F1 off every logit, and off the thresholds that were tuned before that.
 
     Linear scores shift all logits by what has no meaning; so a probability of 0.5 is again where a label is predicted.
@@ -247,67 +288,16 @@ def centred(planted: PlantedScores, tuned: Tuned, config: Config) -> Tuned:
     Args:
         planted: Gets its offset, unless one is configured.
         tuned: What the validation split says, with the fixed thresholds of ``PROBABILITY_HALF``.
-        config: ``planted_scores.offset`` is read.
+        configured: ``planted_scores.offset``.
 
     Returns:
         The same of the logits as they are now.
     """
-    if config.planted_scores.offset is not None or not planted.weight:
+    if configured is not None or not planted.weight:
         return tuned
     planted.offset = tuned.thresholds["micro"]
     thresholds = {name: value - planted.offset for name, value in tuned.thresholds.items()}
     return Tuned(thresholds, tuned.documents, {**tuned.f1, **dict.fromkeys(PROBABILITY_HALF, tuned.f1["micro"])})
-
-
-def _adjustment(
-    prepared: Prepared, planted: PlantedScores, features: sp.csr_array | None, config: Config, metric: str
-) -> float:
-    """τ: the configured one, or the best for the linear scores alone; 0 where there are no validation documents."""
-    if config.planted_scores.adjustment is not None:
-        return config.planted_scores.adjustment
-    if features is None:
-        return 0.0
-    truth = prepared.labels["val"]
-    evaluators = [prepared.evaluator(config, [metric], "val") for _ in ADJUSTMENTS]
-    planted.adjustment = 0.0
-    for start in range(0, truth.shape[0], ROWS):
-        rows = slice(start, start + ROWS)
-        scores = planted.linear_scores_of(features[rows])
-        for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
-            evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth[rows])
-    return ADJUSTMENTS[int(np.argmax([evaluator.compute()[metric] for evaluator in evaluators]))]
-
-
-def _weigh_evidence(
-    prepared: Prepared, planted: PlantedScores, features: sp.csr_array | None, config: Config, metric: str
-) -> Floats | None:
-    """Give linear model and sentences their weights beside phrases: as configured, or the best without the network.
-
-    Returns:
-        What phrases and sentences add to each validation document, (N, L); None without phrases or documents.
-    """
-    options, val = config.planted_scores, prepared.corpus.val
-    if planted.phrases is None:
-        return None
-    linear, sentence = options.linear_weight, 0.0 if planted.sentences is None else options.sentence_weight
-    if val is None or features is None:
-        planted.linear_weight, planted.sentence_weight = 1.0 if linear is None else linear, sentence or 0.0
-        return None
-    phrases = planted.phrases.scores(val.texts)
-    sentences = np.float32(0) if planted.sentences is None else planted.sentences.scores(val.texts)
-    documents, truth = planted.linear_scores_of(features), prepared.labels["val"]
-    tried = [
-        (one, other)
-        for one in (LINEAR_WEIGHTS if linear is None else (linear,))
-        for other in (SENTENCE_WEIGHTS if sentence is None else (sentence,))
-    ]
-    found = []
-    for one, other in tried:
-        evaluator = prepared.evaluator(config, [metric], "val")
-        evaluator.update(np.float32(one) * documents + phrases + np.float32(other) * sentences, truth)
-        found.append(evaluator.compute()[metric])
-    planted.linear_weight, planted.sentence_weight = tried[int(np.argmax(found))]
-    return phrases + np.float32(planted.sentence_weight) * sentences
 
 
 def _near_best(found: list[dict[str, float]], metric: str, of_rare: str) -> int:

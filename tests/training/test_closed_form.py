@@ -18,9 +18,9 @@ from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
-from plant_plugin.training.closed_form import RIDGE, plant_queries
 from plant_plugin.training.prepare import Prepared, prepare
 from plant_plugin.training.run import run
+from plant_plugin.training.stage1 import RIDGE, plant_queries
 
 Made = Callable[..., Config]
 
@@ -35,7 +35,7 @@ def prepared_network(config: Config) -> tuple[Any, Prepared]:
 def test_equals_least_squares_over_all_tokens(made: Made) -> None:
     config = made(stage1__method="closed_form", stage1__strength=3.0, eval_batch_size=7)
     network, prepared = prepared_network(config)
-    plant_queries(network, prepared, config)
+    plant_queries(network, prepared, config.stage1.strength, torch.device("cpu"), silent=True)
     assert network.training
     network.eval()
     keys, relevance = [], []
@@ -75,7 +75,7 @@ def test_a_run_needs_no_epoch_and_ranks_words_at_once(made: Made, tmp_path: Path
 def test_what_validation_is_told_is_the_mean_over_its_pairs(made: Made) -> None:
     config = made(stage1__method="closed_form", stage1__labels="all", stage2__epochs=1)
     network, prepared = prepared_network(config)
-    plant_queries(network, prepared, config)
+    plant_queries(network, prepared, config.stage1.strength, torch.device("cpu"), silent=True)
     network.eval()
     found = []
     for batch in prepared.split("val", config.eval_batch_size):

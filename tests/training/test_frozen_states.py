@@ -17,9 +17,8 @@ from plant_plugin.model.export import export_model
 from plant_plugin.model.trained import load_model
 from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.report.run import Run
-from plant_plugin.training import frozen_states
-from plant_plugin.training.build import build_network
-from plant_plugin.training.frozen_states import add_frozen_states
+from plant_plugin.training import build
+from plant_plugin.training.build import add_frozen_states, build_network
 from plant_plugin.training.prepare import Prepared, prepare
 from plant_plugin.training.run import run
 
@@ -54,7 +53,7 @@ def test_files_hold_what_the_language_model_says(config: Callable[..., Config], 
     chosen = config()
     network, prepared, clock = parts(chosen, tmp_path)
     computed = {name: list(prepared.split(name, 7)) for name in prepared.arrays}
-    add_frozen_states(network, prepared, chosen, clock)
+    add_frozen_states(network, prepared, chosen, clock, cpu=True)
     assert set(prepared.states) == {"train", "val", "test"}
     network.eval()
     for name, batches in computed.items():
@@ -92,7 +91,7 @@ def test_other_texts_weights_or_precision_make_other_files(
 ) -> None:
     def add(chosen: Config) -> int:
         network, prepared, clock = parts(chosen, tmp_path)
-        add_frozen_states(network, prepared, chosen, clock)
+        add_frozen_states(network, prepared, chosen, clock, cpu=True)
         return len(kept(tmp_path))
 
     assert add(config()) == 3
@@ -107,12 +106,12 @@ def test_other_texts_weights_or_precision_make_other_files(
 def test_a_damaged_file_is_made_again(config: Callable[..., Config], tmp_path: Path) -> None:
     chosen = config()
     network, prepared, clock = parts(chosen, tmp_path)
-    add_frozen_states(network, prepared, chosen, clock)
+    add_frozen_states(network, prepared, chosen, clock, cpu=True)
     whole = [path.read_bytes() for path in kept(tmp_path)]
     for path, content in zip(kept(tmp_path), (whole[0][:-5], b"junk", whole[2]), strict=True):
         path.write_bytes(content)
     prepared.states.clear()
-    add_frozen_states(network, prepared, chosen, clock)
+    add_frozen_states(network, prepared, chosen, clock, cpu=True)
     assert [path.read_bytes() for path in kept(tmp_path)] == whole
 
 
@@ -122,10 +121,10 @@ def test_a_full_disk_costs_a_warning(
     def full(stream: object, size: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(frozen_states, "reserve", full)
+    monkeypatch.setattr(build, "reserve", full)
     chosen = config()
     network, prepared, clock = parts(chosen, tmp_path)
-    add_frozen_states(network, prepared, chosen, clock)
+    add_frozen_states(network, prepared, chosen, clock, cpu=True)
     assert prepared.states == {}
     assert "the disk is full" in caplog.text
     assert list((tmp_path / "cache" / "states").iterdir()) == []
@@ -137,7 +136,7 @@ def test_a_document_without_tokens_has_one_position(config: Callable[..., Config
     chosen = config(add_special_tokens=False)
     network, prepared, clock = parts(chosen, tmp_path)
     assert prepared.arrays["test"].lengths[-1] == 0
-    add_frozen_states(network, prepared, chosen, clock)
+    add_frozen_states(network, prepared, chosen, clock, cpu=True)
     last = next(iter(prepared.split("test", 41)))
     assert last["frozen"][-1, 0].any()
     assert not last["frozen"][-1, 1:].any()

@@ -147,7 +147,7 @@ def weigh(
         labels={"val": truth},
         corpus=SimpleNamespace(val=SimpleNamespace(texts=list(range(documents)))),
         train_counts=counts,
-        evaluator=lambda config, metrics, split: measured(metrics, counts),
+        evaluator=lambda metrics, split: measured(metrics, counts),
     )
     config, run = (
         SimpleNamespace(planted_scores=options, val_metric=metric, strategy="plant"),

@@ -1,22 +1,15 @@
 from __future__ import annotations
 
 import logging
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 import torch
 
-from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError
 from plant_plugin.training import stage as module
 from plant_plugin.training.stage import precision_of, warn_of_slow_bf16
 
 CPU = torch.device("cpu")
-
-
-def config(precision: str) -> Config:
-    return cast("Any", SimpleNamespace(precision=precision, cpu=True))
 
 
 @pytest.mark.parametrize(("precision", "slow"), [("bf16", True), ("bf16", False), ("auto", True), ("32", True)])
@@ -25,15 +18,15 @@ def test_bf16_where_it_is_slow_is_said(
 ) -> None:
     monkeypatch.setattr(module, "bf16_is_slow", lambda: slow)
     with caplog.at_level(logging.WARNING):
-        warn_of_slow_bf16(config(precision))
+        warn_of_slow_bf16(precision, CPU)
     assert ("slower than 32 here" in caplog.text) == (slow and precision == "bf16")
 
 
 @pytest.mark.parametrize(("precision", "named"), [("auto", "32-true"), ("32", "32-true"), ("bf16", "bf16-mixed")])
 def test_precision_on_a_processor(precision: str, named: str) -> None:
-    assert precision_of(config(precision), CPU) == named
+    assert precision_of(precision, CPU) == named
 
 
 def test_fp16_is_refused_on_a_processor() -> None:
     with pytest.raises(ConfigError, match="needs a GPU"):
-        precision_of(config("16"), CPU)
+        precision_of("16", CPU)

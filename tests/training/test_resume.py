@@ -21,14 +21,13 @@ from safetensors.torch import load_file
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, Stopped
 from plant_plugin.report.record import found_again
-from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
+from plant_plugin.training.loop import newest_state
 from plant_plugin.training.resume import resume_command
 from plant_plugin.training.run import run
 from plant_plugin.training.stage import STATE_KEY
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
-from plant_plugin.training.state import newest_state
 
 Made = Callable[..., Config]
 OFTEN = {"checkpoint_every": "2", "batch_size": 10}
@@ -203,7 +202,7 @@ def test_a_stage_that_stopped_early_is_not_trained_further(
 ) -> None:
     config = made(strategy="end_to_end", stage2__patience=1, stage2__epochs=5, learning_rate=1e-12)
     with monkeypatch.context() as patch:
-        patch.setattr("plant_plugin.training.stage2.save_stage", lambda *_: (_ for _ in ()).throw(KeyError))
+        patch.setattr("plant_plugin.training.resume.save_stage", lambda *_: (_ for _ in ()).throw(KeyError))
         with pytest.raises(KeyError):
             run(config)
     before = len(json.loads(config.log_path.read_text())["val"])
@@ -228,8 +227,8 @@ def test_the_command_to_resume_repeats_the_flags(made: Made, monkeypatch: pytest
     config = made()
     typed = ["/bin/libmultilabel", "--config", "a b.yml", "--resume", "auto", "--seed", "3"]
     monkeypatch.setattr(sys, "argv", typed)
-    command = resume_command(config, Run(config.checkpoint_dir, silent=True))
+    command = resume_command(config.config_name, config.checkpoint_dir)
     assert command == f"libmultilabel --config 'a b.yml' --seed 3 --resume {config.checkpoint_dir}"
     monkeypatch.setattr(sys, "argv", ["pytest"])
-    command = resume_command(config, Run(config.checkpoint_dir, silent=True))
+    command = resume_command(config.config_name, config.checkpoint_dir)
     assert command == f"libmultilabel --config PLANT --resume {config.checkpoint_dir}"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -18,6 +16,7 @@ from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.registry import suggestion
 from plant_plugin.config.sections import FIELDS, SEARCH_OPTIONS, Asha, Search
+from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.training.search.space import Expression, put, take_expressions
 
@@ -44,7 +43,7 @@ class SearchPlan:
         base: ``given``, checked.
     """
 
-    given: dict[str, Any]
+    given: Keys
     expressions: tuple[Expression, ...]
     options: Search
     base: Config
@@ -60,11 +59,11 @@ class SearchPlan:
         """Whether ``val_metric`` is to be high or low."""
         return "min" if self.base.val_metric == "Loss" else "max"
 
-    def decoded(self, drawn: Mapping[str, Any]) -> dict[str, Any]:
+    def decoded(self, drawn: Keys) -> Keys:
         """Values by key, from what Ray Tune drew."""
         return {each.key: each.decode(drawn[each.key]) for each in self.expressions}
 
-    def configuration(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    def configuration(self, chosen: Keys) -> Keys:
         """The keys and values of a configuration file, with the chosen value of each key that varies."""
         values = copy.deepcopy(self.given)
         for each in self.expressions:
@@ -72,17 +71,17 @@ class SearchPlan:
         return values
 
 
-def plan_search(path_or_name: str | Path | None, overrides: Mapping[str, Any] | None = None) -> SearchPlan:
-    """Read and check a search.
-
-    Args:
-        path_or_name: As for :func:`plant_plugin.config.load_config`.
-        overrides: As there; also keys of the search. A text of a sampling expression is read as YAML.
+def plan_search(path_or_name: str | Path | None, overrides: Keys | None = None) -> SearchPlan:
+    """Read and check a search: ``overrides`` may hold keys of the search too, and expressions as texts.
 
     Raises:
         ConfigError: With every problem found, in ``problems``.
     """
-    given, problems = read_given(path_or_name, {key: _unquoted(value) for key, value in (overrides or {}).items()})
+    changes = dict(overrides or {})
+    for key, value in changes.items():
+        if isinstance(value, str) and value.lstrip().startswith("["):
+            changes[key] = _read(value)
+    given, problems = read_given(path_or_name, changes)
     options = _options(given, problems)
     expressions = take_expressions(given, problems)
     _check_expressions(expressions, options, problems)
@@ -101,17 +100,15 @@ def plan_search(path_or_name: str | Path | None, overrides: Mapping[str, Any] | 
     return SearchPlan(given, tuple(expressions), options, base)
 
 
-def _unquoted(value: Any) -> Any:
-    """A flag's text as the list that it spells, if it does."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            return yaml.safe_load(value)
-        except yaml.YAMLError:
-            return value
-    return value
+def _read(flag: str) -> Value:
+    """What a flag spells in YAML, if it does."""
+    try:
+        return yaml.safe_load(flag)
+    except yaml.YAMLError:
+        return flag
 
 
-def _options(given: dict[str, Any], problems: Problems) -> Search:
+def _options(given: Keys, problems: Problems) -> Search:
     """Take the keys of the search out of the configuration."""
     own = {name: given.pop(name) for name in SEARCH_OPTIONS if name in given}
     own["scheduler"] = _scheduler(own.get("scheduler"), problems)
@@ -126,13 +123,9 @@ def _options(given: dict[str, Any], problems: Problems) -> Search:
     return options
 
 
-def _scheduler(value: Any, problems: Problems) -> dict[str, Any] | None:
-    """The arguments of ASHA, from a mapping of the file or the YAML text of a flag."""
-    if isinstance(value, str):
-        try:
-            value = yaml.safe_load(value)
-        except yaml.YAMLError:
-            value = [value]
+def _scheduler(value: Value, problems: Problems) -> Keys | None:
+    """The arguments of ASHA, from a mapping of the file or the text of a flag."""
+    value = _read(value) if isinstance(value, str) else value
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -141,8 +134,7 @@ def _scheduler(value: Any, problems: Problems) -> dict[str, Any] | None:
     asha = read_section(Asha, value, problems, "scheduler.")
     if asha.max_t < asha.grace_period:
         problems.add("scheduler.grace_period", f"has to be at most max_t, {asha.max_t}")
-    given = [name for name in asdict(asha) if name in value or name in ("max_t", "grace_period")]
-    return {name: getattr(asha, name) for name in given}
+    return {name: own for name, own in asdict(asha).items() if name in value or name in ("max_t", "grace_period")}
 
 
 def _check_expressions(expressions: list[Expression], options: Search, problems: Problems) -> None:
@@ -179,9 +171,8 @@ def _check_task(base: Config, problems: Problems) -> None:
         problems.add("linear", "a search is for networks", "try linear options one by one; they train in seconds")
         return
     if base.strategy == PLANTED_SCORES:
-        problems.add(
-            "strategy", "no network is trained, so that there are no epochs to compare", "say plant or end_to_end"
-        )
+        what = "no network is trained, so that there are no epochs to compare"
+        problems.add("strategy", what, "say plant or end_to_end")
     if base.model_name.lower() == "attentionxml":
         problems.add("model_name", "AttentionXML has no validation metric of the whole model", "choose another network")
     for key in ("eval", "resume"):
@@ -196,7 +187,7 @@ def _check_task(base: Config, problems: Problems) -> None:
             problems.add("val_metric", "LibMultiLabel computes it only where it is monitored", fix)
 
 
-def _check_drawn(given: dict[str, Any], expressions: list[Expression], problems: Problems) -> None:
+def _check_drawn(given: Keys, expressions: list[Expression], problems: Problems) -> None:
     """Every listed value, and the ends of every range, in an otherwise equal configuration."""
     told = {problem.where for problem in problems.found}
     for each in expressions:
@@ -207,12 +198,12 @@ def _check_drawn(given: dict[str, Any], expressions: list[Expression], problems:
                 checked_config(changed, Problems(problems.path, dict(problems.lines)))
             except ConfigError as error:
                 new = [problem for problem in error.problems if problem.where not in told]
-                problems.found += [_with_value(problem, each, value) for problem in new]
+                problems.found += [_with_value(problem, each.key, value) for problem in new]
                 told |= {problem.where for problem in new}
 
 
-def _with_value(problem: ConfigError, expression: Expression, value: Any) -> ConfigError:
+def _with_value(problem: ConfigError, key: str, value: Value) -> ConfigError:
     """The problem of a drawn value; that of another key says which value brings it about."""
-    if str(problem.where).startswith(expression.key):
+    if str(problem.where).startswith(key):
         return problem
-    return ConfigError(f"{problem.what} (with {expression.key}: {value})", where=problem.where, fix=problem.fix)
+    return ConfigError(f"{problem.what} (with {key}: {value})", where=problem.where, fix=problem.fix)

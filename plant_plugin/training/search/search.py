@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from plant_plugin.config import Config, load_config, registry
+from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import MissingExtraError, PlantError
+from plant_plugin.files import atomic_write
 from plant_plugin.training.search.plan import INSTALL, SearchPlan
 from plant_plugin.training.search.space import put
-from plant_plugin.training.search.trial import LOG, best_epoch, read_values, write_configuration
-from plant_plugin.training.search.trials import Trial, Trials
+from plant_plugin.training.search.trial import (
+    CONFIG,
+    LOG,
+    LOGS,
+    OUTCOME,
+    best_epoch,
+    read_outcome,
+    read_values,
+    write_configuration,
+)
 
 BEST = "best.yml"
 SHOWN_REASONS = 5
+KEPT = (CONFIG, LOG, LOGS, OUTCOME, "metrics.csv")
 
 
-def search(plan: SearchPlan, *, silent: bool = False) -> dict[str, Any]:
+def search(plan: SearchPlan, *, silent: bool = False) -> Keys:
     """Run the trials, choose by ``val_metric`` alone, then train the best configuration again and test it.
 
     Writes into ``result_dir/DATA_CONFIG_TIME``: ``trials.csv`` and ``trials.json``, ``trials/NUMBER``, ``best.yml``
     and, from the second training, the run folder ``best``.
-
-    Args:
-        plan: A checked search.
-        silent: Print nothing but errors.
 
     Returns:
         The content of ``best/result.json``, or an empty dictionary where there is no test file.
@@ -45,29 +55,24 @@ def search(plan: SearchPlan, *, silent: bool = False) -> dict[str, Any]:
         if not silent:
             print(text, file=sys.stderr, flush=True)
 
+    def ended(name: str, drawn: Keys) -> None:
+        trial = trials.add(name, plan.decoded(drawn))
+        say(f"trial {trial.name} {trial.status}: {_told(plan, trial)}" + (f"; {trial.reason}" if trial.reason else ""))
+
     folder = plan.base.checkpoint_dir.resolve()
     trials = Trials(folder, plan.base.val_metric, plan.mode)
     trials.write()
     say(f"{plan.num_trials} trials of {', '.join(each.key for each in plan.expressions)}, in {folder}")
-    run_trials(plan, folder / "trials", say, _telling(plan, trials, say))
+    run_trials(plan, folder / "trials", say, ended)
     best = trials.best
     if best is None:
         raise _no_trial(trials)
     say(f"best: trial {best.name}, {_told(plan, best)}")
-    values = retrained(plan, best, trials.folder_of(best))
-    write_configuration(folder / BEST, values, _heading(plan, best))
+    score = f"{plan.base.val_metric} {best.value:.4f} on validation documents"
+    heading = f"# libmultilabel --config {BEST}\n# The best of {plan.num_trials} trials: number {best.name}, {score}.\n"
+    write_configuration(folder / BEST, retrained(plan, best, trials.folder_of(best)), heading)
     config = load_config(folder / BEST, {"silent": silent})
     return _train_best(plan, config, best, trials, say)
-
-
-def _telling(plan: SearchPlan, trials: Trials, say: Callable[[str], None]) -> Callable[[str, dict[str, Any]], None]:
-    """What happens when a trial has ended."""
-
-    def ended(name: str, drawn: dict[str, Any]) -> None:
-        trial = trials.add(name, plan.decoded(drawn))
-        say(f"trial {trial.name} {trial.status}: {_told(plan, trial)}" + (f"; {trial.reason}" if trial.reason else ""))
-
-    return ended
 
 
 def _told(plan: SearchPlan, trial: Trial) -> str:
@@ -90,22 +95,11 @@ def _no_trial(trials: Trials) -> PlantError:
     )
 
 
-def _heading(plan: SearchPlan, best: Trial) -> str:
-    """First lines of ``best.yml``."""
-    score = f"{plan.base.val_metric} {best.value:.4f} on validation documents"
-    return f"# libmultilabel --config {BEST}\n# The best of {plan.num_trials} trials: number {best.name}, {score}.\n"
-
-
-def retrained(plan: SearchPlan, best: Trial, folder: Path) -> dict[str, Any]:
-    """The configuration of the second training.
+def retrained(plan: SearchPlan, best: Trial, folder: Path) -> Keys:
+    """The configuration of the second training, after a trial in a folder.
 
     As LibMultiLabel does it: as many epochs as the trial needed to its best one, on training and validation documents
     together unless ``no_merge_train_val``. With ``no_retrain``: the trial's own.
-
-    Args:
-        plan: The search.
-        best: The trial.
-        folder: The trial's.
     """
     values = plan.configuration(best.values)
     values.pop("silent", None)  # of the trials
@@ -130,14 +124,12 @@ def retrained(plan: SearchPlan, best: Trial, folder: Path) -> dict[str, Any]:
     return values
 
 
-def _set(values: dict[str, Any], block: str, name: str, value: Any) -> None:
+def _set(values: Keys, block: str, name: str, value: Value) -> None:
     values[block] = {**(values.get(block) or {})}
     put(values, (block, name), value)
 
 
-def _train_best(
-    plan: SearchPlan, config: Config, best: Trial, trials: Trials, say: Callable[[str], None]
-) -> dict[str, Any]:
+def _train_best(plan: SearchPlan, config: Config, best: Trial, trials: Trials, say: Callable[[str], None]) -> Keys:
     """The second training and its test, in the folder ``best``; without it the test of the trial's model."""
     from plant_plugin.training.run import run
 
@@ -153,3 +145,99 @@ def _train_best(
         config = load_config(trials.folder / BEST, changes)
     config = replace(config, run_name="best", checkpoint_dir=trials.folder / "best")
     return run(config)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial that has ended.
+
+    Attributes:
+        name: Number, and name of its folder.
+        values: The chosen value of each key that varies.
+        status: ``finished``, ``failed``, or ``stopped`` by the scheduler.
+        value: Best value of ``val_metric``; None where there is none.
+        epoch: The first epoch that has it, from 1.
+        epochs: Epochs trained.
+        reason: Why it failed.
+    """
+
+    name: str
+    values: Keys
+    status: str
+    value: float | None
+    epoch: int | None
+    epochs: int
+    reason: str | None
+
+
+class Trials:
+    """All trials of a search so far.
+
+    Args:
+        folder: Of the search; the trials' own folders are in ``folder/trials``.
+        metric: ``val_metric``.
+        mode: ``max`` or ``min``.
+    """
+
+    def __init__(self, folder: Path, metric: str, mode: str) -> None:
+        self.folder, self.metric, self.mode = folder, metric, mode
+        self.ended: list[Trial] = []
+
+    @property
+    def best(self) -> Trial | None:
+        """The trial with the best value; of equals, the one with the lowest number."""
+        sign = -1 if self.mode == "max" else 1
+        able = [trial for trial in self.ended if trial.value is not None and trial.status != "failed"]
+        return min(able, key=lambda trial: (sign * (trial.value or 0.0), trial.name), default=None)
+
+    def folder_of(self, trial: Trial) -> Path:
+        """Its run folder."""
+        return self.folder / "trials" / trial.name
+
+    def add(self, name: str, values: Keys) -> Trial:
+        """Note a trial that has ended, write the tables anew, and remove models that are not the best."""
+        own = self.folder / "trials" / name
+        found, outcome = read_values(own, self.metric), read_outcome(own)
+        best = best_epoch(found, self.mode)
+        reason = outcome.get("failure")
+        status = "failed" if reason is not None else "finished" if outcome.get("finished") else "stopped"
+        if status == "stopped" and best is None:
+            status, reason = "failed", "Ray ended it before its first epoch"
+        value, epoch = (None, None) if best is None else (found[best], best + 1)
+        trial = Trial(name, values, status, value, epoch, len(found), reason)
+        before = self.best
+        self.ended = sorted([*self.ended, trial], key=lambda one: one.name)
+        self.write()
+        for one in (before, trial):
+            if one is not None and one is not self.best:
+                _forget_model(self.folder_of(one))
+        return trial
+
+    def write(self) -> None:
+        """``trials.csv`` and ``trials.json``."""
+        best = self.best
+        rows = [
+            {
+                "trial": trial.name, "status": trial.status, self.metric: trial.value, "epoch": trial.epoch,
+                "epochs": trial.epochs, **trial.values, "reason": trial.reason,
+            }
+            for trial in self.ended
+        ]  # fmt: skip
+        content = {"val_metric": self.metric, "mode": self.mode, "best": best.name if best else None, "trials": rows}
+        with atomic_write(self.folder / "trials.json") as temporary:
+            temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        with atomic_write(self.folder / "trials.csv") as temporary:
+            temporary.write_text(text.getvalue(), encoding="utf-8")
+
+
+def _forget_model(folder: Path) -> None:
+    """Remove what a trial that is not the best has trained; its configuration and its numbers stay."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name not in KEPT:
+            path.unlink(missing_ok=True)

@@ -10,12 +10,11 @@ import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from plant_plugin.config.problems import Problems, read_value
 from plant_plugin.config.registry import suggestion
 from plant_plugin.config.sections import BLOCKS, MAPPINGS, OPTIONS
-from plant_plugin.config.values import Number, Whole
+from plant_plugin.config.values import Keys, Number, Value, Whole
 
 LISTED = ("choice", "grid_search")
 # What follows the name of a numeric expression; the last number of a q… is the step.
@@ -46,26 +45,26 @@ class Expression:
 
     path: tuple[str, ...]
     name: str
-    arguments: tuple[Any, ...]
+    arguments: tuple[Value, ...]
 
     @property
     def key(self) -> str:
         """The key as flags write it, ``network_config.rnn_dim``."""
         return ".".join(self.path)
 
-    def domain(self, tune: Any) -> Any:
+    def domain(self, tune: object) -> object:
         """What Ray Tune draws from: for a listed expression the places of its values, else numbers."""
-        make: Callable[..., Any] = getattr(tune, self.name)
+        make: Callable[..., object] = getattr(tune, self.name)
         # Places instead of values: values may be lists, and NumPy would change the type of texts and numbers.
         return make(list(range(len(self.arguments)))) if self.name in LISTED else make(*self.arguments)
 
-    def decode(self, drawn: Any) -> Any:
+    def decode(self, drawn: float) -> Value:
         """The value behind what Ray Tune drew, as YAML and JSON can hold it."""
         if self.name in LISTED:
             return copy.deepcopy(self.arguments[int(drawn)])
         return int(drawn) if self.name in WHOLE else float(drawn)
 
-    def probes(self) -> list[Any]:
+    def probes(self) -> list[Value]:
         """Values that show whether the key takes what may be drawn: all listed ones, or both ends and one between."""
         if self.name in LISTED:
             return [copy.deepcopy(value) for value in self.arguments]
@@ -78,37 +77,36 @@ class Expression:
         return [float(between), float(low), float(high)]
 
 
-def put(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+def put(values: Keys, path: tuple[str, ...], value: Value) -> None:
     """Set a key of a nested mapping in place."""
+    _holder(values, path)[path[-1]] = value
+
+
+def _holder(values: Keys, path: tuple[str, ...]) -> Keys:
     for name in path[:-1]:
         values = values[name]
-    values[path[-1]] = value
+    return values
 
 
-def take_expressions(given: dict[str, Any], problems: Problems) -> list[Expression]:
-    """Find the sampling expressions of a configuration.
+def take_expressions(given: Keys, problems: Problems) -> list[Expression]:
+    """Find the sampling expressions of a configuration, and put a value that it may draw in the place of each.
 
-    Args:
-        given: Its keys and values. Each well-formed expression is replaced with a value that it may draw; a malformed
-            one is taken out, so that nothing else is said about its key.
-        problems: Receives what is malformed.
+    A malformed one is taken out, so that nothing else is said about its key.
     """
     found = []
     for path, value in list(_values(given)):
         if not _is_expression(path, value):
             continue
         try:
-            expression = Expression(path, value[0], _arguments(*value))
+            found.append(Expression(path, value[0], _arguments(*value)))
+            put(given, path, found[-1].probes()[0])
         except ValueError as error:
-            problems.add(".".join(path), f"the sampling expression {error}", *_example(value[0]))
-            _remove(given, path)
-            continue
-        found.append(expression)
-        put(given, path, expression.probes()[0])
+            problems.add(".".join(path), f"the sampling expression {error}", _example(value[0]))
+            del _holder(given, path)[path[-1]]
     return found
 
 
-def _values(given: Mapping[Any, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _values(given: Mapping[Value, Value], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Value]]:
     """Every value that is no mapping, with its path; top-level mappings that are no block have their own checks."""
     for name, value in given.items():
         if not isinstance(name, str):
@@ -119,7 +117,7 @@ def _values(given: Mapping[Any, Any], above: tuple[str, ...] = ()) -> Iterator[t
             yield (*above, name), value
 
 
-def _is_expression(path: tuple[str, ...], value: Any) -> bool:
+def _is_expression(path: tuple[str, ...], value: Value) -> bool:
     """A list behind one of the names; where no list of texts belongs, also behind a text that may be meant as one."""
     if not isinstance(value, list) or not value or not isinstance(value[0], str):
         return False
@@ -131,7 +129,7 @@ def _is_expression(path: tuple[str, ...], value: Any) -> bool:
     return path[0] in BLOCKS or bool(difflib.get_close_matches(value[0], NAMES, n=1, cutoff=0.75))
 
 
-def _arguments(name: str, *given: Any) -> tuple[Any, ...]:
+def _arguments(name: str, *given: Value) -> tuple[Value, ...]:
     """The arguments of an expression, read and checked.
 
     Raises:
@@ -172,15 +170,9 @@ def _check_range(name: str, first: float, second: float, step: float | None = No
         raise ValueError(f"{name!r}: low and high have to be multiples of the step {step}")
 
 
-def _example(name: Any) -> tuple[str] | tuple[()]:
-    """How the expression is written; nothing where its name is not known."""
+def _example(name: str) -> str | None:
+    """How the expression is written; None where its name is not known."""
     if name in LISTED:
-        return (f"e.g. ['{name}', [0.1, 0.01]]",)
+        return f"e.g. ['{name}', [0.1, 0.01]]"
     numbers = {"low": "1", "high": "9", "step": "1", "mean": "0", "deviation": "1"}
-    return (f"e.g. ['{name}', {', '.join(numbers[part] for part in NUMBERS[name])}]",) if name in NUMBERS else ()
-
-
-def _remove(values: dict[str, Any], path: tuple[str, ...]) -> None:
-    for name in path[:-1]:
-        values = values[name]
-    del values[path[-1]]
+    return f"e.g. ['{name}', {', '.join(numbers[part] for part in NUMBERS[name])}]" if name in NUMBERS else None

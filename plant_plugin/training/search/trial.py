@@ -18,11 +18,12 @@ import traceback
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import yaml
 
 from plant_plugin.config import load_config
+from plant_plugin.config.values import Keys
 from plant_plugin.errors import PlantError
 from plant_plugin.files import atomic_write
 
@@ -39,7 +40,14 @@ class TrialFailed(RuntimeError):
     """A trial that did not end well; its folder says why."""
 
 
-def write_configuration(path: Path, values: dict[str, Any], heading: str = "") -> None:
+class Outcome(TypedDict, total=False):
+    """``outcome.json``: how a trial ended; there is none where it was stopped before its end."""
+
+    finished: bool
+    failure: str
+
+
+def write_configuration(path: Path, values: Keys, heading: str = "") -> None:
     """Write a configuration file."""
     text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
     with atomic_write(path) as temporary:
@@ -66,13 +74,13 @@ def best_epoch(values: list[float], mode: str) -> int | None:
 def run_trial(
     folder: Path, metric: str, mode: str, epochs: int, *, working_folder: str, module_path: Sequence[str]
 ) -> Generator[float, None, None]:
-    """Run the configuration in a trial's folder.
+    """Run the configuration in a trial's folder, at most for so many epochs.
 
     Args:
         folder: Holds ``config.yml``; receives the run, ``trial.log`` and ``outcome.json``.
         metric: ``val_metric``.
         mode: ``max`` or ``min``.
-        epochs: At most so many; of the last one is told when its model is saved, as the scheduler may stop it then.
+        epochs: Of the last one is told when its model is saved, as the scheduler may stop the trial then.
         working_folder: Where relative paths of the configuration start.
         module_path: ``sys.path`` of the search.
 
@@ -87,9 +95,8 @@ def run_trial(
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, cwd=working_folder
         )
-    told = 0
+    told, ended = 0, False
     try:
-        ended = False
         while not ended:
             ended = process.poll() is not None
             values = read_values(folder, metric)
@@ -113,20 +120,20 @@ def run_trial(
     elif best_epoch(read_values(folder, metric), mode) is None and failure is None:
         failure = f"no epoch has a value of {metric} that is a number"
     if failure is not None:
-        _write_outcome(folder, failure=failure)
+        _write_outcome(folder, {"failure": failure})
         raise TrialFailed(failure)
 
 
-def read_outcome(folder: Path) -> dict[str, Any]:
-    """``finished`` or ``failure`` of a trial; empty where it was stopped before its end."""
+def read_outcome(folder: Path) -> Outcome:
+    """How a trial ended; empty where nothing tells."""
     try:
-        outcome: dict[str, Any] = json.loads((folder / OUTCOME).read_text(encoding="utf-8"))
+        outcome: Outcome = json.loads((folder / OUTCOME).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return outcome
 
 
-def _write_outcome(folder: Path, **outcome: Any) -> None:
+def _write_outcome(folder: Path, outcome: Outcome) -> None:
     with atomic_write(folder / OUTCOME) as temporary:
         temporary.write_text(json.dumps(outcome) + "\n", encoding="utf-8")
 
@@ -149,16 +156,16 @@ def main(name: str) -> int:
         run(config, tests=False)
     except PlantError as error:
         print(error.format_message(), file=sys.stderr)
-        _write_outcome(folder, failure=error.format_message())
+        _write_outcome(folder, {"failure": error.format_message()})
         return 1
     except Exception as error:
         traceback.print_exc()  # into trial.log
         # The message of a foreign error may quote a document: the table of trials holds the place only.
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}, line {place.lineno}"
-        _write_outcome(folder, failure=f"{type(error).__name__} in {where}; see {folder.name}/{LOG}")
+        _write_outcome(folder, {"failure": f"{type(error).__name__} in {where}; see {folder.name}/{LOG}"})
         return 1
-    _write_outcome(folder, finished=True)
+    _write_outcome(folder, {"finished": True})
     return 0
 
 

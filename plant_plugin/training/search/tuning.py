@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 # Read by Ray when it is imported: nothing is sent anywhere, nothing is written beside our own files, and trials stay in
 # the folder where relative paths start.
@@ -29,7 +29,9 @@ for _name in ("ray", "ray.tune"):
 
 import ray  # noqa: E402
 from ray import tune  # noqa: E402
+from ray.tune.schedulers import ASHAScheduler  # noqa: E402
 
+from plant_plugin.config.values import Keys  # noqa: E402
 from plant_plugin.errors import PlantError  # noqa: E402
 from plant_plugin.report.machine import usable_cores  # noqa: E402
 from plant_plugin.training.search.plan import SearchPlan  # noqa: E402
@@ -37,38 +39,35 @@ from plant_plugin.training.search.trial import CONFIG, run_trial, write_configur
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial
+    from ray.tune.search import Searcher
 
 OBJECT_STORE = 80 * 1024**2  # bytes; no data go through it, and Ray takes no less than 75 MB
 METRIC = "val_metric"
 
 
-class _Watch(tune.Callback):
-    """Tells of every trial that has ended."""
+class Here(TypedDict):
+    """What a trial's process takes over from the search."""
 
-    def __init__(self, ended: Callable[[str, dict[str, Any]], None]) -> None:
+    working_folder: str
+    module_path: list[str]
+
+
+class _Watch(tune.Callback):
+    """Tells of every trial that has ended: by itself, by the scheduler or by a failure."""
+
+    def __init__(self, ended: Callable[[str, Keys], None]) -> None:
         self.ended = ended
 
-    def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        """It ran to its end, or the scheduler stopped it."""
+    def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: object) -> None:
+        """Hand on its name and what was drawn for it."""
         self.ended(str(trial), trial.config)
 
-    def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        """It failed."""
-        self.ended(str(trial), trial.config)
+    on_trial_error = on_trial_complete
 
 
-def run_trials(
-    plan: SearchPlan, folder: Path, say: Callable[[str], None], ended: Callable[[str, dict[str, Any]], None]
-) -> None:
-    """Run all trials of a search.
-
-    Args:
-        plan: What to try.
-        folder: Each trial gets a folder in it, named by its number.
-        say: Prints a line.
-        ended: Is called with the name and the values of each trial that has ended, well or not.
-    """
-    options, names = plan.options, dict[str, str]()
+def run_trials(plan: SearchPlan, folder: Path, say: Callable[[str], None], ended: Callable[[str, Keys], None]) -> None:
+    """Run all trials of a search, each in a folder of its number; ``ended`` is told of each that has ended."""
+    options, names, asha = plan.options, dict[str, str](), plan.options.scheduler
     with ray_here() as temporary:
         offered = ray.cluster_resources()
         cores, cards = int(offered.get("CPU", 1)), 0 if plan.base.cpu else offered.get("GPU", 0)
@@ -76,7 +75,7 @@ def run_trials(
         if needs != {"cpu": options.cpu_count, "gpu": options.gpu_count}:
             say(f"this machine has {cores} cores and {cards:g} GPUs for trials: each gets {needs['cpu']} "
                 f"and {needs['gpu']:g}")  # fmt: skip
-        here = {"working_folder": os.getcwd(), "module_path": [os.path.abspath(path) for path in sys.path]}
+        here: Here = {"working_folder": os.getcwd(), "module_path": [os.path.abspath(path) for path in sys.path]}
         trainable = tune.with_parameters(_trial, plan=plan, folder=folder, here=here)
         tuner = tune.Tuner(
             tune.with_resources(trainable, needs),
@@ -86,7 +85,7 @@ def run_trials(
                 mode=plan.mode,
                 num_samples=options.num_samples,
                 search_alg=_algorithm(plan),
-                scheduler=_scheduler(plan),
+                scheduler=None if asha is None else ASHAScheduler(**asha),
                 trial_name_creator=lambda trial: names.setdefault(trial.trial_id, f"{len(names) + 1:04}"),
                 trial_dirname_creator=str,
             ),
@@ -95,7 +94,7 @@ def run_trials(
         tuner.fit()
 
 
-def _trial(drawn: dict[str, Any], plan: SearchPlan, folder: Path, here: dict[str, Any]) -> None:
+def _trial(drawn: Keys, plan: SearchPlan, folder: Path, here: Here) -> None:
     """What Ray's process does: start the trial's own process and report its epochs."""
     own = folder / tune.get_context().get_trial_name()
     own.mkdir(parents=True)
@@ -108,7 +107,7 @@ def _trial(drawn: dict[str, Any], plan: SearchPlan, folder: Path, here: dict[str
             tune.report({METRIC: value})
 
 
-def _algorithm(plan: SearchPlan) -> Any:
+def _algorithm(plan: SearchPlan) -> Searcher:
     """The search algorithm, drawing from the configuration's seed."""
     seed, name = plan.base.seed, plan.options.search_alg
     if name == "optuna":
@@ -128,15 +127,6 @@ def _algorithm(plan: SearchPlan) -> Any:
     return BasicVariantGenerator(random_state=seed)
 
 
-def _scheduler(plan: SearchPlan) -> Any:
-    """ASHA, or none."""
-    if plan.options.scheduler is None:
-        return None
-    from ray.tune.schedulers import ASHAScheduler
-
-    return ASHAScheduler(**plan.options.scheduler)
-
-
 @contextlib.contextmanager
 def ray_here() -> Iterator[str]:
     """A Ray of our own on this machine, small, and gone afterwards; yields a folder that goes with it.
@@ -151,20 +141,16 @@ def ray_here() -> Iterator[str]:
     own = not ray.is_initialized()
     try:
         if own:
-            _start(temporary)
+            try:
+                ray.init(
+                    address="local", num_cpus=usable_cores(), include_dashboard=False, object_store_memory=OBJECT_STORE,
+                    _temp_dir=temporary, log_to_driver=False, logging_level=logging.CRITICAL,
+                )  # fmt: skip
+            except Exception as error:  # of many kinds, in Ray's own processes
+                what = f"Ray does not start ({type(error).__name__})"
+                raise PlantError(what, where="plant search", fix="try ray.init() in Python: it says more") from error
         yield temporary
     finally:
         if own:
             ray.shutdown()
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _start(temporary: str) -> None:
-    try:
-        ray.init(
-            address="local", num_cpus=usable_cores(), include_dashboard=False, object_store_memory=OBJECT_STORE,
-            _temp_dir=temporary, log_to_driver=False, logging_level=logging.CRITICAL,
-        )  # fmt: skip
-    except Exception as error:  # of many kinds, in Ray's own processes
-        what = f"Ray does not start ({type(error).__name__})"
-        raise PlantError(what, where="plant search", fix="try ray.init() in Python: it says more") from error

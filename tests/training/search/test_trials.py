@@ -18,9 +18,8 @@ from plant_plugin.training.search import plan as plan_module
 from plant_plugin.training.search import search as search_module
 from plant_plugin.training.search import trial as trial_module
 from plant_plugin.training.search.plan import SearchPlan, plan_search
-from plant_plugin.training.search.search import retrained, search
+from plant_plugin.training.search.search import Trials, retrained, search
 from plant_plugin.training.search.trial import TrialFailed, best_epoch, read_outcome, read_values, run_trial
-from plant_plugin.training.search.trials import Trials
 
 Make = Callable[..., Path]
 DRAWN = {"network_config.hidden_size": 1, "stage1.k": 0}
