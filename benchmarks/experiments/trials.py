@@ -50,7 +50,7 @@ def ranking_in_stage2() -> AbstractContextManager[Any]:
 
     def both(self: Stage2, batch: dict[str, Tensor]) -> Tensor:
         hidden, positives = self.network.encode(batch), positives_of(batch, self.network.num_labels)
-        steps = len(self.train_batches) * self.schedule.epochs
+        steps = len(self.train_batches) * self.epochs
         weight = RANKING_SHARE * max(0.0, 1 - self.global_step / steps)
         options = self.config.stage1
         labels, chosen = stage1.choose_labels(positives, options.labels)

@@ -95,9 +95,7 @@ def same_weights(network: nn.Module) -> None:
 def together(config: Config, work: Callable[[Config, bool], T]) -> T:
     """Run ``work(config, whether this process writes)`` in as many processes as the configuration names.
 
-    Args:
-        config: ``devices``, ``num_nodes`` and ``cpu`` are read.
-        work: A function of a module: the other processes import it.
+    ``work`` is a function of a module: the other processes import it.
 
     Raises:
         ConfigError: More devices than there are, or another number than ``torchrun`` started.

@@ -50,20 +50,13 @@ KEPT = 2  # states of a stage on disk: the newest, and one to fall back on
 LOSS_EVERY = 10  # optimiser steps
 PATTERN = "state-*.ckpt"
 
-
-class Foreign(ValueError):
-    """A whole state that belongs to another run."""
-
-
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, pickle.UnpicklingError)
 
 
 def train_stage(module: StageModule, run: Run) -> None:
     """Train a stage, from its last state where the run is resumed; afterwards the network holds the best weights.
 
-    Args:
-        module: The stage.
-        run: Its folder receives ``<stage>/state-<step>.ckpt`` and ``<stage>/best.ckpt``.
+    The run's folder receives ``<stage>/state-<step>.ckpt`` and ``<stage>/best.ckpt``.
 
     Raises:
         PlantError: Too many steps were not finite, or memory does not suffice for one document.
@@ -121,27 +114,20 @@ def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
         raise PlantError("out of memory on one of several devices", where=module.stage, fix=fix) from reason
     done = _lighten(module)
     if done is None:
-        raise PlantError(
-            "memory does not suffice for one document",
-            where=module.stage,
-            fix="lower max_seq_length or the network's size, or stage1.labels",
-        ) from reason
+        fix = "lower max_seq_length or the network's size, or stage1.labels"
+        raise PlantError("memory does not suffice for one document", where=module.stage, fix=fix) from reason
     run.log(f"{module.stage}: out of memory; {done}, and the stage goes on behind the last step saved")
     return False
 
 
 def _lighten(module: StageModule) -> str | None:
-    """Make a stage need less memory: first halve the blocks of labels (twice), then cut batches into more pieces.
-
-    Returns:
-        What was done; None where nothing is left to try.
-    """
+    """Make a stage need less memory, and say how: first smaller blocks of labels (twice), then batches in pieces."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     if halve_blocks():
         return "blocks of labels are halved"
-    if module.pieces >= (module.options.batch_tokens or module.schedule.batch_size):  # a piece is one document
+    if module.pieces >= (module.options.batch_tokens or module.batch_size):  # a piece is one document
         return None
     module.pieces *= 2
     if module.val_batches is not None:
@@ -152,13 +138,19 @@ def _lighten(module: StageModule) -> str | None:
 def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
     """A Lightning trainer that keeps the best weights by ``module.monitor`` and the state to resume from."""
     config, callbacks = module.config, list[Callback]()
+    strategy: Strategy | str = "auto"
+    if count() > 1:
+        # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
+        strategy = DDPStrategy(cluster_environment=TorchElasticEnvironment(), find_unused_parameters=True)
     if module.val_batches is not None:
-        best = ModelCheckpoint(
-            keep_state.folder, "best", module.monitor, mode=_mode(module.monitor), save_weights_only=True,
-            enable_version_counter=False,
-        )  # fmt: skip
-        patience = module.schedule.patience
-        callbacks += [best, EarlyStopping(module.stop_on, mode=_mode(module.stop_on), patience=patience, strict=True)]
+        best, last = ("min" if name == "Loss" else "max" for name in (module.monitor, module.stop_on))
+        callbacks = [
+            ModelCheckpoint(
+                keep_state.folder, "best", module.monitor, mode=best, save_weights_only=True,
+                enable_version_counter=False,
+            ),
+            EarlyStopping(module.stop_on, mode=last, patience=module.patience, strict=True),
+        ]  # fmt: skip
     callbacks.append(keep_state)  # behind `best`, so that the state to resume from knows this epoch's best score
     if not config.silent:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
@@ -167,10 +159,10 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
         accelerator="gpu" if device.type == "cuda" else "cpu",
         devices=config.devices,
         num_nodes=config.num_nodes,
-        strategy=_strategy(),
+        strategy=strategy,
         use_distributed_sampler=False,
         precision=precision_of(config.precision, device),
-        max_epochs=run.stop_after.get(module.stage, module.schedule.epochs),
+        max_epochs=run.stop_after.get(module.stage, module.epochs),
         callbacks=callbacks,
         plugins=[WholeFiles()],
         accumulate_grad_batches=module.options.accumulate,
@@ -185,18 +177,6 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
         enable_progress_bar=not config.silent,
         default_root_dir=run.folder,
     )
-
-
-def _mode(metric: str) -> str:
-    return "min" if metric == "Loss" else "max"
-
-
-def _strategy() -> Strategy | str:
-    """One device, or Lightning's data-parallel strategy over the processes that there are."""
-    if count() == 1:
-        return "auto"
-    # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
-    return DDPStrategy(cluster_environment=TorchElasticEnvironment(), find_unused_parameters=True)
 
 
 @dataclass(frozen=True)
@@ -301,11 +281,11 @@ def newest_state(folder: Path, config_hash: str) -> State | None:
                 if archive.testzip() is not None:
                     raise ValueError("a sum does not agree")
             content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)[STATE_KEY]
-            if (content.pop("format"), content.pop("config")) != (FORMAT, config_hash):
-                raise Foreign("of another run")
-            return State(path, **content)
-        except UNREADABLE as error:
-            what = str(error) if isinstance(error, Foreign) else "torn"
-            logger.warning("%s is %s and set aside; the state before it is used.", path, what)
-            path.rename(path.with_suffix(".unusable"))
+            if (content.pop("format"), content.pop("config")) == (FORMAT, config_hash):
+                return State(path, **content)
+            what = "of another run"
+        except UNREADABLE:
+            what = "torn"
+        logger.warning("%s is %s and set aside; the state before it is used.", path, what)
+        path.rename(path.with_suffix(".unusable"))
     return None

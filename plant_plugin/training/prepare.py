@@ -33,13 +33,17 @@ from plant_plugin.training.devices import count, is_first, rank
 
 @dataclass
 class Prepared:
-    """Everything that a stage reads; made once per run. Dictionaries are by split: ``train``, ``val``, ``test``."""
+    """Everything that a stage reads; made once per run. Dictionaries are by split: ``train``, ``val``, ``test``.
+
+    ``training`` is what ``arrays["train"]`` is of: the training documents and, where ``evidence.sentences`` asks for
+    them, their sentences with evidence. Marks are by name too: ``phrase`` for the prior, ``evidence`` for stage 1.
+    """
 
     corpus: Corpus
     tokens: Tokens
     arrays: dict[str, TokenArrays]
     labels: dict[str, sparse.csr_array]  # (N, L)
-    training: Split  # the training documents, and sentences with evidence where `evidence.sentences` asks for them
+    training: Split
     evaluation: Evaluation
     propensity: tuple[float, float]  # A and B
     max_seq_length: int | None
@@ -47,9 +51,7 @@ class Prepared:
     relevance: Relevance | None = None  # None: nothing is planted
     planted_scores: PlantedScores | None = None
     states: dict[str, FrozenStates] = field(default_factory=dict)  # of a frozen language model, where they are kept
-    marks: dict[str, dict[str, TokenMarks]] = field(
-        default_factory=dict
-    )  # `phrase`: for the prior, `evidence`: stage 1
+    marks: dict[str, dict[str, TokenMarks]] = field(default_factory=dict)
 
     @property
     def document_labels(self) -> sparse.csr_array:
@@ -93,27 +95,23 @@ class Prepared:
         return [hashlib.sha256(text.encode()).hexdigest()[:12] for text in self.texts(name, documents)]
 
     def split(
-        self,
-        name: str,
-        batch_size: int | None = None,
-        *,
-        shuffle: bool = False,
-        seed: int = 0,
-        batch_tokens: int | None = None,
+        self, name: str, size: int | None = None, shuffle: bool = False, seed: int = 0, tokens: int | None = None
     ) -> Batches:
-        """Batches of a split, of ``eval_batch_size`` documents unless another number is given."""
-        arrays, labels, states = self.arrays[name], self.labels[name], self.states.get(name)
-        size = batch_size or self.evaluation.eval_batch_size
-        return Batches(
-            arrays, labels, size, self.tokens.pad_id, shuffle, seed, batch_tokens, states, self.marks.get(name)
+        """Batches of a split: of ``tokens`` tokens or ``size`` documents, ``eval_batch_size`` where none is given."""
+        arrays, labels, states, marks = (
+            self.arrays[name],
+            self.labels[name],
+            self.states.get(name),
+            self.marks.get(name),
         )
+        size = size or self.evaluation.eval_batch_size
+        return Batches(arrays, labels, size, self.tokens.pad_id, shuffle, seed, tokens, states, marks)
 
     def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
         """Training batches of a stage and, where there is a validation split, its batches: this process's part."""
         size, seed = options.batch_size or config.batch_size, config.seed or 0
-        train = self.split("train", size, shuffle=config.shuffle, seed=seed, batch_tokens=options.batch_tokens)
-        val = self.split("val").take_part(rank(), count()) if "val" in self.arrays else None
-        return train.take_part(rank(), count()), val
+        train = self.split("train", size, config.shuffle, seed, options.batch_tokens).take_part(rank(), count())
+        return train, self.split("val").take_part(rank(), count()) if "val" in self.arrays else None
 
     def outside(self, name: str) -> npt.NDArray[np.int64]:
         """Labels of each document of a split that are not in the label set, (N,)."""
@@ -137,13 +135,7 @@ class Prepared:
 
 
 def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names: list[str] | None = None) -> Prepared:
-    """Read all splits, build the vocabulary from training and encode.
-
-    Args:
-        config: The configuration.
-        run: Its clock.
-        tokens: A checkpoint's vocabulary, instead of a new one.
-        label_names: A checkpoint's label set, instead of that of the files.
+    """Read all splits, build the vocabulary from training and encode; or with a checkpoint's vocabulary and labels.
 
     Raises:
         DataError: The files cannot be used, or there is nothing to train on.
@@ -154,18 +146,13 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
         corpus = load_corpus(config)
     if label_names is not None:
         if config.label_file and corpus.label_names != label_names:
-            raise CheckpointError(
-                f"the checkpoint knows {len(label_names)} labels, label_file names {len(corpus.label_names)} others",
-                where=str(config.label_file),
-                fix="leave out label_file, or train on these labels",
-            )
+            what = f"the checkpoint knows {len(label_names)} labels, label_file names {len(corpus.label_names)} others"
+            fix = "leave out label_file, or train on these labels"
+            raise CheckpointError(what, where=config.label_file, fix=fix)
         corpus = corpus.with_labels(label_names)
     keys = dict.fromkeys(config.monitor_metrics, "monitor_metrics")
-    keys |= {
-        config.early_stopping_metric or config.val_metric: "early_stopping_metric",
-        config.val_metric: "val_metric",
-    }
-    num_labels = len(corpus.label_names)
+    num_labels, stop_on = len(corpus.label_names), config.early_stopping_metric or config.val_metric
+    keys |= {stop_on: "early_stopping_metric", config.val_metric: "val_metric"}
     check_ranks(keys, config.save_k_predictions, num_labels, most=num_labels - 1)
     with run.phase("tokens"):
         tokens = tokens or build_tokens(config, corpus.train)
@@ -215,11 +202,8 @@ def mark_tokens(
 def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> None:
     """Compute the relevance of the training split, or read it where this run has already written it."""
     key = json.dumps([asdict(options), prepared.training.hash()])
-    expect = {
-        "labels": prepared.hashes["labels"],
-        "vocabulary": prepared.hashes["vocabulary"],
-        "options": hashlib.sha256(key.encode()).hexdigest(),
-    }
+    expect = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
+    expect["options"] = hashlib.sha256(key.encode()).hexdigest()
     path = run.folder / "relevance.npz"
     with run.phase("relevance"):
         if path.is_file():
@@ -228,10 +212,8 @@ def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> No
                 return
             except CheckpointError as error:  # the data are the same, see training/resume.py: so the file is damaged
                 run.log(f"{error.message}\nThe relevance is computed again.")
-        tokens = prepared.tokens
-        prepared.relevance = compute_relevance(
-            prepared.arrays["train"], prepared.labels["train"], tokens.size, tokens.special_ids, options
-        )
+        tokens, (arrays, labels) = prepared.tokens, (prepared.arrays["train"], prepared.labels["train"])
+        prepared.relevance = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, options)
         if is_first():
             prepared.relevance.save(path, **expect)
 

@@ -21,11 +21,7 @@ from plant_plugin.training.devices import from_first, is_first, same_weights
 
 
 def has_ended(run: Run, config_hash: str, *, resumed: bool) -> bool:
-    """Whether the run to resume has ended before; a new run leaves a note of its configuration.
-
-    Raises:
-        CheckpointError: The folder to resume was made by another configuration.
-    """
+    """Whether the run to resume, of the same configuration, has ended before; a new run leaves a note of its own."""
     if not resumed:
         write_run_record(run.folder, {"config_hash": config_hash, "finished": False})
         return False
@@ -34,11 +30,9 @@ def has_ended(run: Run, config_hash: str, *, resumed: bool) -> bool:
         fix = "give the folder of an interrupted run"
         raise CheckpointError("nothing to resume is here", where=str(run.folder), fix=fix)
     if record["config_hash"] != config_hash:
-        raise CheckpointError(
-            f"the run was started with configuration {record['config_hash'][:12]}, this one is {config_hash[:12]}",
-            where=str(run.folder),
-            fix="resume with the same configuration and flags, or start a new run",
-        )
+        what = f"the run was started with configuration {record['config_hash'][:12]}, this one is {config_hash[:12]}"
+        fix = "resume with the same configuration and flags, or start a new run"
+        raise CheckpointError(what, where=str(run.folder), fix=fix)
     if record.get("finished"):
         _clean(run)
     run.go_on(record.get("cost", {}))
@@ -46,22 +40,16 @@ def has_ended(run: Run, config_hash: str, *, resumed: bool) -> bool:
 
 
 def same_data(run: Run, hashes: Mapping[str, str]) -> None:
-    """Note the hashes of the data, or compare them with those that the interrupted run noted.
-
-    Raises:
-        CheckpointError: Files have changed since.
-    """
+    """Note the hashes of the data, or refuse others than those that the interrupted run noted."""
     if not is_first():
         return
     record = read_run_record(run.folder) or {}
     stored = record.get("hashes", hashes)
     changed = sorted(name for name in stored.keys() | hashes if stored.get(name) != hashes.get(name))
     if changed:
-        raise CheckpointError(
-            f"changed since the run was started: {', '.join(changed)}",
-            where=str(run.folder),
-            fix="resume with the same files, or start a new run",
-        )
+        what = f"changed since the run was started: {', '.join(changed)}"
+        fix = "resume with the same files, or start a new run"
+        raise CheckpointError(what, where=str(run.folder), fix=fix)
     if "hashes" not in record:
         write_run_record(run.folder, {**record, "hashes": hashes})
 
@@ -97,11 +85,7 @@ def _clean(run: Run) -> None:
 
 @contextlib.contextmanager
 def sigterm_stops(run: Run) -> Iterator[None]:
-    """Inside the block SIGTERM ends the run at the next optimiser step, or at once where nothing is being trained.
-
-    Raises:
-        Stopped: After SIGTERM; the exit code is 0.
-    """
+    """Inside the block SIGTERM ends the run at the next optimiser step, or at once where nothing is being trained."""
     before = signal.getsignal(signal.SIGTERM)
     listening = listen(run)
     try:
@@ -112,21 +96,17 @@ def sigterm_stops(run: Run) -> Iterator[None]:
 
 
 def listen(run: Run) -> bool:
-    """Take SIGTERM, also from Lightning, whose own handler would end a stage without a state.
-
-    Returns:
-        Whether that was done: Python takes handlers in the main thread only.
-    """
+    """Take SIGTERM, also from Lightning, whose own handler would end a stage without a state; if this thread may."""
 
     def ask(number: int, frame: object) -> None:
         run.stop_asked = True
         if not run.stops_itself:
             raise stopped(run)
 
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    signal.signal(signal.SIGTERM, ask)
-    return True
+    may = threading.current_thread() is threading.main_thread()  # Python takes handlers in no other
+    if may:
+        signal.signal(signal.SIGTERM, ask)
+    return may
 
 
 def stopped(run: Run) -> Stopped:
@@ -142,11 +122,7 @@ def interrupted(run: Run) -> Interrupted:
 
 @contextlib.contextmanager
 def full_disk_resumes(run: Run) -> Iterator[None]:
-    """Inside the block a full disk ends the run with the command that goes on behind its last state.
-
-    Raises:
-        FullDiskError: What could not be written, and that command.
-    """
+    """Inside the block a full disk ends the run with the command that goes on behind its last state."""
     try:
         yield
     except Exception as error:
@@ -159,7 +135,7 @@ def full_disk_resumes(run: Run) -> Iterator[None]:
         raise FullDiskError(what, where=where, fix=fix) from error
 
 
-def resume_command(configuration: str, folder: Path) -> str:
+def command(configuration: str, folder: Path) -> str:
     """The command of this run, with its folder to resume; flags as they were typed."""
     name, *words = sys.argv
     if Path(name).stem == "libmultilabel":

@@ -14,7 +14,6 @@ from typing import Any
 import lightning as L
 
 from plant_plugin.config import Config, registry
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import PlantError
 from plant_plugin.model.folder import THRESHOLDS
@@ -26,18 +25,10 @@ from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, found_again, note_cost, read_run_record
 from plant_plugin.report.result import report, tuned_thresholds
 from plant_plugin.report.run import Run
+from plant_plugin.training import resume
 from plant_plugin.training.build import add_frozen_states, build_network, load, save
 from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
 from plant_plugin.training.prepare import Prepared, mark_tokens, prepare
-from plant_plugin.training.resume import (
-    do_stage,
-    finish,
-    full_disk_resumes,
-    has_ended,
-    resume_command,
-    same_data,
-    sigterm_stops,
-)
 from plant_plugin.training.scoring import Scoring
 from plant_plugin.training.stage import warn_of_slow_bf16
 from plant_plugin.training.stage1 import run_stage1
@@ -78,16 +69,12 @@ def planted_scores(config: Config, run: Run) -> Result:
 def train(config: Config, run: Run, stages: Stages, thresholds: Mapping[str, float] | None = None) -> Result:
     """From files to a tested model: the whole method, step by step.
 
-    Args:
-        config: The configuration.
-        run: Its folder and clock.
-        stages: What trains the network, in this order.
-        thresholds: Those of a first training; None: tuned on validation documents.
+    ``stages`` train the network, in this order; ``thresholds`` are those of a first training, else tuned.
     """
     planted, resumed = "stage1" in stages, bool(config.resume)
     with first_alone():  # the other processes find the files that the first one made
         prepared = prepare(config, run)
-        same_data(run, prepared.hashes)
+        resume.same_data(run, prepared.hashes)
         phrases = fit_scores(prepared, config, run)
         network = build_network(prepared, config, run, planted=planted)
         mark_tokens(prepared, config.evidence, phrases, prior=network.has_prior, stage1=planted)
@@ -95,7 +82,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: Mapping[str, flo
     for stage, train_stage in stages.items():
         with run.phase(stage):
             step = functools.partial(train_stage, network, prepared, config, run)
-            do_stage(stage, step, network, prepared.hashes, run, resumed)
+            resume.do_stage(stage, step, network, prepared.hashes, run, resumed)
     scoring = Scoring(network, prepared, config, run)
     if not is_first():
         return scoring.assist()
@@ -104,7 +91,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: Mapping[str, flo
         thresholds = tuned_thresholds(run, scoring.scored())
     save(run.folder, network, prepared, config, thresholds)
     result = _tested(scoring, thresholds)
-    finish(run)
+    resume.finish(run)
     return result
 
 
@@ -121,7 +108,9 @@ def _tested(scoring: Scoring, thresholds: Mapping[str, float]) -> Result:
     write_log_config(config.log_path, run.asked)
     shorten_log(config.log_path, {"test": 0})  # of a run that was killed behind its test
     run.metrics.go_on("test", 0)
-    return report(config, run, scoring.scored(), thresholds)
+    result = report(config, run, scoring.scored(), thresholds)
+    scoring.end()
+    return result
 
 
 def _one_process(config: Config, writes: bool = True, *, tests: bool) -> Result:
@@ -143,15 +132,15 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
     """Train, or test, where a stop, a full disk and an earlier end of the same run are provided for."""
     triton_choice.choose(config.kernels)
     run.asked, thresholds, config_hash = config.as_dict(), None, config.hash()
-    run.command = resume_command(str(config.config_path or config.config_name), run.resumed_from)
+    run.command = resume.command(str(config.config_path or config.config_name), run.resumed_from)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(sigterm_stops(run))
+        stack.enter_context(resume.sigterm_stops(run))
         if not config.eval:
-            stack.enter_context(full_disk_resumes(run))
+            stack.enter_context(resume.full_disk_resumes(run))
         if is_first():
             run.metrics = stack.enter_context(contextlib.closing(MetricLog(config, run.folder)))
             warn_of_slow_bf16(config.precision, device_of(config.cpu))
-        if not config.eval and from_first(lambda: has_ended(run, config_hash, resumed=bool(config.resume))):
+        if not config.eval and from_first(lambda: resume.has_ended(run, config_hash, resumed=bool(config.resume))):
             run.log("this run has ended before; these are its results")
             path = run.folder / "result.json"
             return json.loads(path.read_text(encoding="utf-8")) if is_first() and path.is_file() else {}
@@ -162,9 +151,11 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
 
 
 def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dict[str, float] | None]:
-    """Train a first time, unless a resumed run has done it or the run only tests, and prepare ``run`` for the second.
+    """``refit: train+val``: train a first time, as a run of its own in the folder ``first_pass``, which is kept there.
 
-    That the run has a cost is noted once the first training has ended.
+    The second training, on validation documents too, takes over what the first has found on them. It has the schedule
+    of the learning rate of the first, and leaves it behind the best epochs. A resumed run that noted its cost has done
+    the first; one that only tests needs none.
 
     Returns:
         The configuration of the second training, and the thresholds of the first (None where the run only tests).
@@ -172,24 +163,24 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
     if config.eval:
         return config.on_both(), None
     folder = run.folder / FIRST_PASS
-    ended = from_first(lambda: "cost" in (read_run_record(run.folder) or {}))
-    if not ended:
+    if not from_first(lambda: "cost" in (read_run_record(run.folder) or {})):
         started = bool(config.resume) and from_first(lambda: read_run_record(folder) is not None)
-        resume = str(folder) if started else None
+        again = str(folder) if started else None
         with run.first_pass() as first:
-            _guarded(replace(config, refit="none", resume=resume, checkpoint_dir=folder), first, stages)
+            _guarded(replace(config, refit="none", resume=again, checkpoint_dir=folder), first, stages)
         if is_first():
             note_cost(run.folder, run.totals())
-    thresholds, chosen, epochs = from_first(lambda: _found(folder, config.planted_scores))
+    thresholds, chosen, epochs = from_first(lambda: _found(folder, planted=config.planted_scores.model != "none"))
     run.train_again(epochs)
     run.log(f"refit: on {config.refit}" + "".join(f", {stage} for {number} epochs" for stage, number in epochs.items()))
-    return config.on_both(planted_scores=chosen), thresholds
+    return config.on_both(planted_scores=replace(config.planted_scores, **chosen)), thresholds
 
 
-def _found(
-    folder: Path, options: PlantedScoresOptions
-) -> tuple[dict[str, float], PlantedScoresOptions, dict[str, int]]:
-    """Thresholds, the block with what was chosen for planted scores, and the best epoch of each stage."""
+def _found(folder: Path, *, planted: bool) -> tuple[dict[str, float], Keys, dict[str, int]]:
+    """Thresholds, what was chosen for planted scores, and the best epoch of each stage."""
     thresholds = json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
-    chosen: Keys = {} if options.model == "none" else {**read_weights(folder)}
-    return thresholds, replace(options, **chosen), (read_run_record(folder) or {}).get("best_epochs", {})
+    return (
+        thresholds,
+        {**read_weights(folder)} if planted else {},
+        (read_run_record(folder) or {}).get("best_epochs", {}),
+    )

@@ -24,9 +24,9 @@ from plant_plugin.report.metric_log import Place
 from plant_plugin.report.record import skipped_steps
 from plant_plugin.report.result import Scored, device_name, write_predictions
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import at_first, count, device_of, rank
+from plant_plugin.training.devices import at_first, count, device_of, from_first, rank
 from plant_plugin.training.prepare import Prepared
-from plant_plugin.training.weights import centred, weighed_on_validation
+from plant_plugin.training.weights import centred
 
 Scores = npt.NDArray[np.float32]
 ScoreBatch = tuple[Scores, sparse.csr_array, npt.NDArray[np.int64]]
@@ -42,7 +42,22 @@ class Scoring:
     run: Run
 
     def batches(self, split: str) -> Iterator[ScoreBatch]:
-        """Logits (B, L), sparse truth and document numbers of a split, batch by batch; all in the first process."""
+        """Logits (B, L), sparse truth and document numbers of a split, batch by batch; for the first process."""
+        from_first(lambda: split)
+        yield from self._pass(split)
+
+    def assist(self) -> dict[str, object]:
+        """Score this process's part in every pass that the first one starts, until that has its result; have none."""
+        while split := from_first(str):
+            for _ in self._pass(split):
+                pass
+        return {}
+
+    def end(self) -> None:
+        """No further pass is started."""
+        from_first(str)
+
+    def _pass(self, split: str) -> Iterator[ScoreBatch]:
         device, prepared = device_of(self.config.cpu), self.prepared
         self.network.to(device).eval()
         batches = prepared.split(split).take_part(rank(), count())
@@ -59,24 +74,6 @@ class Scoring:
                 for logits, documents in at_first(scored):
                     texts = [] if planted is None else prepared.texts(split, documents)
                     yield with_planted(logits, planted, texts), prepared.labels[split][documents], documents
-
-    def assist(self) -> dict[str, object]:
-        """Score this process's part in every pass over documents that the first process makes its results of.
-
-        Returns:
-            No result: the first process has it.
-        """
-        passes, config = list[str](), self.config
-        if not config.eval:
-            weighed = weighed_on_validation(config.planted_scores, config.strategy, config.training_file)
-            passes = ["val"] * (weighed + 1)
-        if self.run.tests:
-            passes.append("test")
-        for split in passes:
-            if split in self.prepared.arrays:
-                for _ in self.batches(split):
-                    pass
-        return {}
 
     def scored(self) -> Scored:
         """What the evaluation reads of the network."""

@@ -6,8 +6,7 @@ import logging
 import math
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 import lightning as L
 import numpy as np
@@ -17,7 +16,6 @@ from torch import Tensor, nn
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import StageOptions
-from plant_plugin.config.sections import Training
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -31,7 +29,6 @@ from plant_plugin.training.guards import StepGuard, in_pieces
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
 Precision = Literal["32-true", "bf16-mixed", "16-mixed"]  # as Lightning names them
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
@@ -44,41 +41,14 @@ FUSED = ("adam", "adamw")  # have a compiled step on CPUs
 STATE_KEY = "plant_plugin"  # our part of Lightning's checkpoint
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """How a stage trains, with LibMultiLabel's top-level keys filled in where the stage's own are empty."""
-
-    epochs: int
-    patience: int
-    batch_size: int
-    learning_rate: float
-    encoder_learning_rate: float
-    attention_learning_rate: float
-
-    @classmethod
-    def of(cls, options: StageOptions, training: Training) -> Schedule:
-        """Resolve a stage's options against the top-level keys."""
-        rate = _or(options.learning_rate, training.learning_rate)
-        return cls(
-            epochs=_or(options.epochs, training.epochs),
-            patience=_or(options.patience, training.patience),
-            batch_size=_or(options.batch_size, training.batch_size),
-            learning_rate=rate,
-            encoder_learning_rate=_or(options.encoder_learning_rate, rate),
-            attention_learning_rate=_or(options.attention_learning_rate, rate),
-        )
-
-
-def _or(value: T | None, otherwise: T) -> T:
-    return otherwise if value is None else value
-
-
 class StageModule(L.LightningModule):
     """One stage of training a network in place; the stages differ in their loss and in what they watch."""
 
     stage: str
     logs: tuple[str, ...]  # the lists of `logs.json` that the stage writes
-    run: Run  # whose folder receives numbers and states; given by :func:`training.loop.train_stage`
+    run: Run  # its folder receives numbers and states
+    monitor: str  # the validation metric that chooses the best weights; `Loss` is minimised, all else maximised
+    stop_on: str  # that of the early stopping
 
     def __init__(
         self, network: PlantableNetwork, options: StageOptions, config: Config, train: Batches, val: Batches | None
@@ -86,23 +56,14 @@ class StageModule(L.LightningModule):
         super().__init__()
         self.network = network
         self.options, self.config = options, config
-        self.schedule = Schedule.of(options, config)
+        self.epochs, self.batch_size = options.epochs or config.epochs, options.batch_size or config.batch_size
+        self.patience = config.patience if options.patience is None else options.patience
         self.train_batches, self.val_batches = train, val
         self.guard = StepGuard(self.stage, config.max_skipped_steps, lambda documents: [])
         self.pieces = 1  # parts of a batch that are computed one after the other, see training/guards.py
         self._rest: list[tuple[float, dict[str, Tensor]]] = []
         self.state_of_run: dict[str, object] = {}  # written into every state, see training/state.py
         self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
-
-    @property
-    def monitor(self) -> str:
-        """The validation metric that chooses the best weights; ``Loss`` is minimised, all else maximised."""
-        raise NotImplementedError
-
-    @property
-    def stop_on(self) -> str:
-        """The validation metric of the early stopping."""
-        return self.monitor
 
     def keep(self, split: str, metrics: Mapping[str, float]) -> None:
         """Add numbers of this moment to ``metrics.csv``."""
@@ -116,7 +77,7 @@ class StageModule(L.LightningModule):
             append_log(self.config.log_path, self.logs[0], metrics)
         self.keep("val", metrics)
         found = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-        self.run.log(f"{self.stage} epoch {self.current_epoch + 1}/{self.schedule.epochs}: {found}")
+        self.run.log(f"{self.stage} epoch {self.current_epoch + 1}/{self.epochs}: {found}")
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
         """Parameters by group: ``encoder``, ``attention`` (planted), ``rest``."""
@@ -145,7 +106,11 @@ class StageModule(L.LightningModule):
 
     def on_train_batch_start(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Seed each batch by itself: dropout and sampling do not depend on where a run was resumed."""
-        seed_everything(self.config.seed or 0, self.current_epoch, place_of(batch_idx), 0)
+        parts = (self.config.seed or 0, self.current_epoch, place_of(batch_idx), 0)
+        drawn = int(np.random.SeedSequence(parts).generate_state(1)[0])  # near numbers give unrelated draws
+        torch.manual_seed(drawn)
+        np.random.seed(drawn)
+        random.seed(drawn)
 
     def on_save_checkpoint(self, checkpoint: dict[str, object]) -> None:
         """Add what Lightning does not know."""
@@ -203,21 +168,24 @@ class StageModule(L.LightningModule):
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""
-        schedule, config = self.schedule, self.config
-        rates = (schedule.encoder_learning_rate, schedule.attention_learning_rate, schedule.learning_rate)
-        groups = [
-            {"name": name, "params": [one for one in parameters if one.requires_grad], "lr": rate}
-            for rate, (name, parameters) in zip(rates, self.trained_groups().items(), strict=True)
-        ]
+        options, config = self.options, self.config
+        rate = options.learning_rate or config.learning_rate
+        own = {"encoder": options.encoder_learning_rate, "attention": options.attention_learning_rate, "rest": rate}
+        groups = []
+        for name, parameters in self.trained_groups().items():
+            learning_rate = rate if own[name] is None else own[name]
+            trained = [one for one in parameters if one.requires_grad]
+            if trained:
+                groups.append({"name": name, "params": trained, "lr": learning_rate})
         kind = config.optimizer
         extra: dict[str, float] = {"momentum": config.momentum} if kind == "sgd" else {}
         if kind in FUSED and device_of(config.cpu).type == "cpu":
             extra["fused"] = True  # one pass over each tensor; on a GPU it would unscale fp16 gradients by itself
-        optimizer = OPTIMIZERS[kind]([g for g in groups if g["params"]], weight_decay=config.weight_decay, **extra)
+        optimizer = OPTIMIZERS[kind](groups, weight_decay=config.weight_decay, **extra)
         batches, limit = len(self.train_batches), config.limit_train_batches
         share = float(limit) if limit <= 1 else min(1.0, limit / max(1, batches))  # a share, or a number of batches
-        total = max(1, math.ceil(math.ceil(batches * share) / self.options.accumulate) * schedule.epochs)
-        factor = learning_rate_factor(self.options.schedule, self.options.warmup, total)
+        total = max(1, math.ceil(math.ceil(batches * share) / options.accumulate) * self.epochs)
+        factor = learning_rate_factor(options.schedule, options.warmup, total)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
@@ -225,14 +193,6 @@ class StageModule(L.LightningModule):
 def place_of(batch_idx: int) -> int:
     """Number of this process's batch in the order of one process alone."""
     return batch_idx * count() + rank()
-
-
-def seed_everything(*parts: int) -> None:
-    """Seed torch, numpy and Python from whole numbers; near numbers give unrelated draws."""
-    drawn = int(np.random.SeedSequence(parts).generate_state(1)[0])
-    torch.manual_seed(drawn)
-    np.random.seed(drawn)
-    random.seed(drawn)
 
 
 def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[int], float]:
@@ -266,12 +226,10 @@ def precision_of(chosen: str, device: torch.device) -> Precision:
     Raises:
         ConfigError: fp16 on a CPU, which has no fast fp16 products and no loss scaling.
     """
-    if chosen == "auto":
-        if device.type == "cpu":
-            return "32-true"
-        return "bf16-mixed" if torch.cuda.is_bf16_supported() else "16-mixed"
     if chosen == "16" and device.type == "cpu":
         raise ConfigError("fp16 needs a GPU", where="precision", fix="use precision: bf16, 32 or auto")
+    if chosen == "auto":
+        chosen = "32" if device.type == "cpu" else "bf16" if torch.cuda.is_bf16_supported() else "16"
     names: dict[str, Precision] = {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}
     return names[chosen]
 

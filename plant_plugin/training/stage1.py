@@ -39,11 +39,6 @@ class Stage1(StageModule):
     logs = ("stage1",)
     options: Stage1Options
 
-    @property
-    def monitor(self) -> str:
-        """Name of the watched metric."""
-        return monitor_of(self.options)
-
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
         """Without ``rest``: boosts, values and classifier have no gradient here."""
         return {**super().trained_groups(), "rest": []}
@@ -92,11 +87,7 @@ def relevance_of(network: PlantableNetwork, batch: dict[str, Tensor], labels: Te
 def ranked(network: PlantableNetwork, batch: dict[str, Tensor], options: Stage1Options, place: int) -> Tensor:
     """NDCG@K of the attention's scores against the relevance, of each chosen (document, label) pair of a batch.
 
-    Args:
-        network: With relevance planted.
-        batch: Of validation documents.
-        options: ``k`` and ``labels`` are read.
-        place: Of the batch among all, which decides the labels that are drawn.
+    Its ``place`` among all batches decides which labels are drawn.
     """
     generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + place)
     labels, chosen = choose_labels(positives_of(batch, network.num_labels), options.labels, generator)
@@ -113,12 +104,7 @@ def _mean(found: Sequence[Tensor]) -> float:
 def choose_labels(
     positives: Tensor, wanted: int | str, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The labels whose attention is trained for each document.
-
-    Args:
-        positives: (B, L) bool.
-        wanted: ``all``, ``positive``, or a number m: the document's positives plus random others up to m.
-        generator: Source of the random others; None: torch's own.
+    """The labels whose attention is trained for each document: all, its positives, or with random others so many.
 
     Returns:
         ``labels`` (B, M) ids and ``chosen`` (B, M) bool, false where a row is only filled up.
@@ -154,6 +140,7 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     options = config.stage1
     if options.method == "gradient":
         module = Stage1(network, options, config, *prepared.batches(options, config))
+        module.monitor = module.stop_on = monitor_of(options)
         module.guard.hashes = functools.partial(prepared.text_hashes, "train")
         train_stage(module, run)
         return
@@ -192,11 +179,9 @@ def plant_queries(
     Source: ours; least squares in the place of the ranking loss of PLANT's stage 1.
     """
     if not isinstance(network, HeadNetwork):
-        raise ConfigError(
-            f"{type(network).__name__} has no attention head whose queries could be set",
-            where="stage1.method: closed_form",
-            fix="use method: gradient, or derive the network from HeadNetwork",
-        )
+        what = f"{type(network).__name__} has no attention head whose queries could be set"
+        fix = "use method: gradient, or derive the network from HeadNetwork"
+        raise ConfigError(what, where="stage1.method: closed_form", fix=fix)
     assert prepared.relevance is not None
     relevance = prepared.relevance.matrix
     network.to(device).eval()
@@ -220,14 +205,7 @@ def plant_queries(
 
 
 def _solve(relevance: sparse.csr_array, sums: Tensor, counts: Tensor, products: Tensor) -> Tensor:
-    """Queries (L, D) of one head.
-
-    Args:
-        relevance: (L, V).
-        sums: (V, D), of the keys of each token type.
-        counts: (V,), how often it occurs.
-        products: (D, D) float64, Σ k kᵀ.
-    """
+    """Queries (L, D) of a head: relevance (L, V), sums (V, D) and counts (V,) of keys by token, their Σ k kᵀ (D, D)."""
     total, mean = counts.sum().double(), sums.sum(dim=0).double() / counts.sum()
     covariance = products - total * torch.outer(mean, mean)
     covariance += RIDGE * covariance.diagonal().mean() * torch.eye(len(mean), dtype=torch.float64)

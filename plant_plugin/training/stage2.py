@@ -57,16 +57,6 @@ class Stage2(StageModule):
         losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)
         return reduce_selected(losses, chosen, num_labels, options.reduction)
 
-    @property
-    def monitor(self) -> str:
-        """LibMultiLabel's ``val_metric``."""
-        return self.config.val_metric
-
-    @property
-    def stop_on(self) -> str:
-        """``early_stopping_metric`` where it is given."""
-        return self.config.early_stopping_metric or self.monitor
-
     def on_validation_epoch_start(self) -> None:
         """A new evaluator for the epoch."""
         self._evaluator = self.prepared.evaluator(self.config.monitor_metrics, "val")
@@ -96,6 +86,7 @@ class Stage2(StageModule):
 def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
     """Train the whole network in place."""
     module = Stage2(network, config.stage2, config, *prepared.batches(config.stage2, config))
-    module.prepared = prepared
+    module.prepared, module.monitor = prepared, config.val_metric
+    module.stop_on = config.early_stopping_metric or config.val_metric
     module.guard.hashes = functools.partial(prepared.text_hashes, "train")
     train_stage(module, run)

@@ -58,11 +58,6 @@ ScoreBatches = Callable[[], Iterable[tuple[Floats, sp.csr_array, Places]]]
 def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
     """Fit phrases and, in the first process, the linear model on the training split; they have no weight yet.
 
-    Args:
-        prepared: Gets the scores, where there are any.
-        config: Says how they are made.
-        run: Says how many labels have a name.
-
     Returns:
         The phrases of the training documents, marked ones where they have evidence, else mined ones if asked for. They
         are not kept in the cache folder: they know what each training document holds, which nobody else needs.
@@ -84,13 +79,11 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
             phrases = MinedPhrases.fit(train.texts, prepared.document_labels)
         if is_first():
             if _weight(options, config.strategy) is None and "val" not in prepared.arrays:
-                raise ConfigError(
-                    "there are no validation documents to choose it on",
-                    where="planted_scores.weight",
-                    fix="give val_file or val_size, or a weight",
-                )
+                what = "there are no validation documents to choose it on"
+                fix = "give val_file or val_size, or a weight"
+                raise ConfigError(what, where="planted_scores.weight", fix=fix)
             counts = prepared.train_counts
-            names = _known_names(labels, _names(options, config.training_file), options, run)
+            names = _known_names(labels, options, config.training_file, run)
             prepared.planted_scores = _fitted_cached(prepared, options, config.cache_dir)
             prepared.planted_scores.phrases = phrases
             if names is not None and counts is not None:
@@ -101,8 +94,7 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
 def _fitted_cached(prepared: Prepared, options: PlantedScoresOptions, cache_dir: str | None) -> PlantedScores:
     """Fit the linear model, or read what a run, possibly this one before it was resumed, fitted to these documents."""
     read = {name: value for name, value in asdict(options).items() if name not in UNREAD}
-    train, hashes = prepared.corpus.train, prepared.hashes
-    labels = hashes["labels"]
+    train, hashes, labels = prepared.corpus.train, prepared.hashes, prepared.hashes["labels"]
     made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, read, hashes.get("evidence")]
     name = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
@@ -118,45 +110,33 @@ def _fitted_cached(prepared: Prepared, options: PlantedScoresOptions, cache_dir:
     return cached(folder, lambda folder: PlantedScores.load(folder, labels), make, write, "Planted scores are")
 
 
-def _known_names(labels: list[str], source: str | None, options: PlantedScoresOptions, run: Run) -> list[str] | None:
-    """The name of every label, empty where it has none; None where no names are read."""
+def _known_names(
+    labels: list[str], options: PlantedScoresOptions, training_file: str | None, run: Run
+) -> list[str] | None:
+    """The name of every label, empty where it has none; None where there are no names or they are not wanted."""
+    if options.name_weight == 0:
+        return None
+    source = options.names or names_beside(training_file)
     if source is None:
         if options.name_weight:
             fix = "give planted_scores.names, or put label_names.tsv beside the training file"
             raise ConfigError("labels have no names to weigh", where="planted_scores.name_weight", fix=fix)
         return None
-    known = label_names([source])
+    known = label_names([str(source)])
     names = [known(label) or "" for label in labels]
     found = sum(map(bool, names))
     if options.names and not found:
+        fix = "each line has to be: label TAB name, the label as in the training file"
         if options.names in NAME_SOURCES:
             fix = f"say another of {', '.join(NAME_SOURCES)}, or give a file of label TAB name"
-        else:
-            fix = "each line has to be: label TAB name, the label as in the training file"
-        raise DataError(f"none of the {len(labels)} labels has a name there", where=source, fix=fix)
+        raise DataError(f"none of the {len(labels)} labels has a name there", where=str(source), fix=fix)
     run.log(f"planted scores: {found} of {len(labels)} labels have a name in {source}")
     return names
-
-
-def _names(options: PlantedScoresOptions, training_file: str | None) -> str | None:
-    """Where the labels' names come from; None: there are none, or they are not wanted."""
-    if options.name_weight == 0:
-        return None
-    beside = names_beside(training_file)
-    return options.names or (str(beside) if beside is not None else None)
 
 
 def _weight(options: PlantedScoresOptions, strategy: str) -> float | None:
     """γ, where it need not be chosen."""
     return ALONE if options.weight is None and strategy == PLANTED_SCORES else options.weight
-
-
-def weighed_on_validation(options: PlantedScoresOptions, strategy: str, training_file: str | None) -> bool:
-    """Whether :func:`plant_weight` starts a pass over the network's logits."""
-    if options.model == "none":
-        return False
-    wants_names = options.name_weight is None and _names(options, training_file) is not None
-    return wants_names or _weight(options, strategy) is None
 
 
 def plant_weight(prepared: Prepared, config: Config, run: Run, validation: ScoreBatches) -> None:
@@ -169,11 +149,7 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     a validation document has it, so there, but not in other documents, each is true somewhere. The offset comes after
     the thresholds, see :func:`centred`. Where there are phrases, λ and σ are chosen between, without the network.
 
-    Args:
-        prepared: Its planted scores, where it has any, have no weight yet.
-        config: ``planted_scores``, ``strategy`` and ``val_metric`` are read.
-        run: Says what was chosen.
-        validation: Starts a pass over the network's own logits (B, L), truth and document numbers.
+    ``validation`` starts a pass over the network's own logits (B, L), truth and document numbers.
     """
     planted, options, val = prepared.planted_scores, config.planted_scores, prepared.corpus.val
     counts = prepared.train_counts
@@ -223,7 +199,7 @@ class _Weighing:
         return ADJUSTMENTS[int(np.argmax([evaluator.compute()[self.metric] for evaluator in evaluators]))]
 
     def weigh_evidence(self) -> Floats | None:
-        """Give linear model and sentences their weights beside phrases: as configured, or the best without the network.
+        """Give linear model and sentences their weights λ and σ beside phrases: as configured, or the best.
 
         Returns:
             What phrases and sentences add to each document, (N, L); None without phrases or documents.
@@ -265,13 +241,15 @@ class _Weighing:
                 scores, named = linear * planted.linear_scores_of(rows), linear * planted.name_scores_of(rows)
                 scores = scores if marked is None else scores + marked[documents]
                 if unit is None:  # of the first batch: the same for all
-                    unit = _spread(logits) / _spread(scores)
+                    unit = (float(logits.std()) or 1.0) / (float(scores.std()) or 1.0)
                 of_trained = truth.multiply(self.trained)
                 for (share, name), evaluator in zip(tried, evaluators, strict=True):
                     sums = logits + np.float32(share * unit) * (scores + np.float32(name) * named)
                     evaluator.update(sums, of_trained, documents)
             found = [evaluator.compute() for evaluator in evaluators]
-            best = _near_best(found, self.metric, self.of_rare)
+            enough = max(one[self.metric] for one in found) - NEAR_TIE
+            near = [way for way, one in enumerate(found) if one[self.metric] >= enough]
+            best = max(near, key=lambda way: found[way][self.of_rare], default=0)  # the first of equals, or of NaN
             first, reached = (", ".join(f"{name} {found[way][name]:.4f}" for name in metrics) for way in (0, best))
             told = f"; {first} with the lowest, {reached} with these"
         share, name = tried[best]
@@ -284,29 +262,10 @@ def centred(planted: PlantedScores, tuned: Tuned, configured: float | None) -> T
     """Take the threshold of micro-F1 off every logit, and off the thresholds that were tuned before that.
 
     Linear scores shift all logits by what has no meaning; so a probability of 0.5 is again where a label is predicted.
-
-    Args:
-        planted: Gets its offset, unless one is configured.
-        tuned: What the validation split says, with the fixed thresholds of ``PROBABILITY_HALF``.
-        configured: ``planted_scores.offset``.
-
-    Returns:
-        The same of the logits as they are now.
+    That threshold becomes the offset of the planted scores, unless one is ``configured``.
     """
     if configured is not None or not planted.weight:
         return tuned
     planted.offset = tuned.thresholds["micro"]
     thresholds = {name: value - planted.offset for name, value in tuned.thresholds.items()}
     return Tuned(thresholds, tuned.documents, {**tuned.f1, **dict.fromkeys(PROBABILITY_HALF, tuned.f1["micro"])})
-
-
-def _near_best(found: list[dict[str, float]], metric: str, of_rare: str) -> int:
-    """Which has the best ``of_rare`` among those near the best ``metric``; the first of equals, or of NaN."""
-    enough = max(one[metric] for one in found) - NEAR_TIE
-    near = [which for which, one in enumerate(found) if one[metric] >= enough]
-    return max(near, key=lambda which: found[which][of_rare], default=0)
-
-
-def _spread(values: Floats) -> float:
-    """Standard deviation, never 0."""
-    return float(values.std()) or 1.0

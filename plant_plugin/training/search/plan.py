@@ -34,19 +34,12 @@ SAME_FOR_ALL = frozenset(
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """A checked search.
+    """A checked search."""
 
-    Attributes:
-        given: The configuration without the keys of the search, every expression at a value that it may draw.
-        expressions: The keys that vary.
-        options: How to search.
-        base: ``given``, checked.
-    """
-
-    given: Keys
-    expressions: tuple[Expression, ...]
+    given: Keys  # the configuration without the keys of the search, every expression at a value that it may draw
+    expressions: tuple[Expression, ...]  # the keys that vary
     options: Search
-    base: Config
+    base: Config  # `given`, checked
 
     @property
     def num_trials(self) -> int:
@@ -197,13 +190,10 @@ def _check_drawn(given: Keys, expressions: list[Expression], problems: Problems)
             try:
                 checked_config(changed, Problems(problems.path, dict(problems.lines)))
             except ConfigError as error:
-                new = [problem for problem in error.problems if problem.where not in told]
-                problems.found += [_with_value(problem, each.key, value) for problem in new]
-                told |= {problem.where for problem in new}
-
-
-def _with_value(problem: ConfigError, key: str, value: Value) -> ConfigError:
-    """The problem of a drawn value; that of another key says which value brings it about."""
-    if str(problem.where).startswith(key):
-        return problem
-    return ConfigError(f"{problem.what} (with {key}: {value})", where=problem.where, fix=problem.fix)
+                for problem in error.problems:
+                    what, where = problem.what, str(problem.where)
+                    if not where.startswith(each.key):  # of another key: say which value brings it about
+                        what += f" (with {each.key}: {value})"
+                    if problem.where not in told:
+                        problems.found.append(ConfigError(what, where=problem.where, fix=problem.fix))
+                told |= {problem.where for problem in error.problems}

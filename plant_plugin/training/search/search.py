@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,23 +12,13 @@ from pathlib import Path
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import MissingExtraError, PlantError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_write, remove
 from plant_plugin.training.search.plan import INSTALL, SearchPlan
 from plant_plugin.training.search.space import put
-from plant_plugin.training.search.trial import (
-    CONFIG,
-    LOG,
-    LOGS,
-    OUTCOME,
-    best_epoch,
-    read_outcome,
-    read_values,
-    write_configuration,
-)
+from plant_plugin.training.search.trial import KEPT, LOG, best_epoch, read_outcome, read_values, write_configuration
 
 BEST = "best.yml"
 SHOWN_REASONS = 5
-KEPT = (CONFIG, LOG, LOGS, OUTCOME, "metrics.csv")
 
 
 def search(plan: SearchPlan, *, silent: bool = False) -> Keys:
@@ -66,7 +54,15 @@ def search(plan: SearchPlan, *, silent: bool = False) -> Keys:
     run_trials(plan, folder / "trials", say, ended)
     best = trials.best
     if best is None:
-        raise _no_trial(trials)
+        reasons = list(dict.fromkeys(f"trial {one.name}: {one.reason}" for one in trials.ended if one.reason))
+        more = [f"and {len(reasons) - SHOWN_REASONS} more"] if len(reasons) > SHOWN_REASONS else []
+        listed = "\n  ".join([*reasons[:SHOWN_REASONS], *more])
+        raise PlantError(
+            f"none of {len(trials.ended)} trials has a value of {trials.metric}\n  {listed}",
+            where=str(folder),
+            fix=f"see trials/NUMBER/{LOG}, or run one of the trials' configurations: "
+            f"libmultilabel --config {folder}/trials/0001/config.yml",
+        )
     say(f"best: trial {best.name}, {_told(plan, best)}")
     score = f"{plan.base.val_metric} {best.value:.4f} on validation documents"
     heading = f"# libmultilabel --config {BEST}\n# The best of {plan.num_trials} trials: number {best.name}, {score}.\n"
@@ -81,18 +77,6 @@ def _told(plan: SearchPlan, trial: Trial) -> str:
     if trial.value is None:
         return chosen
     return f"{chosen}: {plan.base.val_metric} {trial.value:.4f} in epoch {trial.epoch}"
-
-
-def _no_trial(trials: Trials) -> PlantError:
-    reasons = list(dict.fromkeys(f"trial {one.name}: {one.reason}" for one in trials.ended if one.reason))
-    more = [f"and {len(reasons) - SHOWN_REASONS} more"] if len(reasons) > SHOWN_REASONS else []
-    listed = "\n  ".join([*reasons[:SHOWN_REASONS], *more])
-    return PlantError(
-        f"none of {len(trials.ended)} trials has a value of {trials.metric}\n  {listed}",
-        where=str(trials.folder),
-        fix=f"see trials/NUMBER/{LOG}, or run one of the trials' configurations: "
-        f"libmultilabel --config {trials.folder}/trials/0001/config.yml",
-    )
 
 
 def retrained(plan: SearchPlan, best: Trial, folder: Path) -> Keys:
@@ -149,35 +133,19 @@ def _train_best(plan: SearchPlan, config: Config, best: Trial, trials: Trials, s
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial that has ended.
+    """One trial that has ended."""
 
-    Attributes:
-        name: Number, and name of its folder.
-        values: The chosen value of each key that varies.
-        status: ``finished``, ``failed``, or ``stopped`` by the scheduler.
-        value: Best value of ``val_metric``; None where there is none.
-        epoch: The first epoch that has it, from 1.
-        epochs: Epochs trained.
-        reason: Why it failed.
-    """
-
-    name: str
-    values: Keys
-    status: str
-    value: float | None
-    epoch: int | None
-    epochs: int
-    reason: str | None
+    name: str  # a number, and name of its folder
+    values: Keys  # the chosen value of each key that varies
+    status: str  # `finished`, `failed`, or `stopped` by the scheduler
+    value: float | None  # best of `val_metric`
+    epoch: int | None  # the first that has it, from 1
+    epochs: int  # trained
+    reason: str | None  # why it failed
 
 
 class Trials:
-    """All trials of a search so far.
-
-    Args:
-        folder: Of the search; the trials' own folders are in ``folder/trials``.
-        metric: ``val_metric``.
-        mode: ``max`` or ``min``.
-    """
+    """All trials so far of a search in a folder; ``metric`` is ``val_metric``, and its best value the ``mode``."""
 
     def __init__(self, folder: Path, metric: str, mode: str) -> None:
         self.folder, self.metric, self.mode = folder, metric, mode
@@ -226,18 +194,17 @@ class Trials:
         content = {"val_metric": self.metric, "mode": self.mode, "best": best.name if best else None, "trials": rows}
         with atomic_write(self.folder / "trials.json") as temporary:
             temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        with atomic_write(self.folder / "trials.csv") as temporary:
-            temporary.write_text(text.getvalue(), encoding="utf-8")
+        with (
+            atomic_write(self.folder / "trials.csv") as temporary,
+            open(temporary, "w", newline="", encoding="utf-8") as stream,
+        ):
+            writer = csv.DictWriter(stream, list(rows[0]) if rows else [], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
 
 
 def _forget_model(folder: Path) -> None:
     """Remove what a trial that is not the best has trained; its configuration and its numbers stay."""
-    for path in folder.iterdir() if folder.is_dir() else ():
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.name not in KEPT:
-            path.unlink(missing_ok=True)
+    for path in folder.glob("*"):
+        if path.name not in KEPT:
+            remove(path)

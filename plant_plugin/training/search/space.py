@@ -35,17 +35,11 @@ INNER = 0.381966  # a point between two bounds that is hardly ever a round numbe
 
 @dataclass(frozen=True)
 class Expression:
-    """One key that a search varies.
+    """One key that a search varies."""
 
-    Attributes:
-        path: The key, a part for each level.
-        name: One of :data:`NAMES`.
-        arguments: The values of a listed expression, else numbers.
-    """
-
-    path: tuple[str, ...]
-    name: str
-    arguments: tuple[Value, ...]
+    path: tuple[str, ...]  # the key, a part for each level
+    name: str  # one of :data:`NAMES`
+    arguments: tuple[Value, ...]  # the values of a listed expression, else numbers
 
     @property
     def key(self) -> str:

@@ -28,6 +28,7 @@ from plant_plugin.errors import PlantError
 from plant_plugin.files import atomic_write
 
 CONFIG, LOG, OUTCOME, LOGS = "config.yml", "trial.log", "outcome.json", "logs.json"
+KEPT = (CONFIG, LOG, LOGS, OUTCOME, "metrics.csv")  # of a trial that is not the best
 PROGRAM = """import sys
 folder, *sys.path = sys.argv[1:]
 from plant_plugin.training.search.trial import main
@@ -74,18 +75,11 @@ def best_epoch(values: list[float], mode: str) -> int | None:
 def run_trial(
     folder: Path, metric: str, mode: str, epochs: int, *, working_folder: str, module_path: Sequence[str]
 ) -> Generator[float, None, None]:
-    """Run the configuration in a trial's folder, at most for so many epochs.
-
-    Args:
-        folder: Holds ``config.yml``; receives the run, ``trial.log`` and ``outcome.json``.
-        metric: ``val_metric``.
-        mode: ``max`` or ``min``.
-        epochs: Of the last one is told when its model is saved, as the scheduler may stop the trial then.
-        working_folder: Where relative paths of the configuration start.
-        module_path: ``sys.path`` of the search.
+    """Run ``config.yml`` of a trial's folder, which receives the run, ``trial.log`` and ``outcome.json``.
 
     Yields:
-        After each epoch the best value so far. A trial whose iterator is closed before its end is stopped.
+        After each of at most ``epochs`` epochs the best value so far of the metric, of the last one when its model is
+        saved, as the scheduler may stop the trial then. A trial whose iterator is closed before its end is stopped.
 
     Raises:
         TrialFailed: With the reason, which ``outcome.json`` holds too.
@@ -116,7 +110,10 @@ def run_trial(
     outcome = read_outcome(folder)
     failure = outcome.get("failure")
     if not outcome:
-        failure = _ended_by(process.returncode)
+        code = process.returncode
+        failure = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        if code == -signal.SIGKILL:
+            failure = "killed by the system, as happens when memory runs out"
     elif best_epoch(read_values(folder, metric), mode) is None and failure is None:
         failure = f"no epoch has a value of {metric} that is a number"
     if failure is not None:
@@ -136,13 +133,6 @@ def read_outcome(folder: Path) -> Outcome:
 def _write_outcome(folder: Path, outcome: Outcome) -> None:
     with atomic_write(folder / OUTCOME) as temporary:
         temporary.write_text(json.dumps(outcome) + "\n", encoding="utf-8")
-
-
-def _ended_by(code: int) -> str:
-    """What ended a process that left no word."""
-    if code == -signal.SIGKILL:
-        return "killed by the system, as happens when memory runs out"
-    return f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
 
 
 def main(name: str) -> int:
