@@ -65,12 +65,9 @@ class StepGuard:
             "the documents' texts: %s", where, self.skipped, self.most, named,
         )  # fmt: skip
         if self.skipped > self.most:
-            raise PlantError(
-                f"loss or gradient was not finite in {self.skipped} steps",
-                where=where,
-                fix="a smaller learning_rate, precision: 32, or a look at the documents named above; "
-                "max_skipped_steps allows more",
-            )
+            what = f"loss or gradient was not finite in {self.skipped} steps"
+            fix = "a smaller learning_rate, precision: 32, or a look at the documents named above"
+            raise PlantError(what, where=where, fix=f"{fix}; max_skipped_steps allows more")
 
 
 def out_of_memory(error: BaseException) -> bool:

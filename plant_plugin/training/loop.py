@@ -32,7 +32,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.training.devices import count, device_of, from_first, is_first, same_weights
 from plant_plugin.training.guards import out_of_memory
 from plant_plugin.training.resume import interrupted, listen, stopped
-from plant_plugin.training.stage import STATE_KEY, StageModule, precision_of
+from plant_plugin.training.stage import StageModule, precision_of
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ BESIDE_THE_POINT = (  # warnings of Lightning
     ".*your dataloader is not resumable.*",  # it is: resumed_at
 )
 FORMAT = 1
+STATE_KEY = "plant_plugin"  # our part of Lightning's checkpoint
 KEPT = 2  # states of a stage on disk: the newest, and one to fall back on
 LOSS_EVERY = 10  # optimiser steps
 PATTERN = "state-*.ckpt"
@@ -245,24 +246,26 @@ class KeepState(Checkpoint):
         """Write behind the validation, when best score and early stopping are known."""
         self._write(trainer, trainer.current_epoch + 1, 0)
 
+    def on_save_checkpoint(self, trainer: L.Trainer, pl_module: object, checkpoint: dict[str, object]) -> None:
+        """Add what Lightning does not know."""
+        module = self.module
+        checkpoint[STATE_KEY] = self._place | {
+            "format": FORMAT,
+            "config": module.config.hash(),
+            "step": trainer.global_step,
+            "has_ended": trainer.should_stop,
+            "skipped": module.guard.skipped,
+            "pieces": module.pieces,
+            "log_lengths": log_lengths(module.config.log_path, module.logs),
+        }
+
     def _stop_if_asked(self, trainer: L.Trainer) -> None:
         if trainer.strategy.reduce_boolean_decision(self.run.stop_asked, all=False):
             raise stopped(self.run)
 
     def _write(self, trainer: L.Trainer, epoch: int, batch: int) -> None:
         """One whole file, then remove all but the newest."""
-        module = self.module
-        module.state_of_run = {
-            "format": FORMAT,
-            "config": module.config.hash(),
-            "step": trainer.global_step,
-            "epoch": epoch,
-            "batch": batch,
-            "has_ended": trainer.should_stop,
-            "skipped": module.guard.skipped,
-            "pieces": module.pieces,
-            "log_lengths": log_lengths(module.config.log_path, module.logs),
-        }
+        self._place = {"epoch": epoch, "batch": batch}
         path = self.folder / f"state-{trainer.global_step:09d}.ckpt"
         self._last = time.monotonic()
         trainer.save_checkpoint(path)  # the others wait for the first process, which writes

@@ -178,9 +178,5 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
 
 def _found(folder: Path, *, planted: bool) -> tuple[dict[str, float], Keys, dict[str, int]]:
     """Thresholds, what was chosen for planted scores, and the best epoch of each stage."""
-    thresholds = json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
-    return (
-        thresholds,
-        {**read_weights(folder)} if planted else {},
-        (read_run_record(folder) or {}).get("best_epochs", {}),
-    )
+    thresholds, record = json.loads((folder / THRESHOLDS).read_text(encoding="utf-8")), read_run_record(folder) or {}
+    return thresholds, {**read_weights(folder)} if planted else {}, record.get("best_epochs", {})

@@ -38,7 +38,6 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
 }
 FUSED = ("adam", "adamw")  # have a compiled step on CPUs
-STATE_KEY = "plant_plugin"  # our part of Lightning's checkpoint
 
 
 class StageModule(L.LightningModule):
@@ -62,7 +61,6 @@ class StageModule(L.LightningModule):
         self.guard = StepGuard(self.stage, config.max_skipped_steps, lambda documents: [])
         self.pieces = 1  # parts of a batch that are computed one after the other, see training/guards.py
         self._rest: list[tuple[float, dict[str, Tensor]]] = []
-        self.state_of_run: dict[str, object] = {}  # written into every state, see training/state.py
         self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
 
     def keep(self, split: str, metrics: Mapping[str, float]) -> None:
@@ -111,10 +109,6 @@ class StageModule(L.LightningModule):
         torch.manual_seed(drawn)
         np.random.seed(drawn)
         random.seed(drawn)
-
-    def on_save_checkpoint(self, checkpoint: dict[str, object]) -> None:
-        """Add what Lightning does not know."""
-        checkpoint[STATE_KEY] = self.state_of_run
 
     def on_load_checkpoint(self, checkpoint: dict[str, dict[str, dict[str, object]]]) -> None:
         """A run folder may have been moved: without this Lightning would forget the best score."""

@@ -22,10 +22,9 @@ from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, Stopped
 from plant_plugin.report.record import found_again
 from plant_plugin.training import run as training_run
-from plant_plugin.training.loop import newest_state
+from plant_plugin.training.loop import STATE_KEY, newest_state
 from plant_plugin.training.resume import command as resume_command
 from plant_plugin.training.run import run
-from plant_plugin.training.stage import STATE_KEY
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
 

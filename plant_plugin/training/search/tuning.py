@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 # Read by Ray when it is imported: nothing is sent anywhere, nothing is written beside our own files, and trials stay in
 # the folder where relative paths start.
@@ -45,13 +45,6 @@ OBJECT_STORE = 80 * 1024**2  # bytes; no data go through it, and Ray takes no le
 METRIC = "val_metric"
 
 
-class Here(TypedDict):
-    """What a trial's process takes over from the search."""
-
-    working_folder: str
-    module_path: list[str]
-
-
 class _Watch(tune.Callback):
     """Tells of every trial that has ended: by itself, by the scheduler or by a failure."""
 
@@ -75,8 +68,8 @@ def run_trials(plan: SearchPlan, folder: Path, say: Callable[[str], None], ended
         if needs != {"cpu": options.cpu_count, "gpu": options.gpu_count}:
             say(f"this machine has {cores} cores and {cards:g} GPUs for trials: each gets {needs['cpu']} "
                 f"and {needs['gpu']:g}")  # fmt: skip
-        here: Here = {"working_folder": os.getcwd(), "module_path": [os.path.abspath(path) for path in sys.path]}
-        trainable = tune.with_parameters(_trial, plan=plan, folder=folder, here=here)
+        paths = [os.path.abspath(path) for path in sys.path]
+        trainable = tune.with_parameters(_trial, plan=plan, folder=folder, here=os.getcwd(), module_path=paths)
         tuner = tune.Tuner(
             tune.with_resources(trainable, needs),
             param_space={each.key: each.domain(tune) for each in plan.expressions},
@@ -94,15 +87,17 @@ def run_trials(plan: SearchPlan, folder: Path, say: Callable[[str], None], ended
         tuner.fit()
 
 
-def _trial(drawn: Keys, plan: SearchPlan, folder: Path, here: Here) -> None:
+def _trial(drawn: Keys, plan: SearchPlan, folder: Path, here: str, module_path: list[str]) -> None:
     """What Ray's process does: start the trial's own process and report its epochs."""
     own = folder / tune.get_context().get_trial_name()
     own.mkdir(parents=True)
     values = plan.configuration(plan.decoded(drawn))
     write_configuration(own / CONFIG, values)
     epochs = int((values.get("stage2") or {}).get("epochs") or values.get("epochs") or plan.base.epochs)
-    best_so_far = run_trial(own, plan.base.val_metric, plan.mode, epochs, **here)
-    with contextlib.closing(best_so_far):
+    metric, mode = plan.base.val_metric, plan.mode
+    with contextlib.closing(
+        run_trial(own, metric, mode, epochs, working_folder=here, module_path=module_path)
+    ) as best_so_far:
         for value in best_so_far:
             tune.report({METRIC: value})
 
