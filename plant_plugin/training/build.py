@@ -46,13 +46,9 @@ def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool
     name, options = network_of(config, config.strategy)
     vectors = None
     if isinstance(prepared.tokens, WordTokens):
-        vectors = embedding_matrix(
-            prepared.tokens,
-            _vectors_file(config.embed_file, config.embed_cache_dir),
-            normalize=config.normalize_embed,
-            seed=config.seed or 0,
-            dim=options.get("embed_dim"),
-        )
+        file, seed = _vectors_file(config.embed_file, config.embed_cache_dir), config.seed or 0
+        normalize, dim = config.normalize_embed, options.get("embed_dim")
+        vectors = embedding_matrix(prepared.tokens, file, normalize=normalize, seed=seed, dim=dim)
     network = construct(name, prepared.num_labels, vectors, options)
     if planted or network.has_prior:
         add_relevance(prepared, config.relevance, run)

@@ -144,13 +144,13 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
         # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
         strategy = DDPStrategy(cluster_environment=TorchElasticEnvironment(), find_unused_parameters=True)
     if module.val_batches is not None:
-        best, last = ("min" if name == "Loss" else "max" for name in (module.monitor, module.stop_on))
+        best_mode, stop_mode = ("min" if name == "Loss" else "max" for name in (module.monitor, module.stop_on))
         callbacks = [
             ModelCheckpoint(
-                keep_state.folder, "best", module.monitor, mode=best, save_weights_only=True,
+                keep_state.folder, "best", module.monitor, mode=best_mode, save_weights_only=True,
                 enable_version_counter=False,
             ),
-            EarlyStopping(module.stop_on, mode=last, patience=module.patience, strict=True),
+            EarlyStopping(module.stop_on, mode=stop_mode, patience=module.patience, strict=True),
         ]  # fmt: skip
     callbacks.append(keep_state)  # behind `best`, so that the state to resume from knows this epoch's best score
     if not config.silent:

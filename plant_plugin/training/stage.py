@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import StageOptions
@@ -31,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 Precision = Literal["32-true", "bf16-mixed", "16-mixed"]  # as Lightning names them
 
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
     "adamax": torch.optim.Adamax,
@@ -146,10 +147,7 @@ class StageModule(L.LightningModule):
         self._rest = []
 
     def configure_gradient_clipping(
-        self,
-        optimizer: torch.optim.Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: object = None,
+        self, optimizer: Optimizer, gradient_clip_val: float | None = None, gradient_clip_algorithm: object = None
     ) -> None:
         """Clip by norm; a step that is not finite loses its gradient, so that the optimiser leaves all as it is."""
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
