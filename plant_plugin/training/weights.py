@@ -242,7 +242,7 @@ class _Weighing:
                 scores = scores if marked is None else scores + marked[documents]
                 if unit is None:  # of the first batch: the same for all
                     unit = (float(logits.std()) or 1.0) / (float(scores.std()) or 1.0)
-                of_trained = truth.multiply(self.trained)
+                of_trained = truth.multiply(self.trained).tocsr()
                 for (share, name), evaluator in zip(tried, evaluators, strict=True):
                     sums = logits + np.float32(share * unit) * (scores + np.float32(name) * named)
                     evaluator.update(sums, of_trained, documents)
