@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import Any
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -29,10 +29,10 @@ from plant_plugin.networks.kernels.label_attention_blocks import (
     BLOCK_ELEMENTS_GPU,
     LabelAttention,
     Operands,
-    Threads,
     attended_values,
     gradients_of,
 )
+from plant_plugin.networks.kernels.passes import Context, Threads
 from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.kernels.triton_choice import takes_triton
 
@@ -40,6 +40,8 @@ NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops know no narro
 
 PLAIN_SCORES = 2**20  # (B·A·L·T) that are short
 _plain: ContextVar[int] = ContextVar("_plain", default=0)
+
+Rest: TypeAlias = tuple[list[PriorLookup | None], torch.dtype | None]  # priors and product_dtype
 
 HALVINGS = 2  # at most: smaller blocks cost time, and save little behind that
 _halved = 0
@@ -76,13 +78,7 @@ def label_attention_reference(
     prior: PriorLookup | None = None,
     strength: Tensor | None = None,
 ) -> Tensor:
-    """The same numbers as :func:`label_attention_logits`, with every tensor written out. For reading and short texts.
-
-    Arguments as of :func:`label_attention_logits`.
-
-    Returns:
-        (B, L) logits without the label bias.
-    """
+    """The same numbers as :func:`label_attention_logits`, each tensor written out. For reading and short texts."""
     scores = torch.einsum("lad,btad->balt", queries, keys)
     if prior is not None and strength is not None:
         scores = scores + torch.einsum("la,lbt->balt", strength, prior.everywhere().to(scores.dtype))
@@ -131,18 +127,24 @@ def label_attention_logits(
     if scores <= _plain.get() and keys.device.type == "cpu" and product_dtype is None:
         return label_attention_reference(queries, keys, values, outputs, mask, prior, strength)
     marked = prior is not None and prior.marks is not None  # the Triton kernel reads one column a position
-    if queries.dtype != torch.float64 and not marked and takes_triton(queries.device, where_auto=False):
-        elements = block_elements or _fitting_elements(queries.device)
-        return _through_triton(
-            queries, keys, values, outputs, mask, prior, strength, product_dtype or queries.dtype, elements
-        )
+    elements = block_elements or _fitting_elements(queries.device)
     with torch.autocast(device_type=queries.device.type, enabled=False):
-        operands = as_operands(
-            queries, keys, values, outputs, mask, prior, strength,
-            product_dtype=product_dtype, block_elements=block_elements,
-        )  # fmt: skip
+        if queries.dtype != torch.float64 and not marked and takes_triton(queries.device, where_auto=False):
+            from plant_plugin.networks.kernels.label_attention_triton import LabelAttentionTriton
+
+            keys, values = keys.to(queries.dtype), values.to(queries.dtype)
+            kind = product_dtype or queries.dtype
+            found: Tensor = LabelAttentionTriton.apply(
+                queries, keys, values, outputs, strength, mask, prior, kind, elements
+            )
+            return found
+        operands = as_operands(queries, keys, values, outputs, mask, prior, strength, product_dtype, elements)
         logits: Tensor = LabelAttention.apply(*operands)
     return logits
+
+
+def _fitting_elements(device: torch.device) -> int:
+    return (BLOCK_ELEMENTS if device.type == "cpu" else BLOCK_ELEMENTS_GPU) >> _halved
 
 
 def as_operands(
@@ -151,15 +153,14 @@ def as_operands(
     values: Tensor,
     outputs: Tensor,
     mask: Tensor,
-    prior: PriorLookup | None = None,
-    strength: Tensor | None = None,
-    *,
-    product_dtype: torch.dtype | None = None,
-    block_elements: int | None = None,
+    prior: PriorLookup | None,
+    strength: Tensor | None,
+    product_dtype: torch.dtype | None,
+    block_elements: int,
 ) -> Operands:
     """The arguments of :func:`label_attention_logits` as the blocks read them."""
     if prior is not None and prior.entries is not None and queries.dtype not in NUMPY_TYPES:
-        prior = PriorLookup(prior.dense().to(queries.dtype), prior.columns, None, prior.marks)
+        prior = prior._replace(table=prior.dense().to(queries.dtype), entries=None)
     return Operands(
         queries.transpose(0, 1).contiguous(),
         keys.to(queries.dtype),
@@ -167,47 +168,10 @@ def as_operands(
         outputs.transpose(0, 1).contiguous(),
         None if prior is None or strength is None else strength.t().contiguous(),
         mask,
-        None if prior is None else prior.table,
-        None if prior is None else prior.columns,
+        prior,
         product_dtype or queries.dtype,
-        block_elements or _fitting_elements(queries.device),
-        None if prior is None else prior.entries,
-        None if prior is None else prior.marks,
+        block_elements,
     )
-
-
-def _fitting_elements(device: torch.device) -> int:
-    return (BLOCK_ELEMENTS if device.type == "cpu" else BLOCK_ELEMENTS_GPU) >> _halved
-
-
-def _through_triton(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    outputs: Tensor,
-    mask: Tensor,
-    prior: PriorLookup | None,
-    strength: Tensor | None,
-    product_dtype: torch.dtype,
-    block_elements: int,
-) -> Tensor:
-    """As :func:`label_attention_logits`, on any device that Triton or its interpreter knows."""
-    from plant_plugin.networks.kernels.label_attention_triton import LabelAttentionTriton
-
-    with torch.autocast(device_type=queries.device.type, enabled=False):
-        logits: Tensor = LabelAttentionTriton.apply(
-            queries,
-            keys.to(queries.dtype),
-            values.to(queries.dtype),
-            outputs,
-            None if prior is None else strength,
-            mask,
-            None if prior is None else prior.dense(),
-            None if prior is None else prior.columns,
-            product_dtype,
-            block_elements,
-        )
-    return logits
 
 
 def chosen_label_logits(
@@ -222,62 +186,50 @@ def chosen_label_logits(
     *,
     product_dtype: torch.dtype | None = None,
 ) -> Tensor:
-    """The same numbers as picking ``labels`` from :func:`label_attention_logits`.
+    """The same numbers (B, M) as picking ``labels`` (B, M) from :func:`label_attention_logits`.
 
-    On a CPU documents are shared among threads, forward and backward: one alone is too small for two cores.
-
-    Args:
-        queries: (B, M, A, D) of the chosen labels, already divided by √D.
-        keys: (B, T, A, D).
-        values: (B, T, A, D).
-        outputs: (B, M, A, D).
-        mask: (B, T) bool, true on real tokens; at least one per document.
-        labels: (B, M) label ids.
-        prior: Relevance that is added to the scores (method §8), or None.
-        strength: (B, M, A) β of the chosen labels; needed with ``prior``.
-        product_dtype: As in :func:`label_attention_logits`.
-
-    Returns:
-        (B, M) logits without the label bias.
+    Arguments as there, but for those of labels: queries and outputs are (B, M, A, D), strength (B, M, A). On a CPU
+    documents are shared among threads, forward and backward: one alone is too small for two cores.
     """
     if prior is not None and strength is None:
         raise ValueError("a prior needs its strength")
     # one after the other: on a GPU each is a dense table
     priors = (None if prior is None else prior.at(document, labels[document]) for document in range(len(labels)))
     if queries.device.type == "cpu":
+        keys, values = keys.to(queries.dtype), values.to(queries.dtype)
         with torch.autocast(device_type="cpu", enabled=False):
             logits: Tensor = _ChosenLabels.apply(
-                queries,
-                keys.to(queries.dtype),
-                values.to(queries.dtype),
-                outputs,
-                strength,
-                mask,
-                list(priors),
-                product_dtype,
+                queries, keys, values, outputs, strength, mask, list(priors), product_dtype
             )
         return logits
-    found = []
     # unbind, not indexing: the backward pass then stacks gradients instead of adding up one batch per document
-    operands = (part.unbind() for part in (queries, keys, values, outputs, mask))
+    by_document = [part.unbind() for part in (queries, keys, values, outputs, mask)]
     strengths = [None] * len(labels) if strength is None else strength.unbind()
-    for (query, key, value, output, own), planted, beta in zip(
-        zip(*operands, strict=True), priors, strengths, strict=True
-    ):
-        found.append(
-            label_attention_logits(
-                query, key[None], value[None], output, own[None], planted, beta, product_dtype=product_dtype
-            )
+    found = [
+        label_attention_logits(
+            query, key[None], value[None], output, own[None], planted, beta, product_dtype=product_dtype
         )
+        for query, key, value, output, own, planted, beta in zip(*by_document, priors, strengths, strict=True)
+    ]
     return torch.cat(found)
 
 
 class _ChosenLabels(torch.autograd.Function):
-    """One document after the other through the blocks, in threads; arguments as of :func:`chosen_label_logits`."""
+    """One document after the other through the blocks, in threads."""
 
     @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> Tensor:
-        *tensors, priors, product_dtype = arguments
+    def forward(
+        ctx: Context[Rest],
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        outputs: Tensor,
+        strength: Tensor | None,
+        mask: Tensor,
+        priors: list[PriorLookup | None],
+        product_dtype: torch.dtype | None,
+    ) -> Tensor:
+        tensors = queries, keys, values, outputs, strength, mask
         documents = list(_documents(tensors, priors, product_dtype))
         with Threads(min(torch.get_num_threads(), len(documents))) as threads:
             found = threads.map(attended_values, documents)
@@ -287,28 +239,29 @@ class _ChosenLabels(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *arriving: Tensor) -> Any:
+    def backward(ctx: Context[Rest], *arriving: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of queries, keys, values, outputs and strength."""
-        tensors, kept = ctx.saved_tensors[:6], ctx.saved_tensors[6:]
-        pull = arriving[0].to(tensors[0].dtype)[..., None]  # (B, M, 1)
-        tasks = list(zip(_documents(tensors, *ctx.rest), kept[::2], kept[1::2], pull, strict=True))
+        queries, keys, values, outputs, strength, mask, *kept = ctx.saved_tensors
+        documents = _documents((queries, keys, values, outputs, strength, mask), *ctx.rest)
+        pull = arriving[0].to(queries.dtype)[..., None]  # (B, M, 1)
+        tasks = list(zip(documents, kept[::2], kept[1::2], pull, strict=True))
         with Threads(min(torch.get_num_threads(), len(tasks))) as threads:
             found = threads.map(lambda task: gradients_of(*task), tasks)
-        queries, keys, values, outputs, strength = zip(*found, strict=True)
-        by_label = (
-            None if part[0] is None else torch.stack(part).transpose(1, 2) for part in (queries, outputs, strength)
-        )
-        to_queries, to_outputs, to_strength = by_label
-        return to_queries, torch.cat(keys), torch.cat(values), to_outputs, to_strength, None, None, None
+        to_queries, to_keys, to_values, to_outputs, to_strength = zip(*found, strict=True)
+        by_label = [torch.stack(part).transpose(1, 2) for part in (to_queries, to_outputs)]
+        betas = None if to_strength[0] is None else torch.stack(to_strength).transpose(1, 2)
+        return by_label[0], torch.cat(to_keys), torch.cat(to_values), by_label[1], betas, None, None, None
 
 
 def _documents(
-    tensors: list[Any], priors: list[PriorLookup | None], product_dtype: torch.dtype | None
+    tensors: tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None, Tensor],
+    priors: list[PriorLookup | None],
+    product_dtype: torch.dtype | None,
 ) -> Iterator[Operands]:
     queries, keys, values, outputs, strength, mask = tensors
+    elements = _fitting_elements(mask.device)
     for document, prior in enumerate(priors):
         one = slice(document, document + 1)
-        yield as_operands(
-            queries[document], keys[one], values[one], outputs[document], mask[one], prior,
-            None if strength is None else strength[document], product_dtype=product_dtype,
-        )  # fmt: skip
+        beta = None if strength is None else strength[document]
+        of_labels = queries[document], keys[one], values[one], outputs[document]
+        yield as_operands(*of_labels, mask[one], prior, beta, product_dtype, elements)

@@ -10,30 +10,18 @@ each thread has labels of its own, and its products and passes run on one core: 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
-from plant_plugin.networks.kernels.prior import (
-    BlockEntries,
-    Places,
-    SparseTable,
-    add_prior,
-    add_strength_gradient,
-    entries_of,
-    room_for,
-)
+from plant_plugin.networks.kernels.passes import Context, Found, Threads
+from plant_plugin.networks.kernels.prior import BlockEntries, Places, PriorLookup, entries_of, room_for
 
-Item = TypeVar("Item")
-Found = TypeVar("Found")
-
-# Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants
-# large products.
+# Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants large products.
 BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU = 2**19, 2**26
 # Columns worked on at once on a CPU: one long document or a few short ones. Measured with 8 heads of width 32: 119
 # GFLOP/s a core in the product that gives the queries' gradient, 32 with 2048 columns of all heads at once.
@@ -42,39 +30,6 @@ CHUNK_COLUMNS = 512
 CHUNKS_ELEMENTS = 2**22
 # Scores (l, C) that a thread should have before another one pays.
 ELEMENTS_OF_A_THREAD = 2**20
-
-
-class Threads:
-    """So many threads, for tasks that are too small for torch to share one operation among cores; use as a context.
-
-    Args:
-        count: 1 or less: no threads, the caller does the tasks itself.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._before = torch.get_num_threads()
-        self._inference = torch.is_inference_mode_enabled()
-        self._pool = ThreadPoolExecutor(count) if count > 1 else None
-
-    def __enter__(self) -> Threads:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-            torch.set_num_threads(self._before)  # each thread has its own number, threads to come get the last one set
-
-    def map(self, task: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
-        """What the task finds for each item, in their order; no gradient is recorded."""
-        if self._pool is None:
-            return [task(item) for item in items]
-
-        def alone(item: Item) -> Found:
-            torch.set_num_threads(1)  # of this thread
-            with torch.inference_mode(self._inference), torch.no_grad():
-                return task(item)
-
-        return list(self._pool.map(alone, items))
 
 
 class Operands(NamedTuple):
@@ -86,12 +41,12 @@ class Operands(NamedTuple):
     outputs: Tensor  # (A, L, D)
     strength: Tensor | None  # (A, L)
     mask: Tensor  # (B, T)
-    table: Tensor | None  # (L, U)
-    columns: Tensor | None  # (B, T)
+    prior: PriorLookup | None
     dtype: torch.dtype  # of the products' operands
     block_elements: int
-    entries: SparseTable | None = None  # the table where it is not zero, in place of the dense one; on CPUs
-    marks: Tensor | None = None  # (B, T), second columns
+
+
+Rest: TypeAlias = tuple[PriorLookup | None, torch.dtype, int]  # the last fields of Operands
 
 
 class _Chunk(NamedTuple):
@@ -102,9 +57,9 @@ class _Chunk(NamedTuple):
     keys: Tensor  # (A, D, C)
     values: Tensor
     bias: Tensor | None  # (documents, positions) 0 or −∞; None where nothing is padded
-    columns: Tensor | None  # (C,)
-    marks: Tensor | None  # (C,)
-    places: Places | None  # the same the other way round, where the prior is sparse
+    columns: Tensor | None = None  # (C,)
+    marks: Tensor | None = None  # (C,)
+    places: Places | None = None  # the same the other way round, where the prior is sparse
 
     def by_document(self, block: Tensor) -> Tensor:
         """(l, C) as (l, documents, positions)."""
@@ -123,15 +78,15 @@ def _chunk(operands: Operands, part: slice) -> _Chunk:
         states[part, : mask.shape[1]].permute(2, 3, 0, 1).flatten(2).to(operands.dtype).contiguous()
         for states in (operands.keys, operands.values)
     )
-    columns, marks = (
-        None if types is None else types[part, : mask.shape[1]].flatten()
-        for types in (operands.columns, operands.marks)
-    )
-    places = None
-    if columns is not None and operands.entries is not None:
-        second = () if marks is None else (marks.numpy(),)
-        places = Places.of(columns.numpy(), operands.entries.size, *second)
-    return _Chunk(part, mask.shape[1], keys, values, bias, columns, marks, places)
+    chunk = _Chunk(part, mask.shape[1], keys, values, bias)
+    if operands.prior is None:
+        return chunk
+    types = [operands.prior.columns] + ([] if operands.prior.marks is None else [operands.prior.marks])
+    types = [kind[part, : mask.shape[1]].flatten() for kind in types]
+    entries, places = operands.prior.entries, None
+    if entries is not None:
+        places = Places.of(*(kind.numpy() for kind in types), size=entries.size)
+    return chunk._replace(columns=types[0], marks=types[1] if len(types) > 1 else None, places=places)
 
 
 class _Block(NamedTuple):
@@ -173,27 +128,26 @@ class _Worker:
         narrow = self.buffer("narrow", found.shape[0], found.shape[1], left.dtype)
         return found.copy_(torch.mm(left, right, out=narrow))
 
-    def narrow(self, name: str, block: Tensor) -> Tensor:
+    def narrow(self, block: Tensor) -> Tensor:
         """The block as an operand of a product."""
         if block.dtype == self.operands.dtype:
             return block
-        return self.buffer(name, block.shape[0], block.shape[1], self.operands.dtype).copy_(block)
+        return self.buffer("narrow", block.shape[0], block.shape[1], self.operands.dtype).copy_(block)
 
     def relevance(self, chunk: _Chunk, labels: slice) -> Tensor | BlockEntries | None:
         """The prior of a block: dense (l, C), or its entries; looked up once for all heads."""
-        table, entries = self.operands.table, self.operands.entries
-        if chunk.columns is None:
+        prior = self.operands.prior
+        if prior is None or chunk.columns is None:
             return None
-        if entries is not None and chunk.places is not None:
+        if prior.entries is not None and chunk.places is not None:
             size = labels.stop - labels.start, len(chunk.columns) * (1 if chunk.marks is None else 2)
             if self._room is None or len(self._room.rows) < size[0] * size[1]:
-                self._room = room_for(entries, *size)
-            return entries_of(entries, chunk.places, labels, self._room)
-        if table is None:
-            return None
-        relevance = self.buffer("relevance", labels.stop - labels.start, len(chunk.columns))
-        torch.index_select(table[labels], 1, chunk.columns, out=relevance)
-        return relevance if chunk.marks is None else relevance.add_(table[labels][:, chunk.marks])
+                self._room = room_for(prior.entries, *size)
+            return entries_of(prior.entries, chunk.places, labels, self._room)
+        table = prior.dense()[labels]
+        relevance = self.buffer("relevance", len(table), len(chunk.columns))
+        torch.index_select(table, 1, chunk.columns, out=relevance)
+        return relevance if chunk.marks is None else relevance.add_(table[:, chunk.marks])
 
     def blocks(self, chunk: _Chunk) -> Iterator[_Block]:
         """One block of labels after the other, and in it one head after the other."""
@@ -208,7 +162,7 @@ class _Worker:
                 if relevance is not None and operands.strength is not None:
                     strength = operands.strength[head, labels].detach()
                     if isinstance(relevance, BlockEntries):
-                        add_prior(scores.numpy(), strength.numpy(), *relevance)
+                        relevance.add_to(scores, strength)
                     else:
                         scores.addcmul_(strength[:, None], relevance)
                 contributions = self.product("contributions", outputs, chunk.values[head])
@@ -254,23 +208,23 @@ class LabelAttention(torch.autograd.Function):
     """Takes the fields of :class:`Operands`, gives logits (B, L); the backward pass makes the weights anew."""
 
     @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> Tensor:
+    def forward(ctx: Context[Rest], *arguments: Any) -> Tensor:
         """Softmax over positions of each document, then the weighted sum of the contributions."""
         operands = Operands(*arguments)
         attended, normaliser = attended_values(operands)
-        ctx.save_for_backward(*operands[:8], attended, normaliser)
-        ctx.rest = operands[8:]
+        ctx.save_for_backward(*operands[:6], attended, normaliser)
+        ctx.rest = operands[6:]
         return attended.sum(dim=0).t().contiguous()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *arriving: Tensor) -> Any:
+    def backward(ctx: Context[Rest], *arriving: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of queries, keys, values, outputs and strength."""
-        *tensors, attended, normaliser = ctx.saved_tensors
-        operands = Operands(*tensors, *ctx.rest)
+        queries, keys, values, outputs, strength, mask, attended, normaliser = ctx.saved_tensors
+        operands = Operands(queries, keys, values, outputs, strength, mask, *ctx.rest)
         with torch.autocast(device_type=operands.mask.device.type, enabled=False):
             found = gradients_of(operands, attended, normaliser, arriving[0].t().to(operands.queries.dtype))
-        return (*found, None, None, None, None, None, None, None)
+        return (*found, None, None, None, None)
 
 
 def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:
@@ -309,13 +263,13 @@ def gradients_of(
             to_contributions, to_scores = block.scores, block.contributions
             if to_strength is not None and block.relevance is not None:
                 if isinstance(block.relevance, BlockEntries):
-                    add_strength_gradient(to_strength[head, labels].numpy(), to_scores.numpy(), *block.relevance)
+                    block.relevance.add_strength_gradient(to_strength[head, labels], to_scores)
                 else:
                     to_strength[head, labels] += torch.linalg.vecdot(to_scores, block.relevance)
-            to_contributions = worker.narrow("narrow", to_contributions)
+            to_contributions = worker.narrow(to_contributions)
             _add_product(to_outputs[head, labels], to_contributions, chunk.values[head].t())
             _add_product(chunk_values[head], block.outputs.t(), to_contributions)
-            to_scores = worker.narrow("narrow", to_scores)
+            to_scores = worker.narrow(to_scores)
             _add_product(to_queries[head, labels], to_scores, chunk.keys[head].t())
             _add_product(chunk_keys[head], block.queries.t(), to_scores)
         return chunk_keys, chunk_values

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-incomplete-defs
 """Label attention on GPUs in Triton, the same function as the blocks of torch operations.
 
 Tested in Triton's interpreter on a CPU only, and compiled for compute capabilities 8.0 and 9.0: it has not run on a
@@ -19,13 +20,16 @@ atomic addition, so results repeat.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from plant_plugin.networks.kernels.passes import Context
+from plant_plugin.networks.kernels.prior import PriorLookup
 
 # Labels of a tile, forward and backward. The backward kernel holds more numbers a score: with 128 labels it spills
 # registers (248 bytes a thread for capability 9.0), with 64 it does not; what 128 × 64 scores take decided the rest.
@@ -34,7 +38,7 @@ PROGRAMS_THAT_FILL = 256  # programs of a launch; where there would be fewer, th
 
 
 @triton.jit
-def _product(rows, columns, known, real, WIDTH: tl.constexpr, STEP: tl.constexpr, PRECISION: tl.constexpr, WIDE):  # type: ignore[no-untyped-def]
+def _product(rows, columns, known, real, WIDTH: tl.constexpr, STEP: tl.constexpr, PRECISION: tl.constexpr, WIDE):
     """Inner products (l, p) of the vectors that begin at ``rows`` (l,) and ``columns`` (p,), both pointers."""
     found = tl.zeros((rows.shape[0], columns.shape[0]), dtype=WIDE)
     for start in range(0, WIDTH, STEP):
@@ -47,7 +51,7 @@ def _product(rows, columns, known, real, WIDTH: tl.constexpr, STEP: tl.constexpr
 
 
 @triton.jit
-def _tile(  # type: ignore[no-untyped-def]
+def _tile(
     queries, keys, values, outputs, mask, table, columns, strength,
     label, known, document, head, start, labels, positions,
     HEADS: tl.constexpr, KEY_WIDTH: tl.constexpr, VALUE_WIDTH: tl.constexpr, PLANTED: tl.constexpr,
@@ -79,7 +83,7 @@ def _tile(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def attend(  # type: ignore[no-untyped-def]
+def attend(
     queries, keys, values, outputs, mask, lengths, table, columns, strength, attended, normaliser, labels, positions,
     HEADS: tl.constexpr, KEY_WIDTH: tl.constexpr, VALUE_WIDTH: tl.constexpr, PLANTED: tl.constexpr,
     LABELS: tl.constexpr, POSITIONS: tl.constexpr, STEP: tl.constexpr, PRECISION: tl.constexpr,
@@ -135,7 +139,7 @@ def attend(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def score_gradients(  # type: ignore[no-untyped-def]
+def score_gradients(
     queries, keys, values, outputs, mask, lengths, table, columns, strength, attended, normaliser,
     arriving, to_scores, to_contributions, to_strength, labels, positions, first, count,
     HEADS: tl.constexpr, KEY_WIDTH: tl.constexpr, VALUE_WIDTH: tl.constexpr, PLANTED: tl.constexpr,
@@ -215,20 +219,25 @@ class _Operands(NamedTuple):
     strength: Tensor  # (L, A)
 
 
+Rest: TypeAlias = tuple[bool, int, torch.dtype]  # whether a prior is planted, the size of a block, the result's type
+
+
 class LabelAttentionTriton(torch.autograd.Function):
-    """Logits (B, L); arguments as of :func:`.label_attention.label_attention_logits`, in the order of ``forward``."""
+    """Logits (B, L) on any device that Triton or its interpreter knows.
+
+    Arguments as of :func:`.label_attention.label_attention_logits`; marks of the prior are not read.
+    """
 
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: Context[Rest],
         queries: Tensor,
         keys: Tensor,
         values: Tensor,
         outputs: Tensor,
         strength: Tensor | None,
         mask: Tensor,
-        table: Tensor | None,
-        columns: Tensor | None,
+        prior: PriorLookup | None,
         dtype: torch.dtype,
         block_elements: int,
     ) -> Tensor:
@@ -238,9 +247,9 @@ class LabelAttentionTriton(torch.autograd.Function):
         states = [part.detach().to(dtype).contiguous() for part in (queries, keys, values, outputs)]
         of_mask = [mask.contiguous().view(torch.uint8), (mask * places).amax(dim=1)]
         of_prior, planted = [mask] * 3, False  # nothing to read
-        if table is not None and columns is not None and strength is not None:
-            of_prior, planted = [table.t().contiguous(), columns.contiguous(), strength.detach().contiguous()], True
-        operands = _Operands(*states, *of_mask, *of_prior)
+        if prior is not None and strength is not None:
+            of_prior, planted = [prior.dense().t(), prior.columns, strength.detach()], True
+        operands = _Operands(*states, *of_mask, *(part.contiguous() for part in of_prior))
         wide = torch.promote_types(queries.dtype, torch.float32)
         attended = queries.new_empty(heads, len(mask), labels, dtype=wide)
         normaliser = torch.empty_like(attended)
@@ -257,7 +266,7 @@ class LabelAttentionTriton(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *arriving: Tensor) -> Any:
+    def backward(ctx: Context[Rest], *arriving: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of queries, keys, values, outputs and strength."""
         *tensors, attended, normaliser = ctx.saved_tensors
         planted, block_elements, kind = ctx.rest
@@ -265,7 +274,7 @@ class LabelAttentionTriton(torch.autograd.Function):
         with torch.cuda.device_of(attended), torch.autocast(device_type=attended.device.type, enabled=False):
             found = _Gradients(_Operands(*tensors), planted, attended, normaliser, block_elements).of(pull)
         gradients = [None if part is None else part.to(kind) for part in found]
-        return (*gradients, None, None, None, None, None)
+        return (*gradients, None, None, None, None)
 
 
 class _Gradients:
@@ -324,7 +333,7 @@ class _Gradients:
         return to_scores, to_contributions, of_strength
 
 
-def _constants(operands: _Operands, planted: bool, tiles: Tiles) -> dict[str, Any]:
+def _constants(operands: _Operands, planted: bool, tiles: Tiles) -> dict[str, int | str]:
     """What both kernels are compiled for."""
     return {
         "HEADS": operands.queries.shape[1],

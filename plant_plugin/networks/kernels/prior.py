@@ -7,36 +7,31 @@ through these: that costs a fraction of looking up and adding a dense (labels, C
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from numba import njit
 from scipy import sparse
 from torch import Tensor
 
+Integers: TypeAlias = npt.NDArray[np.integer]
+Floats: TypeAlias = npt.NDArray[np.floating]
+
 
 class SparseTable(NamedTuple):
-    """The relevance (L, U) of a batch's distinct token types, rows of a CSR matrix.
+    """The relevance (L, U) of a batch's distinct token types, rows of a CSR matrix."""
 
-    Attributes:
-        offsets: (L + 1,), where each label's entries begin.
-        types: Token types, as columns of the table.
-        values: Relevance, floating point.
-        size: U.
-        by_type: The same the other way round, where it is at hand: offsets (U + 1,), labels in ascending order, values.
-    """
+    offsets: Integers  # (L + 1,), where each label's entries begin
+    types: Integers  # token types, as columns of the table
+    values: Floats
+    size: int  # U
+    # The same the other way round, where it is at hand: offsets (U + 1,), labels in ascending order, values.
+    by_type: tuple[Integers, Integers, Floats] | None = None
 
-    offsets: npt.NDArray[np.integer]
-    types: npt.NDArray[np.integer]
-    values: npt.NDArray[np.floating]
-    size: int
-    by_type: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer], npt.NDArray[np.floating]] | None = None
-
-    def dense(self) -> npt.NDArray[np.floating]:
+    def dense(self) -> Floats:
         """The table (L, U) written out."""
-        table: npt.NDArray[np.floating] = self._matrix().toarray()
+        table: Floats = self._matrix().toarray()
         return table
 
     def of_labels(self, labels: npt.NDArray[np.int64]) -> SparseTable:
@@ -44,9 +39,11 @@ class SparseTable(NamedTuple):
         rows = self._matrix()[labels]
         return SparseTable(rows.indptr, rows.indices, rows.data, self.size)
 
-    def at(self, labels: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.NDArray[np.floating]:
+    def at(self, labels: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Floats:
         """Relevance (B, M, T) of labels (B, M) at token types (B, T), each document its own."""
-        found: npt.NDArray[np.floating] = _relevance_at(labels, columns, *self[:4])
+        from plant_plugin.networks.kernels.compiled import relevance_at
+
+        found: Floats = relevance_at(labels, columns, *self[:4])
         return found
 
     def _matrix(self) -> sparse.csr_array:
@@ -54,19 +51,13 @@ class SparseTable(NamedTuple):
 
 
 class PriorLookup(NamedTuple):
-    """Relevance of the batch's tokens, kept once per distinct token type.
+    """Relevance of the batch's tokens, kept once per distinct token type."""
 
-    Attributes:
-        table: (L, U) relevance r of each label for each distinct token type of the batch; None: it is in ``entries``.
-        columns: (B, T) int64, the column of the table that belongs to each position.
-        entries: The table where it is not zero, in its place; on CPUs.
-        marks: (B, T) int64, a second column of the table for each position, whose relevance is added: what is marked
-            there, whatever the token. A column of zeros where nothing is. None: nothing is marked.
-    """
-
-    table: Tensor | None
-    columns: Tensor
-    entries: SparseTable | None = None
+    table: Tensor | None  # (L, U) relevance r of each label for each distinct token type; None: it is in `entries`
+    columns: Tensor  # (B, T) int64, the column of the table that belongs to each position
+    entries: SparseTable | None = None  # the table where it is not zero, in its place; on CPUs
+    # (B, T) int64, a second column of the table for each position, whose relevance is added: what is marked there,
+    # whatever the token. A column of zeros where nothing is. None: nothing is marked.
     marks: Tensor | None = None
 
     def dense(self) -> Tensor:
@@ -103,11 +94,7 @@ class PriorLookup(NamedTuple):
 
 
 class PlantedRelevance:
-    """Sparse relevance of labels for token types, looked up batch by batch.
-
-    Args:
-        matrix: (L, V) relevance in [0, 1], sparse; what :mod:`plant_plugin.relevance` computes.
-    """
+    """Sparse relevance (L, V) in [0, 1] of labels for token types, looked up batch by batch."""
 
     def __init__(self, matrix: sparse.csr_array) -> None:
         self.shape: tuple[int, int] = matrix.shape
@@ -145,13 +132,7 @@ class PlantedRelevance:
 def _columns_of_marks(
     marks: tuple[Tensor, Tensor, Tensor], shape: tuple[int, int], text: Tensor
 ) -> tuple[sparse.csr_matrix, Tensor]:
-    """The further rows that marks make, the last one empty, and which of all rows belongs to each position (B, T).
-
-    Args:
-        marks: See :meth:`PlantedRelevance.lookup`.
-        shape: (U, L), of the rows before these.
-        text: (B, T).
-    """
+    """The rows that marks add to ``shape`` (U, L), the last one empty, and which row each position (B, T) has."""
     places, labels, values = (part.cpu().numpy() for part in marks)
     marked, row = np.unique(places, return_inverse=True)
     rows = sparse.csr_matrix((values, (row, labels)), shape=(len(marked) + 1, shape[1]), dtype=np.float32)
@@ -167,11 +148,11 @@ class Places(NamedTuple):
     places: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, columns: npt.NDArray[np.int64], size: int, *further: npt.NDArray[np.int64]) -> Places:
-        """From the token type (below ``size``) of each column, and from further types of the same columns."""
-        types = np.concatenate([columns, *further]) if further else columns
+    def of(cls, *columns: npt.NDArray[np.int64], size: int) -> Places:
+        """From the token types (below ``size``) of the columns, each of which may have further ones."""
+        types = np.concatenate(columns)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(types, minlength=size))]).astype(np.int64)
-        return cls(offsets, np.argsort(types, kind="stable") % max(1, len(columns)))
+        return cls(offsets, np.argsort(types, kind="stable") % max(1, len(columns[0])))
 
 
 class BlockEntries(NamedTuple):
@@ -179,7 +160,19 @@ class BlockEntries(NamedTuple):
 
     rows: npt.NDArray[np.int32]  # label, from the block's first one
     columns: npt.NDArray[np.int32]
-    values: npt.NDArray[np.floating]
+    values: Floats
+
+    def add_to(self, scores: Tensor, strength: Tensor) -> None:
+        """Add strength (labels,) times relevance to the scores (labels, C) of the block, in place."""
+        from plant_plugin.networks.kernels.compiled import add_prior
+
+        add_prior(scores.numpy(), strength.numpy(), *self)
+
+    def add_strength_gradient(self, total: Tensor, arriving: Tensor) -> None:
+        """Add to ``total`` (labels,) the sum over columns of ``arriving`` (labels, C) times relevance, in place."""
+        from plant_plugin.networks.kernels.compiled import add_strength_gradient
+
+        add_strength_gradient(total.numpy(), arriving.numpy(), *self)
 
 
 def room_for(table: SparseTable, labels: int, columns: int) -> BlockEntries:
@@ -190,65 +183,10 @@ def room_for(table: SparseTable, labels: int, columns: int) -> BlockEntries:
 
 def entries_of(table: SparseTable, places: Places, labels: slice, room: BlockEntries) -> BlockEntries:
     """The entries of a run of labels, written into ``room`` (:func:`room_for`)."""
+    from plant_plugin.networks.kernels.compiled import entries_by_label, entries_by_type
+
     if table.by_type is not None:  # the types that a document holds are fewer than those of a label
-        number = _entries_by_type(labels.start, labels.stop, *table.by_type, *places, *room)
+        number = entries_by_type(labels.start, labels.stop, *table.by_type, *places, *room)
     else:
-        number = _entries(labels.start, labels.stop, *table[:3], *places, *room)
+        number = entries_by_label(labels.start, labels.stop, *table[:3], *places, *room)
     return BlockEntries(room.rows[:number], room.columns[:number], room.values[:number])
-
-
-@njit(nogil=True, cache=True)
-def _relevance_at(labels, columns, offsets, types, values, size):  # type: ignore[no-untyped-def]
-    found = np.empty((len(labels), labels.shape[1], columns.shape[1]), values.dtype)
-    table = np.zeros(size, values.dtype)  # one label's row, written out and wiped again
-    for document in range(len(labels)):
-        for row in range(labels.shape[1]):
-            first, last = offsets[labels[document, row]], offsets[labels[document, row] + 1]
-            table[types[first:last]] = values[first:last]
-            for position in range(columns.shape[1]):
-                found[document, row, position] = table[columns[document, position]]
-            table[types[first:last]] = 0
-    return found
-
-
-@njit(nogil=True, cache=True)
-def _entries(start, stop, offsets, types, values, place_offsets, places, rows, where, found):  # type: ignore[no-untyped-def]
-    number = 0
-    for label in range(start, stop):
-        for entry in range(offsets[label], offsets[label + 1]):
-            first, last = place_offsets[types[entry]], place_offsets[types[entry] + 1]
-            for place in range(first, last):
-                rows[number], where[number], found[number] = label - start, places[place], values[entry]
-                number += 1
-    return number
-
-
-@njit(nogil=True, cache=True)
-def _entries_by_type(start, stop, offsets, labels, values, place_offsets, places, rows, where, found):  # type: ignore[no-untyped-def]
-    number = 0
-    for kind in range(len(offsets) - 1):
-        first, last = place_offsets[kind], place_offsets[kind + 1]
-        if first == last:
-            continue
-        begin, end = offsets[kind], offsets[kind + 1]
-        begin += np.searchsorted(labels[begin:end], start)
-        while begin < end and labels[begin] < stop:
-            for place in range(first, last):
-                rows[number], where[number], found[number] = labels[begin] - start, places[place], values[begin]
-                number += 1
-            begin += 1
-    return number
-
-
-@njit(nogil=True, cache=True)
-def add_prior(scores, strength, rows, columns, values):  # type: ignore[no-untyped-def]
-    """Add strength (labels,) times relevance to the scores (labels, C) of a block, in place."""
-    for entry in range(len(rows)):
-        scores[rows[entry], columns[entry]] += strength[rows[entry]] * values[entry]
-
-
-@njit(nogil=True, cache=True)
-def add_strength_gradient(total, arriving, rows, columns, values):  # type: ignore[no-untyped-def]
-    """Add to ``total`` (labels,) the sum over columns of ``arriving`` (labels, C) times relevance, in place."""
-    for entry in range(len(rows)):
-        total[rows[entry]] += arriving[rows[entry], columns[entry]] * values[entry]

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-incomplete-defs
 """The pairs of the ranking loss on GPUs in Triton: value and gradient in one pass; torch sorts.
 
 Tested in Triton's interpreter on a CPU only, and compiled for compute capabilities 8.0 and 9.0: it has not run on a
@@ -23,7 +24,7 @@ WARPS = 4
 
 
 @triton.jit
-def sum_of_pairs(  # type: ignore[no-untyped-def]
+def sum_of_pairs(
     scores, gains, discounts, better_counts, counts, losses, upwards, downwards, width,
     BETTER: tl.constexpr, OTHERS: tl.constexpr,
 ):  # fmt: skip

@@ -182,7 +182,7 @@ def test_entries_of_a_block_by_hand() -> None:
     table = SparseTable(np.array([0, 1, 1, 3]), np.array([0, 0, 2]), np.array([0.5, 0.25, 1.0]), 3)
     by_type = (np.array([0, 2, 2, 3]), np.array([0, 2, 2]), np.array([0.5, 0.25, 1.0]))
     for known in (table, table._replace(by_type=by_type)):
-        found = entries_of(known, Places.of(np.array([2, 0, 1, 0]), 3), slice(1, 3), room_for(table, 2, 4))
+        found = entries_of(known, Places.of(np.array([2, 0, 1, 0]), size=3), slice(1, 3), room_for(table, 2, 4))
         assert list(zip(*(part.tolist() for part in found), strict=True)) == [(1, 1, 0.25), (1, 3, 0.25), (1, 0, 1.0)]
 
 

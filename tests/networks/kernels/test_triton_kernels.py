@@ -14,11 +14,7 @@ from torch import Tensor
 
 from plant_plugin.networks.kernels import ranking_loss as ranking_loss_module
 from plant_plugin.networks.kernels import triton_choice
-from plant_plugin.networks.kernels.label_attention import (
-    _through_triton,
-    label_attention_logits,
-    label_attention_reference,
-)
+from plant_plugin.networks.kernels.label_attention import label_attention_logits, label_attention_reference
 from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.kernels.ranking_loss import ranking_loss_reference
 
@@ -97,7 +93,12 @@ def values_and_gradients(way: Callable[..., Tensor], parts: tuple) -> list[Tenso
 
 
 def through_triton(product_dtype: torch.dtype, block_elements: int) -> Callable[..., Tensor]:
-    return lambda *operands: _through_triton(*operands, product_dtype, block_elements)
+    def way(*operands: Tensor) -> Tensor:
+        *tensors, mask, prior, strength = operands
+        apply = label_attention_triton.LabelAttentionTriton.apply
+        return apply(*tensors, strength, mask, prior, product_dtype, block_elements)
+
+    return way
 
 
 def assert_as_the_reference(parts: tuple, products: torch.dtype, block_elements: int = 2**26) -> None:
@@ -202,7 +203,7 @@ def test_attention_of_more_labels_and_types_than_32_bits_count(device: str) -> N
     strength = torch.ones(labels, 4, device=device, dtype=torch.bfloat16)
     with torch.no_grad():
         prior = PriorLookup(table, columns)
-        found = _through_triton(queries, keys, values, outputs, mask, prior, strength, torch.bfloat16, 2**26)
+        found = through_triton(torch.bfloat16, 2**26)(queries, keys, values, outputs, mask, prior, strength)
         end = PriorLookup(table[-last:].double(), columns)
         wide = [part.double() for part in (queries[-last:], keys, values, outputs[-last:])]
         expected = label_attention_reference(*wide, mask, end, strength[-last:].double())
@@ -225,7 +226,7 @@ def ranking_case(device: str, rows: int, tokens: int) -> tuple[Tensor, Tensor, T
 @ON_BOTH
 @pytest.mark.parametrize(("pairs", "k"), [("within", 5), ("within", 10_000), ("top_vs_all", 3)])
 def test_ranking_loss_and_its_gradient(device: str, pairs: str, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking_loss_module, "_of_rows", ranking_loss_triton.ranking_rows)
+    monkeypatch.setattr(ranking_loss_module, "ranking_rows", ranking_loss_triton.ranking_rows)
     tokens = 9 if device == "cpu" else 150
     monkeypatch.setattr(ranking_loss_triton, "ELEMENTS_AT_ONCE", 4 * tokens)  # documents share a block of rows
     scores, relevance, mask = ranking_case(device, 3, tokens)

@@ -1,0 +1,56 @@
+"""What forward and backward passes share: threads for small tasks, and what autograd keeps from one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+Rest = TypeVar("Rest")
+
+
+class Context(Protocol[Rest]):
+    """What autograd hands from a forward pass to its backward pass."""
+
+    saved_tensors: tuple[Any, ...]  # tensors, and None in the place of one that was not there
+    rest: Rest  # what else the backward pass reads
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors."""
+
+
+class Threads:
+    """So many threads, for tasks that are too small for torch to share one operation among cores; use as a context.
+
+    With a count of 1 or less there are none: the caller does the tasks itself.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._before = torch.get_num_threads()
+        self._inference = torch.is_inference_mode_enabled()
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            torch.set_num_threads(self._before)  # each thread has its own number, threads to come get the last one set
+
+    def map(self, task: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
+        """What the task finds for each item, in their order; no gradient is recorded."""
+        if self._pool is None:
+            return [task(item) for item in items]
+
+        def alone(item: Item) -> Found:
+            torch.set_num_threads(1)  # of this thread
+            with torch.inference_mode(self._inference), torch.no_grad():
+                return task(item)
+
+        return list(self._pool.map(alone, items))
