@@ -7,6 +7,7 @@ one head · **M** chosen labels of a document.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -15,15 +16,13 @@ from plant_plugin.networks.kernels.label_attention import chosen_label_logits, l
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 
 INITIAL_SPREAD = 0.03  # standard deviation of a head's first weights in the programs of LAAT, PLM-ICD and PLM-CA
+NarrowType: TypeAlias = torch.dtype | None  # of the matrix products' operands; None: that of the parameters
 
 
 class AttentionHead(nn.Module, ABC):
     """Label attention softmax(queries · keys + β · relevance); a kind of head says what queries and keys are.
 
-    Args:
-        num_labels: L.
-        num_heads: A.
-        prior_strength: What β starts at, one per label and head; None: no prior.
+    ``num_labels`` is L, ``num_heads`` A, ``prior_strength`` what β starts at, one per label and head; None: no prior.
     """
 
     def __init__(self, num_labels: int, num_heads: int = 1, prior_strength: float | None = None) -> None:
@@ -53,11 +52,11 @@ class AttentionHead(nn.Module, ABC):
         """Compute once what labels bring to every document, for predicting."""
 
     @abstractmethod
-    def forward(self, hidden: Hidden, product_dtype: torch.dtype | None = None) -> Tensor:
+    def forward(self, hidden: Hidden, product_dtype: NarrowType = None) -> Tensor:
         """Logits (B, L) of all labels."""
 
     @abstractmethod
-    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: torch.dtype | None = None) -> Tensor:
+    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: NarrowType = None) -> Tensor:
         """Logits (B, M) of chosen labels (B, M); the same numbers as picking them from :meth:`forward`."""
 
     @abstractmethod
@@ -69,32 +68,17 @@ class AttentionHead(nn.Module, ABC):
         return self.attention_parameters() + ([] if self.prior_strength is None else [self.prior_strength])
 
     def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """What the network itself scores, without the prior: mean over heads of queries · keys, for chosen labels.
+        """What the network itself scores (B, M, T): mean over heads of queries · keys, for chosen labels (B, M).
 
         Stage 1 trains these. Trained together with the prior it could only lose: the prior alone ranks the tokens by
-        their relevance from the first step (nDCG 1), and the network's part would add noise to it.
-
-        Args:
-            hidden: The encoder's states.
-            labels: (B, M) label ids, each document its own.
-
-        Returns:
-            (B, M, T) scores; padding is not masked.
+        their relevance from the first step (nDCG 1), and the network's part would add noise to it. Padding is not
+        masked.
         """
         queries = self._wide(self.queries(labels)).flatten(2)  # (B, M, A·D): the mean over heads is one product
         return queries @ self._wide(self.keys(hidden.states)).flatten(2).transpose(1, 2) / self.num_heads
 
     def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = True) -> Tensor:
-        """Attention S for chosen labels: softmax over tokens, averaged over heads.
-
-        Args:
-            hidden: The encoder's states.
-            labels: (B, M) label ids, each document its own.
-            with_prior: False for what the network itself attends to.
-
-        Returns:
-            (B, M, T), each row sums to 1 over real tokens.
-        """
+        """Softmax over tokens (B, M, T) for chosen labels (B, M), averaged over heads; 0 on padding."""
         return self._weights(hidden, self._wide(self.keys(hidden.states)), labels, with_prior=with_prior).mean(dim=1)
 
     def _weights(self, hidden: Hidden, keys: Tensor, labels: Tensor, *, with_prior: bool = True) -> Tensor:
@@ -113,6 +97,8 @@ class AttentionHead(nn.Module, ABC):
 class LinearReadoutHead(AttentionHead):
     """A head whose logit is linear in the attended values, so that (B, L, H) never has to exist (method §2, fact 1)."""
 
+    _folded: tuple[Tensor, Tensor, Tensor] | None = None
+
     @abstractmethod
     def values(self, states: Tensor) -> Tensor:
         """Of states (B, T, H): (B, T, A, D); their width may differ from that of the keys."""
@@ -120,8 +106,6 @@ class LinearReadoutHead(AttentionHead):
     @abstractmethod
     def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """What labels read from the attended values, (…, A, D), and their bias, (…,): of all (L) or chosen (B, M)."""
-
-    _folded: tuple[Tensor, Tensor, Tensor] | None = None
 
     def fold(self) -> None:
         """Compute once what labels bring to every document; until :meth:`train` is called parameters must not change.
@@ -137,50 +121,42 @@ class LinearReadoutHead(AttentionHead):
         super().train(mode)
         return self
 
-    def _of_labels(self) -> tuple[Tensor, Tensor, Tensor]:
-        outputs, bias = self.outputs()
-        return self._wide(self.queries()), self._wide(outputs), self._wide(bias)
+    def _of_labels(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, outputs and bias of all labels or of chosen ones."""
+        outputs, bias = self.outputs(labels)
+        return self._wide(self.queries(labels)), self._wide(outputs), self._wide(bias)
 
-    def forward(self, hidden: Hidden, product_dtype: torch.dtype | None = None) -> Tensor:
+    def _of_states(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        return self._wide(self.keys(states)), self._wide(self.values(states))
+
+    def forward(self, hidden: Hidden, product_dtype: NarrowType = None) -> Tensor:
         """Logits (B, L) of all labels, block by block."""
-        keys, values = self._wide(self.keys(hidden.states)), self._wide(self.values(hidden.states))
+        keys, values = self._of_states(hidden.states)
         queries, outputs, bias = self._folded or self._of_labels()
         logits = label_attention_logits(
             queries, keys, values, outputs, hidden.mask, hidden.prior, self.prior_strength, product_dtype=product_dtype
         )
         return logits + bias
 
-    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: torch.dtype | None = None) -> Tensor:
-        """Logits of chosen labels only; the same numbers as picking them from :meth:`forward`.
-
-        Args:
-            hidden: The encoder's states.
-            labels: (B, M) label ids, each document its own.
-            product_dtype: As in :func:`label_attention_logits`.
-
-        Returns:
-            (B, M) logits.
-        """
-        queries = self._wide(self.queries(labels))  # (B, M, A, D)
-        outputs, bias = self.outputs(labels)
-        keys, values = self._wide(self.keys(hidden.states)), self._wide(self.values(hidden.states))
+    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: NarrowType = None) -> Tensor:
+        """Logits (B, M) of chosen labels (B, M) only; the same numbers as picking them from :meth:`forward`."""
+        queries, outputs, bias = self._of_labels(labels)
+        keys, values = self._of_states(hidden.states)
         strength = None if self.prior_strength is None else self.prior_strength[labels]
         logits = chosen_label_logits(
-            queries, keys, values, self._wide(outputs), hidden.mask, labels, hidden.prior, strength,
-            product_dtype=product_dtype,
-        )  # fmt: skip
-        return logits + self._wide(bias)
+            queries, keys, values, outputs, hidden.mask, labels, hidden.prior, strength, product_dtype=product_dtype
+        )
+        return logits + bias
 
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Attention times what the label reads from the value there, summed over heads; and the label's bias.
 
         Source: method §2, fact 2: the logit is the sum of these over the positions.
         """
-        weights = self._weights(hidden, self._wide(self.keys(hidden.states)), labels)  # (B, A, M, T)
+        keys, values = self._of_states(hidden.states)
         outputs, bias = self.outputs(labels)
-        values = self._wide(self.values(hidden.states))
         read = torch.einsum("bmad,btad->bamt", self._wide(outputs), values)
-        return (weights * read).sum(dim=1), self._wide(bias)
+        return (self._weights(hidden, keys, labels) * read).sum(dim=1), self._wide(bias)
 
 
 class LabelwiseHead(LinearReadoutHead):
@@ -247,7 +223,12 @@ def _pick(rows: Tensor, labels: Tensor | None) -> Tensor:
 
 
 class HeadNetwork(PlantableNetwork):
-    """A backbone under an :class:`AttentionHead`; all networks of the package."""
+    """A backbone under an :class:`AttentionHead`; all networks of the package.
+
+    Those are made of ``num_classes`` L, ``embed_vecs`` (V, dim), the word vectors (over a language model they are not
+    read), and as options the arguments that the class of their name in :mod:`plant_plugin.config.network` declares. A
+    ``ConfigError`` says which of these do not fit each other.
+    """
 
     def __init__(self, backbone: nn.Module, head: AttentionHead) -> None:
         super().__init__()
@@ -256,15 +237,15 @@ class HeadNetwork(PlantableNetwork):
         self.has_prior = head.prior_strength is not None
 
     def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Scores (B, M, T) of chosen labels (B, M) before the softmax and without the prior."""
+        """Those of the head."""
         return self.head.scores(hidden, labels)
 
     def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = False) -> Tensor:
-        """Attention (B, M, T) of chosen labels (B, M), the mean over heads."""
+        """That of the head, the mean over its heads."""
         return self.head.attention(hidden, labels, with_prior=with_prior)
 
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """What each position adds to the logits of chosen labels, (B, M, T), and what none of them adds, (B, M)."""
+        """Those of the head."""
         return self.head.contributions(hidden, labels)
 
     def planted_parameters(self) -> list[nn.Parameter]:
@@ -277,13 +258,13 @@ class HeadNetwork(PlantableNetwork):
         return logits
 
     def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
+        """Logits (B, M) of chosen labels (B, M), as narrow as all."""
         return self.head.selected_logits(hidden, labels, product_dtype=self._narrow(hidden))
 
     def fold(self) -> None:
-        """Compute once what does not depend on documents, for predicting; forgotten when :meth:`train` is called."""
+        """Compute once what does not depend on documents."""
         self.head.fold()
 
-    def _narrow(self, hidden: Hidden) -> torch.dtype | None:
+    def _narrow(self, hidden: Hidden) -> NarrowType:
         kind = hidden.states.device.type
         return torch.get_autocast_dtype(kind) if self.training and torch.is_autocast_enabled(kind) else None

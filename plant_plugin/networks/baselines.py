@@ -9,12 +9,12 @@ query layers hold and never read is left out. They start as LibMultiLabel's do w
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from plant_plugin.config import network as arguments
+from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import INITIAL_SPREAD, HeadNetwork, LabelwiseHead, LinearReadoutHead
 from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone
@@ -27,27 +27,14 @@ class LAAT(HeadNetwork):
     Two deviations from the authors' program, the same for every network here: padding gets no attention, and the word
     vectors train too (theirs stay as word2vec left them). Its hierarchical variant, JointLAAT, is not here.
 
-    Args:
-        num_classes: L.
-        embed_vecs: (V, dim) word vectors.
-        options: :class:`plant_plugin.config.network.LAAT`.
-
     Source: Vu, Nguyen and Nguyen 2020, A Label Attention Model for ICD Coding from Clinical Text, section 3; start
     values of weights and dropout from the authors' program.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Any) -> None:
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         given = arguments.LAAT(**options)
-        backbone = WordBackbone(
-            "bilstm",
-            embed_vecs,
-            embed_dropout=given.embed_dropout,
-            hidden_size=given.hidden_size,
-            num_layers=given.num_layers,
-            encoder_dropout=given.encoder_dropout,
-            post_encoder_dropout=given.post_encoder_dropout,
-        )
         width, rows = given.hidden_size, given.projection_size
+        backbone = _recurrent("bilstm", embed_vecs, given, width, given.num_layers)
         super().__init__(backbone, LabelwiseHead(width, num_classes, rows, given.strength, INITIAL_SPREAD))
 
 
@@ -68,58 +55,42 @@ class TanhConvolution(nn.Module):
 class PlantedCAML(HeadNetwork):
     """CAML: a convolution and one attention vector per label.
 
-    Args:
-        num_classes: L.
-        embed_vecs: (V, dim) word vectors.
-        options: :class:`plant_plugin.config.network.PlantedCAML`.
-
-    Raises:
-        ConfigError: Not one filter size, or an unknown ``planted_prior``.
-
     Source: Mullenbach et al. 2018, Explainable Prediction of Medical Codes from Clinical Text; LibMultiLabel's CAML.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Any) -> None:
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         given = arguments.PlantedCAML(**options)
         if len(given.filter_sizes) != 1:
             what = f"CAML has one filter size, not {len(given.filter_sizes)}"
             raise ConfigError(what, where="network_config: filter_sizes", fix="e.g. [10]; MultiResCNN takes several")
         width = given.num_filter_per_size
         encoder = TanhConvolution(embed_vecs.shape[1], width, given.filter_sizes[0])
-        head = LabelwiseHead(width, num_classes, prior_strength=given.strength)
-        nn.init.xavier_uniform_(head.query.weight)
-        nn.init.xavier_uniform_(head.output.weight)
-        super().__init__(EmbeddedWords(encoder, width, embed_vecs, given.embed_dropout), head)
+        backbone = EmbeddedWords(encoder, width, embed_vecs, given.embed_dropout)
+        super().__init__(backbone, convolution_head(width, num_classes, given.strength))
+
+
+def convolution_head(width: int, num_labels: int, strength: float | None) -> LabelwiseHead:
+    """The head of CAML and MultiResCNN: queries and outputs start as Glorot and Bengio draw them."""
+    head = LabelwiseHead(width, num_labels, prior_strength=strength)
+    nn.init.xavier_uniform_(head.query.weight)
+    nn.init.xavier_uniform_(head.output.weight)
+    return head
 
 
 class PlantedBiGRULWAN(HeadNetwork):
     """A bidirectional GRU under label-wise attention.
 
-    Args:
-        num_classes: L.
-        embed_vecs: (V, dim) word vectors.
-        options: :class:`plant_plugin.config.network.PlantedBiGRULWAN`.
-
-    Raises:
-        ConfigError: An odd ``rnn_dim``, or an unknown ``planted_prior``.
-
     Source: LibMultiLabel's BiGRULWAN.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Any) -> None:
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         given = arguments.PlantedBiGRULWAN(**options)
-        backbone = _recurrent("bigru", embed_vecs, given)
+        backbone = _recurrent("bigru", embed_vecs, given, given.rnn_dim, given.rnn_layers)
         super().__init__(backbone, LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength))
 
 
 class MultiHeadLabelwiseHead(LinearReadoutHead):
-    """Multi-head attention of label embeddings over tokens, then one output vector per label.
-
-    Args:
-        hidden_size: H.
-        num_labels: L.
-        num_heads: A; must divide H.
-        prior_strength: How β starts; None: no prior.
+    """Multi-head attention of label embeddings over tokens, then one output vector per label; heads divide the width.
 
     Source: LibMultiLabel's LabelwiseMultiHeadAttention and LabelwiseLinearOutput.
     """
@@ -152,11 +123,11 @@ class MultiHeadLabelwiseHead(LinearReadoutHead):
             self.query.weight.copy_(queries.flatten(1) * math.sqrt(queries.shape[-1]))
 
     def keys(self, states: Tensor) -> Tensor:
-        """Of states (B, T, H): (B, T, A, D)."""
+        """(B, T, A, D)."""
         return self._project(states, 1)
 
     def values(self, states: Tensor) -> Tensor:
-        """Of states (B, T, H): (B, T, A, D)."""
+        """(B, T, A, D)."""
         return self._project(states, 2)
 
     def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -174,33 +145,27 @@ class MultiHeadLabelwiseHead(LinearReadoutHead):
 class PlantedBiLSTMLWMHAN(HeadNetwork):
     """A bidirectional LSTM under label-wise attention with several heads.
 
-    Args:
-        num_classes: L.
-        embed_vecs: (V, dim) word vectors.
-        options: :class:`plant_plugin.config.network.PlantedBiLSTMLWMHAN`.
-
-    Raises:
-        ConfigError: ``rnn_dim`` odd or not divided by ``num_heads``, or an unknown ``planted_prior``.
-
     Source: LibMultiLabel's BiLSTMLWMHAN; its ``labelwise_attention_dropout`` (0 unless set) is not offered.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Any) -> None:
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         given = arguments.PlantedBiLSTMLWMHAN(**options)
         if given.rnn_dim % given.num_heads:
             what = f"num_heads {given.num_heads} does not divide rnn_dim {given.rnn_dim}"
             raise ConfigError(what, where="network_config: num_heads", fix="choose numbers that divide evenly")
-        backbone = _recurrent("bilstm", embed_vecs, given)
+        backbone = _recurrent("bilstm", embed_vecs, given, given.rnn_dim, given.rnn_layers)
         super().__init__(backbone, MultiHeadLabelwiseHead(given.rnn_dim, num_classes, given.num_heads, given.strength))
 
 
-def _recurrent(kind: str, vectors: Tensor, given: arguments.PlantedBiGRULWAN) -> WordBackbone:
+def _recurrent(
+    kind: str, vectors: Tensor, given: arguments.LAAT | arguments.PlantedBiGRULWAN, width: int, layers: int
+) -> WordBackbone:
     return WordBackbone(
         kind,
         vectors,
         embed_dropout=given.embed_dropout,
-        hidden_size=given.rnn_dim,
-        num_layers=given.rnn_layers,
+        hidden_size=width,
+        num_layers=layers,
         encoder_dropout=given.encoder_dropout,
         post_encoder_dropout=given.post_encoder_dropout,
     )

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
 
 from torch import Tensor
 
 from plant_plugin.config import registry
+from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.kernels.dropout import take_our_dropout
 from plant_plugin.networks.plantable import PlantableNetwork
 
 
-def construct(model_name: str, num_labels: int, vectors: Tensor | None, options: Mapping[str, Any]) -> PlantableNetwork:
-    """The network of a name, with fresh weights.
+def construct(
+    model_name: str, num_labels: int, vectors: Tensor | None, options: Mapping[str, Value]
+) -> PlantableNetwork:
+    """The network of a name, or of ``module:attribute``, with fresh weights.
 
-    Args:
-        model_name: A registered network of ours, or ``module:attribute`` of your own.
-        num_labels: L.
-        vectors: (V, dim) word vectors; None where a language model stands in their place.
-        options: ``network_config``.
+    Word vectors are (V, dim), or None where a language model stands in their place; options are ``network_config``.
 
     Raises:
         ConfigError: It is not one that our strategies can train, or the options do not fit each other.

@@ -21,14 +21,7 @@ RECURRENT: dict[str, type[nn.GRU | nn.LSTM]] = {"bigru": nn.GRU, "bilstm": nn.LS
 
 
 class Convolution(nn.Module):
-    """One width of filters over words, tanh and dropout; shorter by ``filter_size - 1`` than its input.
-
-    Args:
-        input_size: Size of one embedded token.
-        filter_size: Width in tokens.
-        num_filters: Output channels.
-        dropout: Probability of dropping an output element, in [0, 1).
-    """
+    """One width of filters over words, tanh and dropout; shorter by ``filter_size - 1`` than its input."""
 
     def __init__(self, input_size: int, filter_size: int, num_filters: int, dropout: float) -> None:
         super().__init__()
@@ -42,12 +35,7 @@ class Convolution(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """Layers of a recurrent network in both directions over packed documents, and dropout.
-
-    Args:
-        rnn: ``batch_first`` and ``bidirectional``.
-        dropout: Probability of dropping an output element, in [0, 1).
-    """
+    """Layers of a recurrent network, ``batch_first`` and in both directions, over packed documents; then dropout."""
 
     def __init__(self, rnn: nn.GRU | nn.LSTM, dropout: float) -> None:
         super().__init__()
@@ -64,17 +52,11 @@ class Recurrent(nn.Module):
 
 
 class SameLengthCNN(nn.Module):
-    """Convolutions with one output per token: what was shorter by ``filter - 1`` is padded before.
+    """Convolutions with one output per token; those of ``num_filters`` channels for each width in tokens are joined.
 
     The input is padded with ``floor((filter - 1) / 2)`` zeros on the left and ``ceil`` of it on the right, and what
     stands behind a document's length is set to zero first, so that the output on real tokens does not depend on how
     far the batch was padded.
-
-    Args:
-        input_size: Size of one embedded token.
-        filter_sizes: Widths in tokens; their outputs are joined along the last axis.
-        num_filters: Output channels for each width.
-        dropout: Probability of dropping an output element, in [0, 1).
     """
 
     def __init__(self, input_size: int, filter_sizes: Sequence[int], num_filters: int, dropout: float) -> None:
@@ -209,41 +191,36 @@ def word_encoder(
     encoder_dropout: float = 0.0,
     post_encoder_dropout: float = 0.0,
 ) -> tuple[nn.Module, int]:
-    """Build an encoder of embedded words; every kind is called and answers alike.
+    """An encoder of embedded words (``cnn``, ``bigru`` or ``bilstm``) and its output size.
 
-    The module is called with ``embedded`` (B, T, input_size) and ``length`` (B,) and returns (B, T, hidden_size).
+    Every kind is called with ``embedded`` (B, T, input_size) and ``length`` (B,) and returns (B, T, hidden_size).
 
     Args:
-        kind: ``cnn``, ``bigru`` or ``bilstm``.
+        kind: Which one.
         input_size: Size of one embedded token.
-        hidden_size: Output size H: both directions together (as LibMultiLabel's ``rnn_dim``), or all filters together.
-        num_layers: Recurrent layers; ``cnn`` has one and ignores it.
-        filter_sizes: Widths of the ``cnn``, in tokens; the others ignore it.
+        hidden_size: Both directions together (as LibMultiLabel's ``rnn_dim``), or all filters together.
+        num_layers: Of a recurrent encoder.
+        filter_sizes: Widths of the ``cnn``, in tokens.
         encoder_dropout: Dropout between recurrent layers, in [0, 1); without effect when there is one.
         post_encoder_dropout: Dropout of the output, in [0, 1).
-
-    Returns:
-        The module and its output size.
 
     Raises:
         ConfigError: An unknown kind, or a hidden size that cannot be shared out.
     """
+    evenly = "choose a hidden_size that divides evenly"
     if kind in RECURRENT:
         if hidden_size % 2:
-            raise _unfit(f"hidden_size {hidden_size} is odd, but it is shared by two directions", "hidden_size")
+            what = f"hidden_size {hidden_size} is odd, but it is shared by two directions"
+            raise ConfigError(what, where="network_config: hidden_size", fix=evenly)
         rnn = RECURRENT[kind](
             input_size, hidden_size // 2, num_layers, batch_first=True, dropout=encoder_dropout, bidirectional=True
         )
         return SameLengthRNN(Recurrent(rnn, post_encoder_dropout)), hidden_size
     if kind != "cnn":
-        raise ConfigError(
-            f"no encoder is called {kind!r}", where="network_config: encoder", fix="use cnn, bigru or bilstm"
-        )
+        what = f"no encoder is called {kind!r}"
+        raise ConfigError(what, where="network_config: encoder", fix="use cnn, bigru or bilstm")
     if not filter_sizes or hidden_size % len(filter_sizes):
-        raise _unfit(f"hidden_size {hidden_size} cannot be shared out to {len(filter_sizes)} widths", "filter_sizes")
+        what = f"hidden_size {hidden_size} cannot be shared out to {len(filter_sizes)} widths"
+        raise ConfigError(what, where="network_config: filter_sizes", fix=evenly)
     num_filters = hidden_size // len(filter_sizes)
     return SameLengthCNN(input_size, filter_sizes, num_filters, post_encoder_dropout), hidden_size
-
-
-def _unfit(what: str, key: str) -> ConfigError:
-    return ConfigError(what, where=f"network_config: {key}", fix="choose a hidden_size that divides evenly")

@@ -56,10 +56,8 @@ class LabelAttentionHead(LinearReadoutHead):
             raise ValueError(f"pool_size {pool_size} is not between 1 and the hidden size {hidden_size}")
         self.hidden_size = hidden_size
         self.label_embeddings = nn.Parameter(torch.empty(num_labels, hidden_size))
-        self.query = nn.Linear(hidden_size, hidden_size)
-        self.key = nn.Linear(hidden_size, hidden_size)
-        self.value = nn.Linear(hidden_size, hidden_size)
-        self.merge = nn.Linear(hidden_size, hidden_size)  # the multi-head attention's output projection
+        # the last one: the multi-head attention's output projection
+        self.query, self.key, self.value, self.merge = (nn.Linear(hidden_size, hidden_size) for _ in range(4))
         self.boost_multiply = nn.Parameter(torch.empty(num_labels, hidden_size))
         self.boost_add = nn.Parameter(torch.zeros(num_labels, hidden_size))
         self.classifier = nn.Parameter(torch.empty(pool_size))
@@ -83,7 +81,7 @@ class LabelAttentionHead(LinearReadoutHead):
         return [self.label_embeddings, *self.query.parameters(), *self.key.parameters()]
 
     def queries(self, labels: Tensor | None = None) -> Tensor:
-        """Of all labels, (L, A, D), or of chosen ones, (B, M, A, D); divided by √D."""
+        """Projected label embeddings over √D, (…, A, D)."""
         few = self._few(labels)
         queries = self.query(self.label_embeddings if few is None else self.label_embeddings[few])
         queries = self._split(self._wide(queries)) / math.sqrt(self.hidden_size // self.num_heads)
@@ -97,11 +95,11 @@ class LabelAttentionHead(LinearReadoutHead):
             self.label_embeddings.copy_(queries.flatten(1) * math.sqrt(queries.shape[-1]))
 
     def keys(self, states: Tensor) -> Tensor:
-        """Of states (B, T, H): (B, T, A, D)."""
+        """(B, T, A, D)."""
         return self._split(self.key(states))
 
     def values(self, states: Tensor) -> Tensor:
-        """Of states (B, T, H): (B, T, A, D)."""
+        """(B, T, A, D)."""
         return self._split(self.value(states))
 
     def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -123,11 +121,7 @@ class LabelAttentionHead(LinearReadoutHead):
 
 
 def reference_logits(head: LabelAttentionHead, hidden: Hidden) -> Tensor:
-    """The head written out as in the paper: dense attention, boost, pool, linear. For tests and for reading.
-
-    Returns:
-        (B, L) logits.
-    """
+    """Logits (B, L), written out as in the paper: dense attention, boost, pool, linear. For tests and for reading."""
     states = hidden.states
     queries = head.query(head.label_embeddings).unflatten(-1, (head.num_heads, -1))  # (L, A, D)
     keys = head.key(states).unflatten(-1, (head.num_heads, -1))  # (B, T, A, D)

@@ -8,14 +8,19 @@ document.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from plant_plugin.config import network as arguments
-from plant_plugin.networks.attention_head import INITIAL_SPREAD, AttentionHead, HeadNetwork, LabelwiseHead
+from plant_plugin.config.values import Value
+from plant_plugin.networks.attention_head import (
+    INITIAL_SPREAD,
+    AttentionHead,
+    HeadNetwork,
+    LabelwiseHead,
+    NarrowType,
+)
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.plantable import Hidden
 
@@ -27,19 +32,11 @@ class PLMICD(HeadNetwork):
 
     Padding gets no attention here; in the authors' program it gets some.
 
-    Args:
-        num_classes: L.
-        embed_vecs: Not read; LibMultiLabel's trainer passes it to every network.
-        options: :class:`plant_plugin.config.network.PLMICD`.
-
-    Raises:
-        ConfigError: ``lm_weight`` is no model, a window longer than it can take, or an unknown ``planted_prior``.
-
     Source: Huang, Tsai and Chen 2022, PLM-ICD: Automatic ICD Coding with Pretrained Language Models, section 3; start
     values of the head's weights as in Edin et al. 2023.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Any) -> None:
+    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Value) -> None:
         given = arguments.PLMICD(**options)
         backbone = _backbone(given)
         width = backbone.hidden_size
@@ -51,13 +48,8 @@ class CrossAttentionHead(AttentionHead):
     """logit_l = w · LayerNorm(softmax(c_l · (W_k h_t) / scale) (W_v h_t + b_v)) + b, with one w for all labels.
 
     The layer norm stands between attention and output, so the output cannot be folded into the attention: the attended
-    values exist, for one block of labels at a time, and the backward pass makes them again.
-
-    Args:
-        hidden_size: H.
-        num_labels: L.
-        scale: What the scores are divided by.
-        prior_strength: How β starts; None: no prior. The prior is added after the division.
+    values exist, for one block of labels at a time, and the backward pass makes them again. The prior is added after
+    the division by the scale.
 
     Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records,
     section on PLM-CA; the authors' program for biases, scale and start values.
@@ -95,7 +87,7 @@ class CrossAttentionHead(AttentionHead):
         keys: Tensor = self.key(states)
         return keys.unsqueeze(-2)
 
-    def forward(self, hidden: Hidden, product_dtype: torch.dtype | None = None) -> Tensor:
+    def forward(self, hidden: Hidden, product_dtype: NarrowType = None) -> Tensor:
         """Logits (B, L) of all labels, block by block."""
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.value(hidden.states))
         documents, positions, width = values.shape
@@ -107,7 +99,7 @@ class CrossAttentionHead(AttentionHead):
             blocks.append(checkpoint(self._read, *arguments, use_reentrant=False) if again else self._read(*arguments))
         return torch.cat(blocks, dim=1)
 
-    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: torch.dtype | None = None) -> Tensor:
+    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: NarrowType = None) -> Tensor:
         """Logits (B, M) of chosen labels (B, M); the same numbers as picking them from :meth:`forward`."""
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.value(hidden.states))
         return self._read(hidden, keys, values, labels, product_dtype)
@@ -126,9 +118,7 @@ class CrossAttentionHead(AttentionHead):
         rest = self.norm.bias @ readout + self.output.bias
         return weights * read[:, None] / spread[..., None], rest.expand(labels.shape)
 
-    def _read(
-        self, hidden: Hidden, keys: Tensor, values: Tensor, labels: Tensor, product_dtype: torch.dtype | None
-    ) -> Tensor:
+    def _read(self, hidden: Hidden, keys: Tensor, values: Tensor, labels: Tensor, product_dtype: NarrowType) -> Tensor:
         kind, narrow = values.device.type, product_dtype is not None
         with torch.autocast(device_type=kind, dtype=product_dtype, enabled=narrow):
             attended = self._weights(hidden, keys, labels)[:, 0] @ values  # (B, M, H)
@@ -139,18 +129,10 @@ class CrossAttentionHead(AttentionHead):
 class PLMCA(HeadNetwork):
     """Windows of a document through a pretrained encoder, then cross attention of label embeddings to its states.
 
-    Args:
-        num_classes: L.
-        embed_vecs: Not read; LibMultiLabel's trainer passes it to every network.
-        options: :class:`plant_plugin.config.network.PLMCA`.
-
-    Raises:
-        ConfigError: ``lm_weight`` is no model, a window longer than it can take, or an unknown ``planted_prior``.
-
     Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Any) -> None:
+    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Value) -> None:
         given = arguments.PLMCA(**options)
         backbone = _backbone(given)
         super().__init__(backbone, CrossAttentionHead(backbone.hidden_size, num_classes, given.scale, given.strength))

@@ -51,7 +51,7 @@ def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) ->
     """Mean squared difference between the attention and the relevance made a distribution: the ablation of the ranking.
 
     Args:
-        attention: (B, M, T) softmax over tokens.
+        attention: (B, M, T) softmax S over tokens.
         relevance: (B, M, T) r in [0, 1].
         mask: (B, T) bool, true on real tokens.
 
@@ -126,14 +126,7 @@ def asymmetric_loss(logits: Tensor, target: Tensor, gamma: float = 4.0, label_sm
 
     ``q = max(p − 0.05, 0)``; ``loss = −[ỹ ln p + (1−ỹ) q^γ ln(1−q)]`` with p and ỹ as in :func:`focal_loss`.
 
-    Args:
-        logits: Any shape, real numbers.
-        target: The same shape, 0 or 1.
-        gamma: γ ≥ 0; how much well-classified negatives are damped; 4 in the paper.
-        label_smoothing: ε in [0, 1); 0 in the paper.
-
-    Returns:
-        The loss of each pair in nats, the shape of ``logits``; finite for every finite logit.
+    Arguments and result as there, but for γ, which damps well-classified negatives; the paper has γ = 4 and ε = 0.
 
     Source: Ridnik et al. 2021, "Asymmetric Loss For Multi-Label Classification", equations 5 to 7 with γ₊ = 0.
     """

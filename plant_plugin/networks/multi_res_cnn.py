@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from plant_plugin.config import network as arguments
+from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
+from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.backbone import EmbeddedWords
+from plant_plugin.networks.baselines import convolution_head
 from plant_plugin.networks.encoders import real_positions
 
 
@@ -55,38 +56,21 @@ class ResidualBlock(nn.Module):
         return outputs
 
 
-class ResidualBlocks(nn.ModuleList):
-    """Residual blocks, one after the other."""
-
-    def forward(self, states: Tensor, real: Tensor) -> Tensor:
-        """States (B, C, T) to (B, C', T); ``real`` (B, T)."""
-        for block in self:
-            states = block(states, real)
-        return states
-
-
 class ResidualFilters(nn.Module):
     """For each width a convolution with tanh and its residual blocks; the outputs of all widths joined.
 
-    Args:
-        input_size: Size of one embedded token; the first convolution keeps it.
-        filter_sizes: Widths in tokens.
-        num_filters: Output channels of each width.
-        inner_sizes: Output channels of the residual blocks before the last one.
-        dropout: Of each residual block's output, in [0, 1).
+    ``sizes`` are the channels between the residual blocks: those of an embedded token, which the first convolution
+    keeps, to those of each width's output.
     """
 
-    def __init__(
-        self, input_size: int, filter_sizes: Sequence[int], num_filters: int, inner_sizes: Sequence[int], dropout: float
-    ) -> None:
+    def __init__(self, filter_sizes: Sequence[int], sizes: Sequence[int], dropout: float) -> None:
         super().__init__()
-        convolutions = [nn.Conv1d(input_size, input_size, width, padding="same") for width in filter_sizes]
+        convolutions = [nn.Conv1d(sizes[0], sizes[0], width, padding="same") for width in filter_sizes]
         for convolution in convolutions:
             nn.init.xavier_uniform_(convolution.weight)
         self.convolutions = nn.ModuleList(convolutions)
-        sizes = [input_size, *inner_sizes, num_filters]
         self.blocks = nn.ModuleList(
-            ResidualBlocks(ResidualBlock(before, after, width, dropout) for before, after in pairwise(sizes))
+            nn.ModuleList(ResidualBlock(before, after, width, dropout) for before, after in pairwise(sizes))
             for width in filter_sizes
         )
 
@@ -97,7 +81,10 @@ class ResidualFilters(nn.Module):
         words = embedded.transpose(1, 2) * inside
         found = []
         for convolution, blocks in zip(self.convolutions, self.blocks, strict=True):
-            found.append(blocks(torch.tanh(convolution(words)) * inside, real))
+            states = torch.tanh(convolution(words)) * inside
+            for block in blocks.children():
+                states = block(states, real)
+            found.append(states)
         return torch.cat(found, dim=1).transpose(1, 2)
 
 
@@ -106,25 +93,15 @@ class MultiResCNN(HeadNetwork):
 
     Padding is not read: not by the convolutions, not by the batch norms, not by the attention.
 
-    Args:
-        num_classes: L.
-        embed_vecs: (V, dim) word vectors.
-        options: :class:`plant_plugin.config.network.MultiResCNN`.
-
-    Raises:
-        ConfigError: No filter size, or an unknown ``planted_prior``.
-
     Source: Li and Yu 2020, ICD Coding from Clinical Text Using Multi-Filter Residual Convolutional Neural Network.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Any) -> None:
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         given = arguments.MultiResCNN(**options)
         if not given.filter_sizes:
             raise ConfigError("there is no filter size", where="network_config: filter_sizes", fix="e.g. [3, 5, 9]")
-        filters, sizes = given.num_filter_per_size, given.filter_sizes
-        encoder = ResidualFilters(embed_vecs.shape[1], sizes, filters, given.inner_sizes, given.dropout)
-        width = len(sizes) * filters
-        head = LabelwiseHead(width, num_classes, prior_strength=given.strength)
-        nn.init.xavier_uniform_(head.query.weight)
-        nn.init.xavier_uniform_(head.output.weight)
-        super().__init__(EmbeddedWords(encoder, width, embed_vecs, given.dropout), head)
+        sizes = [embed_vecs.shape[1], *given.inner_sizes, given.num_filter_per_size]
+        encoder = ResidualFilters(given.filter_sizes, sizes, given.dropout)
+        width = len(given.filter_sizes) * given.num_filter_per_size
+        backbone = EmbeddedWords(encoder, width, embed_vecs, given.dropout)
+        super().__init__(backbone, convolution_head(width, num_classes, given.strength))

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
+from plant_plugin.config.values import Value
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 
 NO_NETWORK = f"{__name__}:NoNetwork"  # the name that `construct` and a checkpoint know it by
 
 
 class NoNetwork(PlantableNetwork):
-    """Logits of 0 for every label, attention alike on every token, nothing to train.
+    """Logits of 0 for every label, attention alike on every token, nothing to train."""
 
-    Args:
-        num_classes: L.
-        unread: What other networks are built of.
-    """
-
-    def __init__(self, num_classes: int, **unread: Any) -> None:
+    def __init__(self, num_classes: int, **unread: Value) -> None:
         super().__init__()
         self.num_labels = num_classes
         self.backbone = _NoStates()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 
 from plant_plugin.config import network as arguments
+from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.backbone import EmbeddedWords, HuggingFaceBackbone, StatefulWords, WordBackbone
@@ -17,22 +16,13 @@ from plant_plugin.networks.label_attention_head import LabelAttentionHead
 class PLANT(HeadNetwork):
     """Label attention over the states of an encoder; its attention can be planted.
 
-    Works inside LibMultiLabel's own trainer too: ``forward(batch)`` takes ``text`` (B, T), ``length`` (B,) and
-    optionally ``mask`` (B, T) and returns ``{"logits": (B, L)}``. A prior needs :meth:`plant_relevance` first; where
-    none was planted the attention works without it.
-
-    Args:
-        num_classes: L.
-        embed_vecs: (V, dim) word vectors; needed by the word-level encoders.
-        options: :class:`plant_plugin.config.network.PLANT`.
-
-    Raises:
-        ConfigError: Not exactly one of ``encoder`` and ``lm_weight``, or values that do not fit each other.
+    Works inside LibMultiLabel's own trainer too. A prior needs :meth:`plant_relevance` first; where none was planted
+    the attention works without it.
 
     Source: "Don't Pay Attention, PLANT It: Pretraining Attention via Learning-to-Rank", section 2.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Any) -> None:
+    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Value) -> None:
         given = arguments.PLANT(**options)
         _check(given)
         backbone = _backbone(given, embed_vecs)
@@ -59,7 +49,7 @@ def _check(given: arguments.PLANT) -> None:
 
 
 def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> EmbeddedWords | HuggingFaceBackbone:
-    words: dict[str, Any] = {
+    words: Keys = {
         "hidden_size": given.hidden_size,
         "num_layers": given.num_layers,
         "filter_sizes": given.filter_sizes,
@@ -73,7 +63,7 @@ def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> EmbeddedWords |
         if given.gradient_tokens is None:
             return WordBackbone(str(given.encoder), vectors, **words)
         return StatefulWords(str(given.encoder), vectors, given.gradient_tokens, **words)
-    common: dict[str, Any] = {
+    common: Keys = {
         "window": given.lm_window,
         "overlap": given.lm_overlap,
         "from_scratch": given.lm_from_scratch,

@@ -7,27 +7,22 @@ document.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scipy import sparse
 from torch import Tensor, nn
 
+from plant_plugin.config.values import Keys
 from plant_plugin.networks.encoders import real_positions
 from plant_plugin.networks.kernels.prior import PlantedRelevance, PriorLookup
 
 
 class Hidden(NamedTuple):
-    """What an encoder hands to the label attention.
+    """What an encoder hands to the label attention."""
 
-    Attributes:
-        states: (B, T, H).
-        mask: (B, T) bool, true on real tokens.
-        prior: Relevance of the batch's tokens, or None where no prior is planted.
-    """
-
-    states: Tensor
-    mask: Tensor
-    prior: PriorLookup | None = None
+    states: Tensor  # (B, T, H)
+    mask: Tensor  # (B, T) bool, true on real tokens
+    prior: PriorLookup | None = None  # relevance of the batch's tokens; None: no prior is planted
 
 
 class PlantableNetwork(nn.Module, ABC):
@@ -59,7 +54,7 @@ class PlantableNetwork(nn.Module, ABC):
     backbone: nn.Module
     has_prior: bool = False
     # Noted by `construct` for the checkpoint: name and options; the shape of embed_vecs.
-    built_as: tuple[str, dict[str, Any]] = ("", {})
+    built_as: tuple[str, Keys] = ("", {})
     vectors_shape: tuple[int, ...] | None = None
     _relevance: PlantedRelevance | None = None
 
@@ -108,11 +103,9 @@ class PlantableNetwork(nn.Module, ABC):
         self._relevance = PlantedRelevance(matrix)
 
     def relevance_of(self, batch: dict[str, Tensor], marks: str = "phrase") -> PriorLookup | None:
-        """The planted relevance of a batch's tokens, or None where none was planted.
+        """The planted relevance of a batch's tokens, with the marks of a name added; None where none was planted.
 
-        Args:
-            batch: ``text`` (B, T), and marks where there are any: :class:`~plant_plugin.data.batches.Batches`.
-            marks: The name of the marks that are added.
+        The batch holds ``text`` (B, T), and marks where there are any: :class:`~plant_plugin.data.batches.Batches`.
         """
         if self._relevance is None:
             return None

@@ -6,13 +6,12 @@ last positions, with one.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
+from plant_plugin.config.values import Value
 from plant_plugin.networks.backbone.words import WordBackbone
-from plant_plugin.networks.encoders import carry_on, one_direction, state_at_zero, turned
+from plant_plugin.networks.encoders import SameLengthRNN, carry_on, one_direction, state_at_zero, turned
 
 
 class StatefulWords(WordBackbone):
@@ -22,17 +21,13 @@ class StatefulWords(WordBackbone):
     segment to segment. So all states are those of the whole document, and the label attention reads them all; what the
     backward pass keeps of the encoder does not grow with the document. In evaluation this is its parent.
 
-    Args:
-        kind: ``bigru`` or ``bilstm``.
-        vectors: (V, dim) start values of the word embeddings; row 0 is padding.
-        gradient_tokens: Last words of a document through which the encoder is trained, at least 1.
-        options: What else :class:`WordBackbone` takes.
+    ``gradient_tokens``, at least 1, are these last words; the encoder is a ``bigru`` or ``bilstm``.
 
     Source: the earlier PLANT paper ("to handle longer texts, we employ our stateful decoder"), after the classifier of
     Howard and Ruder 2018. Deviation: no second state over labels; the attention over all cached states is exact.
     """
 
-    def __init__(self, kind: str, vectors: Tensor, gradient_tokens: int, **options: Any) -> None:
+    def __init__(self, kind: str, vectors: Tensor, gradient_tokens: int, **options: Value) -> None:
         super().__init__(kind, vectors, **options)
         self.gradient_tokens = gradient_tokens
 
@@ -58,8 +53,8 @@ class StatefulWords(WordBackbone):
 
     def _encoded(self, before: Tensor, last: Tensor, start: Tensor, length: Tensor) -> tuple[Tensor, Tensor]:
         """States (B, S, H) without a gradient and (B, G, H) with one, of which ``start`` and ``length`` (B,) count."""
-        encoder: Any = self.encoder.encoder
-        rnn = encoder.rnn
+        assert isinstance(self.encoder, SameLengthRNN)
+        encoder, rnn = self.encoder.encoder, self.encoder.encoder.rnn
         for layer in range(rnn.num_layers):
             forward, backward = f"l{layer}", f"l{layer}_reverse"
             before_forward, state = self._carried(rnn, forward, before, start, state_at_zero(rnn, before))
@@ -75,7 +70,7 @@ class StatefulWords(WordBackbone):
         return encoder.post_encoder_dropout(before), encoder.post_encoder_dropout(last)
 
     def _carried(
-        self, rnn: Any, suffix: str, states: Tensor, length: Tensor, state: tuple[Tensor, ...]
+        self, rnn: nn.GRU | nn.LSTM, suffix: str, states: Tensor, length: Tensor, state: tuple[Tensor, ...]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Outputs of one direction over all segments, and the state behind the last."""
         outputs = []

@@ -12,21 +12,13 @@ from torch import Tensor
 
 
 class Windows(NamedTuple):
-    """Where each window reads, and where each position's state comes from.
+    """Where each window reads, and where each position's state comes from."""
 
-    Attributes:
-        document: (W,) int64, the document of each window.
-        position: (W, window) int64, the positions that a window reads; behind the end, the last one.
-        inside: (W, window) bool, false behind the end.
-        row: (B, T) int64, the window that a position takes its state from.
-        column: (B, T) int64, its place in that window.
-    """
-
-    document: Tensor
-    position: Tensor
-    inside: Tensor
-    row: Tensor
-    column: Tensor
+    document: Tensor  # (W,) int64, the document of each window
+    position: Tensor  # (W, window) int64, the positions that a window reads; behind the end, the last one
+    inside: Tensor  # (W, window) bool, false behind the end
+    row: Tensor  # (B, T) int64, the window that a position takes its state from
+    column: Tensor  # (B, T) int64, its place in that window
 
     def of(self, values: Tensor) -> Tensor:
         """Windows (W, window) of ``values`` (B, T); a mask is false behind the end."""

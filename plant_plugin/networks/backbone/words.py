@@ -5,21 +5,16 @@ Shape key: **B** documents · **T** token positions · **H** hidden width.
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor, nn
 
+from plant_plugin.config.values import Value
 from plant_plugin.networks.encoders import word_encoder
 
 
 class EmbeddedWords(nn.Module):
-    """Word embeddings under any encoder of embedded words.
+    """Word embeddings, which start as ``vectors`` (V, dim), whose row 0 is padding, under an encoder of embedded words.
 
-    Args:
-        encoder: Called with ``embedded`` (B, T, dim) and ``length`` (B,); returns (B, T, H).
-        hidden_size: H.
-        vectors: (V, dim) start values of the word embeddings; row 0 is padding.
-        embed_dropout: Dropout of the embedded words, in [0, 1).
+    That is called with ``embedded`` (B, T, dim) and ``length`` (B,) and returns (B, T, hidden_size).
     """
 
     def __init__(self, encoder: nn.Module, hidden_size: int, vectors: Tensor, embed_dropout: float) -> None:
@@ -35,15 +30,8 @@ class EmbeddedWords(nn.Module):
 
 
 class WordBackbone(EmbeddedWords):
-    """Word embeddings and one of our encoders.
+    """Word embeddings and one of our encoders, with the options of :func:`.encoders.word_encoder`."""
 
-    Args:
-        kind: ``cnn``, ``bigru`` or ``bilstm``.
-        vectors: (V, dim) start values of the word embeddings; row 0 is padding.
-        embed_dropout: Dropout of the embedded words, in [0, 1).
-        options: What :func:`plant_plugin.networks.encoders.word_encoder` takes.
-    """
-
-    def __init__(self, kind: str, vectors: Tensor, *, embed_dropout: float = 0.2, **options: Any) -> None:
+    def __init__(self, kind: str, vectors: Tensor, *, embed_dropout: float = 0.2, **options: Value) -> None:
         encoder, hidden_size = word_encoder(kind, vectors.shape[1], **options)
         super().__init__(encoder, hidden_size, vectors, embed_dropout)
