@@ -174,8 +174,7 @@ def _show_needs(
     if labels is None or documents is None:
         counted = _counted(settings.training_file)
         documents, labels = documents or counted[0], labels or counted[1]
-    values = {name: getattr(settings, name) for name in ("network_config", "precision", "strategy", "batch_size")}
-    plan = plan_of(values, {"stage1": settings.stage1, "stage2": settings.stage2}, tokens, labels, on_gpu=on_gpu)
+    plan = plan_of(settings, tokens, labels, on_gpu=on_gpu)
     if over_language_model:
         unit, of_what, found = "sub-words", "language model", footprint(_shape(network), plan)
     else:

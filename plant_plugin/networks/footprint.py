@@ -10,15 +10,14 @@ beside it. Attention is taken to be computed without its T × T weights (sdpa, f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import nn
 
 from plant_plugin.config.network import PLANT
-from plant_plugin.networks.backbone.adapters import attention_projections
+from plant_plugin.config.sections import Settings
+from plant_plugin.networks.backbone.loading import ModelConfig, attention_projections
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 
 FLOAT = 4
@@ -38,31 +37,18 @@ INPUT_COPIES = 3  # the input as it came, and turned over for each direction
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be trained.
+    """What is to be trained."""
 
-    Attributes:
-        batch_size: B.
-        tokens: T, of the longest document of a batch.
-        labels: L.
-        network: Its arguments.
-        ranked: Labels of a document whose attention stage 1 trains by gradient; 0: none.
-        chosen: Labels of a document that get a gradient in stage 2.
-        narrow: Bytes of an activation: 2 under autocast, else 4.
-        stored: Bytes of a weight that neither trains nor is quantised.
-        noise: Bytes of a dropout's mask: 1 on a GPU, 4 on a CPU.
-        dense_relevance: Whether the relevance of a batch is a dense table, as on a GPU.
-    """
-
-    batch_size: int
-    tokens: int
-    labels: int
-    network: PLANT
-    ranked: int = 0
-    chosen: int = 1000
-    narrow: int = 2
-    stored: int = 2
-    noise: int = 1
-    dense_relevance: bool = False
+    batch_size: int  # B
+    tokens: int  # T, of the longest document of a batch
+    labels: int  # L
+    network: PLANT  # its arguments
+    ranked: int = 0  # labels of a document whose attention stage 1 trains by gradient; 0: none
+    chosen: int = 1000  # labels of a document that get a gradient in stage 2
+    narrow: int = 2  # bytes of an activation: 2 under autocast, else 4
+    stored: int = 2  # bytes of a weight that neither trains nor is quantised
+    noise: int = 1  # bytes of a dropout's mask: 1 on a GPU, 4 on a CPU
+    dense_relevance: bool = False  # whether the relevance of a batch is a dense table, as on a GPU
 
     def trained_tokens(self, window: int = 0) -> int:
         """Tokens of the longest document that have a gradient in the encoder, in whole windows of a language model."""
@@ -73,21 +59,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Footprint:
-    """The answer.
+    """The answer."""
 
-    Attributes:
-        parameters: Of the encoder with its word embeddings, or of the language model without its own head and adapters.
-        trained: Parameters that train, the head's included.
-        bytes: Part -> bytes; their sum is the expected peak.
-        checkpoint: Bytes of ``model.safetensors``.
-        flops: Arithmetic of one token in one training step, forward and backward.
-    """
-
-    parameters: int
-    trained: int
-    bytes: dict[str, int]
-    checkpoint: int
-    flops: float
+    parameters: int  # of the encoder with its word embeddings, or of the language model without its own head, adapters
+    trained: int  # parameters that train, the head's included
+    bytes: dict[str, int]  # part -> bytes; their sum is the expected peak
+    checkpoint: int  # bytes of `model.safetensors`
+    flops: float  # arithmetic of one token in one training step, forward and backward
 
     @property
     def total(self) -> int:
@@ -95,18 +73,13 @@ class Footprint:
         return sum(self.bytes.values())
 
 
-def footprint(config: Any, plan: Plan) -> Footprint:
-    """Parameters, memory and arithmetic of PLANT over a language model.
-
-    Args:
-        config: transformers' configuration of the model.
-        plan: What is to be trained.
-    """
+def footprint(config: ModelConfig, plan: Plan) -> Footprint:
+    """Parameters, memory and arithmetic of PLANT over a language model of that configuration."""
     from transformers import AutoModel
 
     with torch.device("meta"):
         model = AutoModel.from_config(config)
-    width = int(config.get_text_config().hidden_size)
+    width = config.get_text_config().hidden_size
     lora, quantization = plan.network.adapters, plan.network.quantization
     frozen = plan.network.lm_frozen or lora is not None or quantization != "none"
     linear = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
@@ -114,7 +87,7 @@ def footprint(config: Any, plan: Plan) -> Footprint:
     everything = sum(weight.numel() for weight in model.parameters())
     projections = _projections(model)
     adapters = 0 if lora is None else sum(lora.r * (p.in_features + p.out_features) for p in projections)
-    of_head = count_head(width, plan)
+    of_head = _head_parameters(width, plan)
     trained = of_head + adapters + (0 if frozen else everything)
     if quantization in STORED:
         weights = int(in_linear * STORED[quantization] + (everything - in_linear) * plan.stored)
@@ -125,7 +98,7 @@ def footprint(config: Any, plan: Plan) -> Footprint:
         "adapters and head": (adapters + of_head) * FLOAT,
         "gradients and Adam": trained * TRAINING,
         **_activations(model, config, plan, frozen),
-        **label_attention(width, plan, len(model.get_input_embeddings().weight)),
+        **_label_attention(width, plan, len(model.get_input_embeddings().weight)),
     }
     # 2 operations a weight forward, 2 for the states' gradient, 2 for the weights' where they train, 2 to compute anew
     passes = 2 + (not frozen) + plan.network.gradient_checkpointing
@@ -133,13 +106,13 @@ def footprint(config: Any, plan: Plan) -> Footprint:
     return Footprint(everything, trained, parts, trained * FLOAT, flops)
 
 
-def _activations(model: nn.Module, config: Any, plan: Plan, frozen: bool) -> dict[str, int]:
-    layers = int(config.get_text_config().num_hidden_layers)
-    blocks = next(m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == layers)
+def _activations(model: nn.Module, config: ModelConfig, plan: Plan, frozen: bool) -> dict[str, int]:
     text = config.get_text_config()
+    layers, width = text.num_hidden_layers, text.hidden_size
+    blocks = next(m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == layers)
     window = plan.network.lm_window or getattr(text, "max_position_embeddings", None) or plan.tokens
-    positions, width = plan.batch_size * plan.trained_tokens(window), int(text.hidden_size)
-    of_layer = layer_bytes(blocks[0], config, plan, frozen)
+    positions = plan.batch_size * plan.trained_tokens(window)
+    of_layer = _layer_bytes(blocks[0], text, plan, frozen)
     inner, gated = _feed_forward(blocks[0], width)
     room = positions * ((3 if gated else 2) * inner + 2 * width) * plan.narrow  # the widest gradients of one layer
     if not plan.network.gradient_checkpointing:
@@ -165,24 +138,15 @@ def _feed_forward(layer: nn.Module, width: int) -> tuple[int, bool]:
     return inner, sum(module.out_features for module in others if module.out_features != width) == 2 * inner
 
 
-def layer_bytes(layer: nn.Module, config: Any, plan: Plan, frozen: bool) -> int:
-    """Bytes that the backward pass of one layer keeps for each token.
-
-    Args:
-        layer: A layer of an encoder or decoder.
-        config: transformers' configuration.
-        plan: What is to be trained.
-        frozen: The layer's own weights do not train.
-    """
-    text = config.get_text_config()
-    width, narrow, lora = int(text.hidden_size), plan.narrow, plan.network.adapters
+def _layer_bytes(layer: nn.Module, text: ModelConfig, plan: Plan, frozen: bool) -> int:
+    """Bytes that the backward pass of one layer, whose own weights may be ``frozen``, keeps for each token."""
+    width, narrow, lora = text.hidden_size, plan.narrow, plan.network.adapters
     attention = _projections(layer)
     inner, gated = _feed_forward(layer, width)
     root_mean_square = getattr(text, "rms_norm_eps", None) is not None
     kept = 2 * width * FLOAT  # what the two norms read, in float32
-    reads_inputs = (
-        not frozen or plan.network.quantization == "int8"
-    )  # bitsandbytes keeps them for weights that do not train
+    # bitsandbytes keeps the inputs of its 8-bit layers, although their weights do not train
+    reads_inputs = not frozen or plan.network.quantization == "int8"
     if reads_inputs:  # what the linear layers behind the norms read
         kept += 2 * width * narrow
     if not frozen and root_mean_square:  # what the norms' weights read
@@ -205,15 +169,9 @@ def layer_bytes(layer: nn.Module, config: Any, plan: Plan, frozen: bool) -> int:
 
 
 def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
-    """Parameters, memory and arithmetic of PLANT over a word-level encoder; everything trains.
-
-    Args:
-        plan: What is to be trained; its keys for language models are not read.
-        vocabulary: V.
-        embed_dim: D.
-    """
+    """Parameters, memory and arithmetic of PLANT over a word-level encoder, all of which trains; V words of width D."""
     width = plan.network.hidden_size
-    in_encoder, of_head = encoder_parameters(plan.network, embed_dim), count_head(width, plan)
+    in_encoder, of_head = _encoder_parameters(plan.network, embed_dim), _head_parameters(width, plan)
     of_words = vocabulary * embed_dim
     trained = of_words + in_encoder + of_head
     positions = plan.batch_size * plan.trained_tokens()
@@ -221,15 +179,15 @@ def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
     parts = {
         "weights": trained * FLOAT,
         "gradients and Adam": trained * TRAINING,
-        "activations": int(positions * kept_bytes_of_token(plan, embed_dim)) + graph_bytes(plan),
+        "activations": int(positions * _bytes_of_token(plan, embed_dim)) + graph_bytes(plan),
         "gradients of activations": positions * 2 * (width + widest) * plan.narrow,
-        **label_attention(width, plan, vocabulary),
+        **_label_attention(width, plan, vocabulary),
     }
     flops = 3 * (2.0 * in_encoder + 4.0 * plan.labels * width)
     return Footprint(of_words + in_encoder, trained, parts, trained * FLOAT, flops)
 
 
-def encoder_parameters(words: PLANT, embed_dim: int) -> int:
+def _encoder_parameters(words: PLANT, embed_dim: int) -> int:
     """Parameters of the encoder without the word embeddings."""
     if words.encoder == "cnn":
         filters = words.hidden_size // len(words.filter_sizes)
@@ -243,7 +201,7 @@ def _inputs(words: PLANT, embed_dim: int) -> list[int]:
     return [embed_dim, *(words.hidden_size for _ in range(words.num_layers - 1))]
 
 
-def kept_bytes_of_token(plan: Plan, embed_dim: int) -> float:
+def _bytes_of_token(plan: Plan, embed_dim: int) -> float:
     """Bytes that the backward pass keeps of embeddings and encoder for each token."""
     words, width, units = plan.network, plan.network.hidden_size, plan.network.hidden_size / 2
     masks = embed_dim * bool(words.embed_dropout) + width * bool(words.post_encoder_dropout)
@@ -261,7 +219,7 @@ def graph_bytes(plan: Plan) -> int:
     return 2 * words.num_layers * plan.trained_tokens() * GRU_NODES if words.encoder == "bigru" else 0
 
 
-def count_head(width: int, plan: Plan) -> int:
+def _head_parameters(width: int, plan: Plan) -> int:
     """Parameters of the head over states of a width."""
     with torch.device("meta"):
         own = plan.network
@@ -269,7 +227,7 @@ def count_head(width: int, plan: Plan) -> int:
     return sum(weight.numel() for weight in head.parameters())
 
 
-def label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:
+def _label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:
     """Bytes of the hungrier stage: queries, keys, values and outputs, what chosen labels bring, and their relevance.
 
     On a GPU relevance is looked up as a table of all labels for the distinct tokens of a batch, with its rows for the
@@ -288,26 +246,18 @@ def label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:
     return parts
 
 
-def plan_of(values: Mapping[str, Any], blocks: Mapping[str, Any], tokens: int, labels: int, *, on_gpu: bool) -> Plan:
-    """The plan of a configuration.
-
-    Args:
-        values: Its top-level keys.
-        blocks: ``stage1`` and ``stage2``.
-        tokens: T.
-        labels: L.
-        on_gpu: Whether it is for a GPU, where ``precision: auto`` is narrow.
-    """
-    stage1, stage2 = blocks["stage1"], blocks["stage2"]
-    wide = values["precision"] == "32" or (values["precision"] == "auto" and not on_gpu)
+def plan_of(config: Settings, tokens: int, labels: int, *, on_gpu: bool) -> Plan:
+    """The plan of a configuration, for T tokens and L labels; ``precision: auto`` is narrow on a GPU."""
+    stage1, stage2 = config.stage1, config.stage2
+    wide = config.precision == "32" or (config.precision == "auto" and not on_gpu)
     wanted = {"all": labels, "positive": 0}.get(str(stage1.labels), stage1.labels)
-    sizes = [stage.batch_size or values["batch_size"] for stage in (stage1, stage2)]
-    ranks = values["strategy"] == "plant" and stage1.method == "gradient"  # the closed form has no gradient to keep
+    sizes = [stage.batch_size or config.batch_size for stage in (stage1, stage2)]
+    ranks = config.strategy == "plant" and stage1.method == "gradient"  # the closed form has no gradient to keep
     return Plan(
         batch_size=max(sizes if ranks else sizes[1:]),
         tokens=tokens,
         labels=labels,
-        network=PLANT(**values["network_config"]),
+        network=PLANT(**config.network_config),
         ranked=min(int(wanted), labels) if ranks else 0,
         chosen=labels if stage2.hard_negatives is None else stage2.hard_negatives,
         narrow=FLOAT if wide else 2,

@@ -9,11 +9,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from plant_plugin.config.values import Value
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.encoders import word_encoder
 
@@ -27,26 +27,18 @@ class FrozenBackbone(HuggingFaceBackbone):
     The frozen states are rounded to bfloat16, whether they are computed here or come from
     :mod:`plant_plugin.training.build`, which computes them once and keeps them on disk.
 
-    Args:
-        lm_weight: A preset, or a name or folder that ``AutoModel`` can load.
-        layer: What is trained: ``kind`` and options of :func:`plant_plugin.networks.encoders.word_encoder`.
-        window: Sub-words of a window; None: what the model can take at most.
-        overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
-        dropout: Dropout of the frozen states, in [0, 1).
-        options: What else :class:`HuggingFaceBackbone` takes of a model that is not trained.
-
-    Raises:
-        ConfigError: ``lm_weight`` is no model, ``window`` is more than it can take, or the layer's options do not fit.
+    ``layer`` is what is trained, ``kind`` and options of :func:`.encoders.word_encoder`; dropout is that of the frozen
+    states; all else as for a :class:`HuggingFaceBackbone` that is not trained.
     """
 
     def __init__(
         self,
         lm_weight: str,
-        layer: Mapping[str, Any],
+        layer: Mapping[str, Value],
         window: int | None = None,
         overlap: int | None = None,
         dropout: float = 0.0,
-        **options: Any,
+        **options: Value,
     ) -> None:
         super().__init__(lm_weight, window, overlap, dropout=dropout, frozen=True, **options)
         self.model.eval()
@@ -63,7 +55,8 @@ class FrozenBackbone(HuggingFaceBackbone):
         """States (B, T, H) of ``text`` (B, T), whose ``frozen`` states (B, T, F) may be known already."""
         if frozen is None:
             frozen = self.frozen_states(text, mask)
-        states: Tensor = self.layer(self.dropout(frozen.to(self._layer_dtype())), length)
+        wide = next(self.layer.parameters()).dtype
+        states: Tensor = self.layer(self.dropout(frozen.to(wide)), length)
         return states
 
     @torch.no_grad()
@@ -80,6 +73,3 @@ class FrozenBackbone(HuggingFaceBackbone):
             digest.update(f"{name} {tuple(weight.shape)} {weight.dtype}".encode())
             digest.update(weight.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
         return digest.hexdigest()
-
-    def _layer_dtype(self) -> torch.dtype:
-        return next(self.layer.parameters()).dtype

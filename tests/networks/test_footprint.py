@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from torch import nn
 
 from plant_plugin.config.network import PLANT as Arguments
 from plant_plugin.config.options import LoraOptions, Stage1Options, Stage2Options
+from plant_plugin.config.sections import Settings
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.footprint import STEP, STORED, Plan, footprint, graph_bytes, plan_of, words_footprint
 from plant_plugin.networks.kernels.prior import PlantedRelevance
@@ -182,18 +184,20 @@ def test_gradient_tokens_bound_what_the_encoder_keeps(folders: dict[str, str]) -
 
 
 def test_the_plan_of_a_configuration() -> None:
-    values = {"precision": "auto", "strategy": "plant", "batch_size": 8, "network_config": {"lora": {"r": 4},
-              "quantization": "nf4", "num_heads": 2, "lm_weight": "x", "planted_prior": "additive"}}  # fmt: skip
-    blocks = {"stage1": Stage1Options(labels="all", batch_size=4), "stage2": Stage2Options(hard_negatives=None)}
-    found = plan_of(values, blocks, 100, 30, on_gpu=True)
+    network = {"lora": {"r": 4}, "quantization": "nf4", "num_heads": 2, "lm_weight": "x", "planted_prior": "additive"}
+    settings = Settings(
+        strategy="plant", batch_size=8, network_config=network,
+        stage1=Stage1Options(labels="all", batch_size=4), stage2=Stage2Options(hard_negatives=None),
+    )  # fmt: skip
+    found = plan_of(settings, 100, 30, on_gpu=True)
     assert (found.batch_size, found.tokens, found.labels, found.ranked, found.chosen) == (8, 100, 30, 30, 30)
-    assert found.network == Arguments(**values["network_config"])
+    assert found.network == Arguments(**network)
     assert found.network.adapters == LoraOptions(r=4)
     assert (found.narrow, found.stored, found.noise, found.dense_relevance) == (2, 2, 1, True)
-    alone = plan_of({**values, "strategy": "end_to_end"}, blocks, 100, 30, on_gpu=False)
+    alone = plan_of(replace(settings, strategy="end_to_end"), 100, 30, on_gpu=False)
     assert (alone.ranked, alone.narrow, alone.stored, alone.dense_relevance) == (0, 4, 4, False)
-    larger = {**blocks, "stage1": Stage1Options(method="closed_form", batch_size=16)}
-    closed = plan_of(values, larger, 100, 30, on_gpu=True)
+    larger = replace(settings, stage1=Stage1Options(method="closed_form", batch_size=16))
+    closed = plan_of(larger, 100, 30, on_gpu=True)
     assert (closed.ranked, closed.batch_size) == (0, 8)
 
 

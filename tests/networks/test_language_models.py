@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.networks.backbone import HuggingFaceBackbone
-from plant_plugin.networks.backbone.adapters import attention_projections
+from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.backbone.windows import cut_into_windows
 from plant_plugin.networks.plant import PLANT
 from plant_plugin.networks.trained_state import load_trained_state, trained_state

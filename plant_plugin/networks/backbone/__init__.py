@@ -6,7 +6,6 @@ Shape key: **B** documents · **T** token positions · **H** hidden width.
 from __future__ import annotations
 
 from plant_plugin.networks.backbone.hugging_face import HuggingFaceBackbone
-from plant_plugin.networks.backbone.stateful import StatefulWords
-from plant_plugin.networks.backbone.words import EmbeddedWords, WordBackbone
+from plant_plugin.networks.backbone.words import EmbeddedWords, StatefulWords, WordBackbone
 
 __all__ = ["EmbeddedWords", "HuggingFaceBackbone", "StatefulWords", "WordBackbone"]

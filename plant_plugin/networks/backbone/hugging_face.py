@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from plant_plugin.config.options import LoraOptions
+from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.backbone.adapters import add_adapters
-from plant_plugin.networks.backbone.loading import load_language_model, read_config
+from plant_plugin.networks.backbone.loading import ModelConfig, add_adapters, load_language_model, read_config
 from plant_plugin.networks.backbone.windows import cut_into_windows
 
 OVERLAP_SHARE = 8  # neighbouring windows share an eighth of their sub-words where nothing else is said
@@ -34,15 +33,14 @@ class HuggingFaceBackbone(nn.Module):
         overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
         from_scratch: Take only the model's configuration and draw the weights (to load a checkpoint into).
         dropout: Dropout of the states, in [0, 1).
-        quantization: ``nf4`` (4 bits, with quantised scales), ``int8``, or ``none``.
-        lora: Rank, scale and dropout of LoRA on all projections of attention; None: no adapters.
+        quantization: Of the weights.
+        lora: Adapters; None: none.
         frozen: Leave the model's weights as they are although they are neither quantised nor adapted.
         gradient_checkpointing: Keep only the input of each layer and compute the rest again in the backward pass.
         trust_remote_code: Run Python code that comes with the model.
         dequantize: Spread quantised weights out again, to merge adapters into what they were trained on.
-        gradient_tokens: Of a document longer than a window, train through the windows that hold its last sub-words, as
-            many as this; the others have states without a gradient. None: train through all.
-        own_dropout: Dropout inside the model, in [0, 1), in the place of every rate of its own; None: its own rates.
+        gradient_tokens: Train through the windows that hold so many last sub-words; None: through all.
+        own_dropout: Dropout inside the model, in the place of every rate of its own; None: its own rates.
 
     Raises:
         ConfigError: ``lm_weight`` is no model, a window is more than it can take, or options exclude each other.
@@ -57,7 +55,7 @@ class HuggingFaceBackbone(nn.Module):
         from_scratch: bool = False,
         dropout: float = 0.0,
         quantization: str = "none",
-        lora: Mapping[str, Any] | None = None,
+        lora: Mapping[str, Value] | None = None,
         frozen: bool = False,
         gradient_checkpointing: bool = False,
         trust_remote_code: bool = False,
@@ -122,7 +120,7 @@ class HuggingFaceBackbone(nn.Module):
         return states.to(torch.promote_types(states.dtype, torch.float32))  # the head's own type
 
 
-def dropout_rates(config: Any) -> list[str]:
+def dropout_rates(config: ModelConfig) -> list[str]:
     """Names of the rates of dropout in a model's configuration.
 
     Families call them ``hidden_dropout_prob``, ``attention_dropout``, ``resid_pdrop``, …; ``layerdrop`` leaves out
@@ -132,10 +130,11 @@ def dropout_rates(config: Any) -> list[str]:
     return [name for name, value in rates.items() if type(value) in (int, float)]  # a 0 may stand there as an int
 
 
-def _checkpoint_layers(model: Any) -> None:
+def _checkpoint_layers(model: nn.Module) -> None:
     """Not re-entrant: re-entrant checkpoints lose the gradient where the first layer's input needs none."""
-    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
-    enable({"use_reentrant": False})  # the second name is transformers' older one
+    names = "activation_checkpointing_enable", "gradient_checkpointing_enable"  # the second is transformers' older one
+    enable = next(getattr(model, name) for name in names if hasattr(model, name))
+    enable({"use_reentrant": False})
 
 
 def _windows(longest: int | None, window: int | None, overlap: int | None) -> tuple[int | None, int]:
@@ -159,7 +158,7 @@ def _windows(longest: int | None, window: int | None, overlap: int | None) -> tu
     return window, overlap
 
 
-def _longest_input(config: Any) -> int | None:
+def _longest_input(config: ModelConfig) -> int | None:
     """Positions that a model can take; RoBERTa's numbering starts behind the padding id."""
     longest = getattr(config.get_text_config(), "max_position_embeddings", None)
     if longest is None or longest <= 0:

@@ -1,38 +1,58 @@
-"""From a preset, name or folder to a language model in memory, quantised or not."""
+"""From a preset, name or folder to a language model in memory, quantised and adapted where that is asked for."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Protocol
 
 import torch
 from safetensors import SafetensorError
 from torch import nn
 
 from plant_plugin.config import registry
+from plant_plugin.config.options import LoraOptions
+from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, MissingExtraError
 
 QUANTIZATIONS = ("none", "nf4", "int8")
+ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
+
+
+class ModelConfig(Protocol):
+    """What is read of transformers' configuration of a model."""
+
+    hidden_size: int
+    num_hidden_layers: int
+    is_encoder_decoder: bool
+    model_type: str
+    pad_token_id: int
+    use_cache: bool
+
+    def get_text_config(self) -> ModelConfig:
+        """The part that is about text."""
+
+    def to_dict(self) -> Keys:
+        """All of it."""
+
+    def save_pretrained(self, folder: Path) -> object:
+        """Write it."""
 
 
 @contextlib.contextmanager
-def needs_extra(extra: str, where: str) -> Iterator[None]:
-    """Turn a failing import in the block into the sentence that names the extra.
-
-    Raises:
-        MissingExtraError: Something imported in the block is not installed.
-    """
+def _needs_extra(key: str) -> Iterator[None]:
+    """Turn a failing import in the block into the sentence that names the extra."""
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"{error.name} is not installed", where=where, fix=f"pip install 'plant-plugin[{extra}]'"
-        ) from error
+        fix = "pip install 'plant-plugin[llm]'"
+        raise MissingExtraError(f"{error.name} is not installed", where=f"network_config: {key}", fix=fix) from error
 
 
-def read_config(lm_weight: str, trust_remote_code: bool = False) -> Any:
+def read_config(lm_weight: str, trust_remote_code: bool = False) -> ModelConfig:
     """The configuration of a language model: its shape, no weights.
 
     Raises:
@@ -42,7 +62,7 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> Any:
 
     name = registry.language_model(lm_weight)
     try:
-        config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
+        config: ModelConfig = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
     except (OSError, ValueError, ImportError) as error:
         raise _no_model(lm_weight, error) from error
     if config.is_encoder_decoder:
@@ -56,7 +76,7 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> Any:
 
 def load_language_model(
     lm_weight: str,
-    config: Any,
+    config: ModelConfig,
     *,
     quantization: str = "none",
     from_scratch: bool = False,
@@ -75,14 +95,11 @@ def load_language_model(
     from transformers import AutoModel
 
     if quantization not in QUANTIZATIONS:
-        raise ConfigError(
-            f"there is no quantization {quantization!r}",
-            where="network_config: quantization",
-            fix=f"one of {', '.join(QUANTIZATIONS)}",
-        )
+        what, fix = f"there is no quantization {quantization!r}", f"one of {', '.join(QUANTIZATIONS)}"
+        raise ConfigError(what, where="network_config: quantization", fix=fix)
     config.use_cache = False  # keys and values of earlier positions are for generating text
-    width = narrow_type() if frozen else torch.float32
-    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    width = _narrow_type() if frozen else torch.float32
+    options: Keys = {"trust_remote_code": trust_remote_code}
     if from_scratch:
         if quantization != "none":
             raise ConfigError(
@@ -93,7 +110,9 @@ def load_language_model(
         drawn: nn.Module = AutoModel.from_config(config, dtype=width, **options)
         return drawn
     if quantization != "none":
-        options |= {"quantization_config": _quantization(quantization), "device_map": {"": _device()}}
+        # quantised weights are made where they are used
+        device = int(os.environ.get("LOCAL_RANK", 0)) if torch.cuda.is_available() else "cpu"
+        options |= {"quantization_config": _quantization(quantization), "device_map": {"": device}}
     try:
         name = registry.language_model(lm_weight)
         model: nn.Module = AutoModel.from_pretrained(name, config=config, dtype=width, **options)
@@ -102,20 +121,15 @@ def load_language_model(
     return model
 
 
-def narrow_type() -> torch.dtype:
+def _narrow_type() -> torch.dtype:
     """The type of weights that do not train: narrow on a GPU, float32 on a CPU (no gain in speed there without AMX)."""
     if not torch.cuda.is_available():
         return torch.float32
     return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
 
-def _device() -> Any:
-    """Quantised weights are made where they are used: the GPU of this process, else the CPU."""
-    return int(os.environ.get("LOCAL_RANK", 0)) if torch.cuda.is_available() else "cpu"
-
-
-def _quantization(kind: str) -> Any:
-    with needs_extra("llm", "network_config: quantization"):
+def _quantization(kind: str) -> object:
+    with _needs_extra("quantization"):
         import accelerate  # noqa: F401 transformers places quantised weights through it
         import bitsandbytes  # noqa: F401
     from transformers import BitsAndBytesConfig
@@ -126,7 +140,7 @@ def _quantization(kind: str) -> Any:
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=True,
-        bnb_4bit_compute_dtype=narrow_type(),
+        bnb_4bit_compute_dtype=_narrow_type(),
     )
 
 
@@ -137,3 +151,48 @@ def _no_model(lm_weight: str, error: Exception) -> ConfigError:
         fix="give a preset (`plant list backbones`), the name of a model on the hub that this machine can download, or "
         "a folder with its config.json and weights; a model with code of its own needs trust_remote_code: true",
     )
+
+
+def attention_projections(model: nn.Module) -> list[str]:
+    """Names of the linear layers inside attention: query, key, value and output, fused or not.
+
+    They are found by where they stand, not by what they are called: ``self_attn.q_proj`` (Mistral, Llama, Qwen),
+    ``self_attn.qkv_proj`` (Phi-3), ``attn.Wqkv`` (ModernBERT), ``attention.self.query`` and ``attention.output.dense``
+    (BERT, RoBERTa), ``attention.self.query_global`` (Longformer), ``attn.c_attn`` (GPT-2).
+    """
+    from transformers.pytorch_utils import Conv1D
+
+    return [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear | Conv1D) and any(ATTENTION.search(part) for part in name.split(".")[:-1])
+    ]
+
+
+def add_adapters(model: nn.Module, options: LoraOptions) -> nn.Module:
+    """Put LoRA adapters (float32, trained) on the projections of attention of a model, in place, and freeze all else.
+
+    Raises:
+        MissingExtraError: peft is not installed.
+        ConfigError: The model has no linear layer inside an attention.
+
+    Source: Hu et al. 2021, LoRA; values of PLANT, section 3.
+    """
+    with _needs_extra("lora"):
+        from peft import LoraConfig, get_peft_model
+    targets = attention_projections(model)
+    if not targets:
+        raise ConfigError(
+            "no linear layer was found inside an attention",
+            where="network_config: lora",
+            fix="leave out lora to train the whole model, or use another model",
+        )
+    config = LoraConfig(r=options.r, lora_alpha=options.alpha, lora_dropout=options.dropout, target_modules=targets)
+    return get_peft_model(model, config)
+
+
+def merge_adapters(model: nn.Module) -> nn.Module:
+    """The model itself with the adapters added to its weights; they must not be quantised."""
+    merge = getattr(model, "merge_and_unload", None)
+    merged: nn.Module = model if merge is None else merge()
+    return merged
