@@ -17,22 +17,17 @@ LOWEST_EXPONENT = -80.0
 _LOWEST = np.float32(LOWEST_EXPONENT)
 
 
-def is_compiled(scores: Tensor) -> bool:
-    """Whether the compiled loops take such scores."""
+def _is_compiled(scores: Tensor) -> bool:
     return scores.device.type == "cpu" and scores.dtype == torch.float32
 
 
 def attend(scores: Tensor, contributions: Tensor, bias: Tensor | None, attended: Tensor, normaliser: Tensor) -> None:
     """Softmax over positions and the weighted sum of the contributions, of every row.
 
-    Args:
-        scores: (l, n, P), overwritten.
-        contributions: (l, n, P), overwritten.
-        bias: (n, P) 0 or −∞, or None.
-        attended: (l, n), gets the sums.
-        normaliser: (l, n), gets the logarithm of the sum of the exponentials.
+    Scores and contributions (l, n, P) are overwritten; ``bias`` (n, P) is 0 or −∞. ``attended`` (l, n) gets the sums,
+    ``normaliser`` (l, n) the logarithm of the sum of the exponentials.
     """
-    if is_compiled(scores):
+    if _is_compiled(scores):
         from plant_plugin.networks.kernels.compiled import attend_rows
 
         sums, norms = attended.numpy(), normaliser.numpy()
@@ -52,15 +47,10 @@ def turn_into_gradients(
 ) -> None:
     """Put the gradients of scores and contributions in each other's place: what products need them for is symmetric.
 
-    Args:
-        scores: (l, n, P), becomes the gradient of the contributions.
-        contributions: (l, n, P), becomes the gradient of the scores.
-        bias: (n, P) 0 or −∞, or None.
-        attended: (l, n) of :func:`attend`.
-        normaliser: (l, n) of :func:`attend`.
-        arriving: (l, n) gradient of ``attended``.
+    Scores become the gradient of the contributions, and these that of the scores; shapes are as in :func:`attend`, and
+    ``arriving`` (l, n) is the gradient of ``attended``.
     """
-    if is_compiled(scores):
+    if _is_compiled(scores):
         from plant_plugin.networks.kernels.compiled import turn_rows
 
         sums, norms, pull = attended.numpy(), normaliser.numpy(), arriving.numpy()

@@ -9,8 +9,9 @@ each thread has labels of its own, and its products and passes run on one core: 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -169,39 +170,31 @@ class _Worker:
                 yield _Block(labels, head, queries, outputs, scores, contributions, relevance)
 
 
-class _Workers:
-    """The labels, shared among threads where there is enough to do; use as a context."""
+def _done(
+    operands: Operands, task: Callable[[_Worker, _Chunk], Found]
+) -> Iterator[tuple[list[_Chunk], list[list[Found]]]]:
+    """Let workers, each with labels of its own, do a task for all documents.
 
-    def __init__(self, operands: Operands) -> None:
-        labels, count = operands.queries.shape[1], 1
-        if operands.mask.device.type == "cpu":
-            elements = operands.mask.numel() * labels * operands.queries.shape[0]
-            count = max(1, min(torch.get_num_threads(), labels, elements // ELEMENTS_OF_A_THREAD))
-        ends = [labels * part // count for part in range(count + 1)]
-        self._operands = operands
-        self._workers = [_Worker(operands, slice(*ends[part : part + 2])) for part in range(count)]
-        self._threads = Threads(count)
+    Between the lists of chunks the threads meet; what was found comes by the order of the labels, then of the chunks.
+    """
+    on_cpu, labels = operands.mask.device.type == "cpu", operands.queries.shape[1]
+    batch, positions = operands.mask.shape
+    enough = batch * positions * labels * operands.queries.shape[0] // ELEMENTS_OF_A_THREAD
+    count = max(1, min(torch.get_num_threads(), labels, enough)) if on_cpu else 1
+    ends = [labels * part // count for part in range(count + 1)]
+    workers = [_Worker(operands, slice(*both)) for both in pairwise(ends)]
+    documents = max(1, CHUNK_COLUMNS // max(1, positions) if on_cpu else batch)
+    parts = [slice(start, min(start + documents, batch)) for start in range(0, batch, documents)]
+    at_once = max(1, CHUNKS_ELEMENTS // max(1, documents * operands.keys[0].numel())) if batch else 1
+    chunks: list[_Chunk] = []
 
-    def __enter__(self) -> _Workers:
-        self._threads.__enter__()
-        return self
+    def work(worker: _Worker) -> list[Found]:
+        return [task(worker, chunk) for chunk in chunks]
 
-    def __exit__(self, *_: object) -> None:
-        self._threads.__exit__()
-
-    def chunks(self) -> Iterator[list[_Chunk]]:
-        """All documents, chunk by chunk, in lists between which the threads meet."""
-        mask, keys = self._operands.mask, self._operands.keys
-        batch, positions = mask.shape
-        count = max(1, CHUNK_COLUMNS // max(1, positions)) if mask.device.type == "cpu" else max(1, batch)
-        parts = [slice(start, min(start + count, batch)) for start in range(0, batch, count)]
-        at_once = max(1, CHUNKS_ELEMENTS // max(1, count * keys[0].numel())) if batch else 1
+    with Threads(count) as threads:
         for first in range(0, len(parts), at_once):
-            yield self._threads.map(functools.partial(_chunk, self._operands), parts[first : first + at_once])
-
-    def all_do(self, task: Callable[[_Worker, _Chunk], Found], chunks: list[_Chunk]) -> list[list[Found]]:
-        """Let every worker do a task for chunks; what they found, first by the order of the labels."""
-        return self._threads.map(lambda worker: [task(worker, chunk) for chunk in chunks], self._workers)
+            chunks = threads.map(partial(_chunk, operands), parts[first : first + at_once])
+            yield chunks, threads.map(work, workers)
 
 
 class LabelAttention(torch.autograd.Function):
@@ -238,9 +231,8 @@ def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:
             scores, contributions = chunk.by_document(block.scores), chunk.by_document(block.contributions)
             attend(scores, contributions, chunk.bias, attended[at], normaliser[at])
 
-    with _Workers(operands) as workers:
-        for chunks in workers.chunks():
-            workers.all_do(task, chunks)
+    for _ in _done(operands, task):
+        pass
     return attended, normaliser
 
 
@@ -274,13 +266,11 @@ def gradients_of(
             _add_product(chunk_keys[head], block.queries.t(), to_scores)
         return chunk_keys, chunk_values
 
-    with _Workers(operands) as workers:
-        for chunks in workers.chunks():
-            of_chunks = zip(*workers.all_do(task, chunks), strict=True)  # each with what every worker found
-            for chunk, parts in zip(chunks, of_chunks, strict=True):
-                for total, found in zip((to_keys, to_values), zip(*parts, strict=True), strict=True):
-                    shaped = sum(found[1:], found[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
-                    total[chunk.documents, : chunk.positions] = shaped
+    for chunks, of_workers in _done(operands, task):
+        for chunk, parts in zip(chunks, zip(*of_workers, strict=True), strict=True):  # what every worker found for it
+            for total, found in zip((to_keys, to_values), zip(*parts, strict=True), strict=True):
+                shaped = sum(found[1:], found[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
+                total[chunk.documents, : chunk.positions] = shaped
     return to_queries, to_keys, to_values, to_outputs, to_strength
 
 

@@ -92,28 +92,12 @@ def attend(
 
     Grid (B, tiles of labels, A): documents first, so that programs side by side share a tile of labels.
 
-    Args:
-        queries: (L, A, key width).
-        keys: (B, T, A, key width).
-        values: (B, T, A, value width).
-        outputs: (L, A, value width).
-        mask: (B, T) uint8.
-        lengths: (B,) int32, how many positions are worth reading; the mask holds inside them too.
-        table: (U, L) relevance; read where PLANTED, as the two that follow.
-        columns: (B, T) int64 rows of ``table``.
-        strength: (L, A).
-        attended: (A, B, L), gets the sums; its type is that of the arithmetic.
-        normaliser: (A, B, L), gets the logarithm of the sum of the exponentials.
-        labels: L.
-        positions: T.
-        HEADS: A.
-        KEY_WIDTH: Width of queries and keys.
-        VALUE_WIDTH: Width of outputs and values.
-        PLANTED: Whether there is a prior.
-        LABELS: l, a power of two from 16.
-        POSITIONS: p, a power of two from 16.
-        STEP: Widths summed at once, a power of two from 16.
-        PRECISION: Of float32 products: ``ieee`` or ``tf32``.
+    Queries are (L, A, key width), keys (B, T, A, key width), outputs (L, A, value width), values (B, T, A, value
+    width); the mask (B, T) is uint8, and ``lengths`` (B,) int32 say how many positions are worth reading: the mask
+    holds inside them too. Where PLANTED there is a prior: ``table`` (U, L), of which ``columns`` (B, T) int64 name rows, and
+    ``strength`` (L, A). ``attended`` (A, B, L), whose type is that of the arithmetic, gets the sums, ``normaliser``
+    (A, B, L) the logarithm of the sum of the exponentials. LABELS, POSITIONS and STEP, the widths summed at once, are
+    powers of two from 16; PRECISION of float32 products is ``ieee`` or ``tf32``.
     """
     WIDE: tl.constexpr = attended.dtype.element_ty
     document, head = tl.program_id(0), tl.program_id(2)
@@ -272,65 +256,52 @@ class LabelAttentionTriton(torch.autograd.Function):
         planted, block_elements, kind = ctx.rest
         pull = arriving[0].to(attended.dtype).contiguous()
         with torch.cuda.device_of(attended), torch.autocast(device_type=attended.device.type, enabled=False):
-            found = _Gradients(_Operands(*tensors), planted, attended, normaliser, block_elements).of(pull)
+            found = _gradients(_Operands(*tensors), planted, attended, normaliser, block_elements, pull)
         gradients = [None if part is None else part.to(kind) for part in found]
         return (*gradients, None, None, None, None)
 
 
-class _Gradients:
-    """The backward pass: blocks of labels, all documents and heads of a block at once."""
+def _gradients(
+    operands: _Operands, planted: bool, attended: Tensor, normaliser: Tensor, block_elements: int, pull: Tensor
+) -> tuple[Tensor | None, ...]:
+    """From the gradient of the logits (B, L) to those of queries, keys, values, outputs and strength.
 
-    def __init__(
-        self, operands: _Operands, planted: bool, attended: Tensor, normaliser: Tensor, block_elements: int
-    ) -> None:
-        self.operands, self.planted = operands, planted
-        self.attended, self.normaliser = attended, normaliser
-        self.labels, self.heads = operands.queries.shape[:2]
-        self.batch, self.positions = operands.mask.shape
-        columns = self.heads * self.batch * self.positions
-        fitting = max(1, block_elements // max(1, columns))
-        fitting -= fitting % LABELS_BACKWARD if fitting > LABELS_BACKWARD else 0  # whole tiles
-        self.block = max(1, min(self.labels, fitting))
-        width = max(operands.queries.shape[2], operands.outputs.shape[2])
-        self.tiles = Tiles.of(LABELS_BACKWARD, operands.keys.dtype, self.block, self.heads * self.batch, width)
-
-    def of(self, pull: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
-        """From the gradient of the logits (B, L) to those of queries, keys, values, outputs and strength."""
-        operands, wide = self.operands, self.attended.dtype
-        # (A, B·T, D) and (A, L, D): views, read by the products as they lie
-        keys, values = (part.flatten(0, 1).transpose(0, 1) for part in (operands.keys, operands.values))
-        queries, outputs = (part.transpose(0, 1) for part in (operands.queries, operands.outputs))
-        to_keys, to_values = (torch.zeros(part.shape, dtype=wide, device=part.device) for part in (keys, values))
-        to_queries, to_outputs = (torch.empty_like(part, dtype=wide) for part in (operands.queries, operands.outputs))
-        to_strength = torch.empty_like(operands.strength, dtype=wide) if self.planted else None
-        room = [keys.new_empty(self.block * keys.shape[0] * keys.shape[1]) for _ in range(2)]
-        for start in range(0, self.labels, self.block):
-            part = slice(start, min(start + self.block, self.labels))
-            to_scores, to_contributions, of_strength = self._block(part, pull, room)
-            to_queries[part] = torch.bmm(to_scores, keys).transpose(0, 1)
-            to_outputs[part] = torch.bmm(to_contributions, values).transpose(0, 1)
-            _add_products(to_keys, to_scores.transpose(1, 2), queries[:, part])
-            _add_products(to_values, to_contributions.transpose(1, 2), outputs[:, part])
-            if to_strength is not None:
-                to_strength[part] = of_strength.sum(dim=1).t()
-        shape = (self.batch, self.positions)
-        by_place = (total.transpose(0, 1).unflatten(0, shape) for total in (to_keys, to_values))
-        return to_queries, *by_place, to_outputs, to_strength
-
-    def _block(self, part: slice, pull: Tensor, room: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Gradients (A, l, B·T) of scores and contributions, and (A, B, l) of the strength."""
-        count, operands = part.stop - part.start, self.operands
-        places = self.batch * self.positions
+    Blocks of labels, all documents and heads of a block at once.
+    """
+    labels, heads = operands.queries.shape[:2]
+    batch, positions = operands.mask.shape
+    fitting = max(1, block_elements // max(1, heads * batch * positions))
+    fitting -= fitting % LABELS_BACKWARD if fitting > LABELS_BACKWARD else 0  # whole tiles
+    size, wide = max(1, min(labels, fitting)), attended.dtype
+    width = max(operands.queries.shape[2], operands.outputs.shape[2])
+    tiles = Tiles.of(LABELS_BACKWARD, operands.keys.dtype, size, heads * batch, width)
+    # (A, B·T, D) and (A, L, D): views, read by the products as they lie
+    keys, values = (part.flatten(0, 1).transpose(0, 1) for part in (operands.keys, operands.values))
+    queries, outputs = (part.transpose(0, 1) for part in (operands.queries, operands.outputs))
+    to_keys, to_values = (torch.zeros(part.shape, dtype=wide, device=part.device) for part in (keys, values))
+    to_queries, to_outputs = (torch.empty_like(part, dtype=wide) for part in (operands.queries, operands.outputs))
+    to_strength = torch.empty_like(operands.strength, dtype=wide) if planted else None
+    room = [keys.new_empty(size * heads * batch * positions) for _ in range(2)]
+    for start in range(0, labels, size):
+        part = slice(start, min(start + size, labels))
+        count = part.stop - start
         to_scores, to_contributions = (
-            space[: self.heads * count * places].view(self.heads, count, places) for space in room
+            space[: heads * count * batch * positions].view(heads, count, batch * positions) for space in room
         )
-        of_strength = self.attended.new_empty(self.heads, self.batch, count if self.planted else 0)
+        of_strength = attended.new_empty(heads, batch, count if planted else 0)
         if to_scores.numel():
-            score_gradients[(self.batch, triton.cdiv(count, self.tiles.labels), self.heads)](
-                *operands, self.attended, self.normaliser, pull, to_scores, to_contributions, of_strength,
-                self.labels, self.positions, part.start, count, **_constants(operands, self.planted, self.tiles),
+            score_gradients[(batch, triton.cdiv(count, tiles.labels), heads)](
+                *operands, attended, normaliser, pull, to_scores, to_contributions, of_strength,
+                labels, positions, start, count, **_constants(operands, planted, tiles),
             )  # fmt: skip
-        return to_scores, to_contributions, of_strength
+        to_queries[part] = torch.bmm(to_scores, keys).transpose(0, 1)
+        to_outputs[part] = torch.bmm(to_contributions, values).transpose(0, 1)
+        _add_products(to_keys, to_scores.transpose(1, 2), queries[:, part])
+        _add_products(to_values, to_contributions.transpose(1, 2), outputs[:, part])
+        if to_strength is not None:
+            to_strength[part] = of_strength.sum(dim=1).t()
+    by_place = (total.transpose(0, 1).unflatten(0, (batch, positions)) for total in (to_keys, to_values))
+    return to_queries, *by_place, to_outputs, to_strength
 
 
 def _constants(operands: _Operands, planted: bool, tiles: Tiles) -> dict[str, int | str]:

@@ -30,18 +30,11 @@ def sum_of_pairs(
 ):  # fmt: skip
     """Σ over a row's pairs of weight · ln(1 + e^(s_h − s_j)) and its two-sided gradient. Grid (R,).
 
-    Args:
-        scores: (R, N), the most relevant token first, as all that follow.
-        gains: (R, N) falling.
-        discounts: (R, N).
-        better_counts: (R,) int32, how many of the first tokens may be the better one of a pair.
-        counts: (R,) int32, how many tokens are real.
-        losses: (R,), gets the sums.
-        upwards: (R, N) zeros, gets how much each token pulls upwards as the better one of its pairs.
-        downwards: (R, N) zeros, gets how much it is pushed down as the other one.
-        width: N.
-        BETTER: b, a power of two.
-        OTHERS: o, a power of two, a multiple of b.
+    Tokens (R, N) come by relevance, the most relevant first: their scores, falling gains and discounts. Of a row's
+    tokens ``counts`` (R,) int32 are real, and as many as ``better_counts`` (R,) of the first may be the better one of a
+    pair. ``losses`` (R,) get the sums; ``upwards`` and ``downwards``, zeros (R, N), how much each token is pulled up as
+    the better one of its pairs, and pushed down as the other one. ``width`` is N; OTHERS and BETTER are powers of two,
+    the former a multiple of the latter.
     """
     WIDE: tl.constexpr = scores.dtype.element_ty
     row = tl.program_id(0).to(tl.int64)
@@ -80,18 +73,15 @@ def sum_of_pairs(
 def ranking_rows(
     scores: Tensor, relevance: Tensor, mask: Tensor, k: int, sigma: float, every: bool
 ) -> tuple[Tensor, Tensor]:
-    """Loss of every row and its gradient by the scores.
+    """Losses (R,) in bits of all rows, and their gradients (R, T) by the scores.
 
     Args:
-        scores: (R, T) float32 or float64.
-        relevance: (R, T), the same type.
+        scores: (R, T) float32 or float64, contiguous; relevance has the same type.
+        relevance: (R, T).
         mask: (B, T) bool; the R rows are B documents' M rows one after the other.
         k: K ≥ 1.
         sigma: σ > 0.
         every: Whether the lesser token of a pair may lie outside the top K.
-
-    Returns:
-        ``losses`` (R,) in bits and ``gradients`` (R, T).
     """
     rows, labels = len(scores), len(scores) // max(1, len(mask))
     losses, gradients = scores.new_zeros(rows), torch.zeros_like(scores)
