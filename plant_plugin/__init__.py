@@ -60,6 +60,8 @@ _MOVED = {
     "plant_plugin.losses.focal": "plant_plugin.networks.losses",
     "plant_plugin.losses.lambda_rank": "plant_plugin.networks.losses",
     "plant_plugin.losses": "plant_plugin.networks.losses",
+    "plant_plugin.networks.frozen_backbone": "plant_plugin.networks.backbone",
+    "plant_plugin.networks.multi_res_cnn": "plant_plugin.networks.baselines",
     "plant_plugin.options": "plant_plugin.config.options",
     "plant_plugin.prediction": "plant_plugin.model",
     "plant_plugin.registry": "plant_plugin.config.registry",

@@ -8,8 +8,13 @@ from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork
-from plant_plugin.networks.backbone import EmbeddedWords, HuggingFaceBackbone, StatefulWords, WordBackbone
-from plant_plugin.networks.frozen_backbone import FrozenBackbone
+from plant_plugin.networks.backbone import (
+    EmbeddedWords,
+    FrozenBackbone,
+    HuggingFaceBackbone,
+    StatefulWords,
+    WordBackbone,
+)
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 
 
@@ -49,13 +54,8 @@ def _check(given: arguments.PLANT) -> None:
 
 
 def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> EmbeddedWords | HuggingFaceBackbone:
-    words: Keys = {
-        "hidden_size": given.hidden_size,
-        "num_layers": given.num_layers,
-        "filter_sizes": given.filter_sizes,
-        "encoder_dropout": given.encoder_dropout,
-        "post_encoder_dropout": given.post_encoder_dropout,
-    }
+    names = "hidden_size", "num_layers", "filter_sizes", "encoder_dropout", "post_encoder_dropout"
+    words: Keys = {name: getattr(given, name) for name in names}
     if given.lm_weight is None:
         if vectors is None:
             raise _unfit("a word-level encoder needs word vectors", "encoder")

@@ -27,8 +27,8 @@ from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.files import atomic_write, cache_folder, cached, reserve
 from plant_plugin.model.folder import load_weights, save_model
 from plant_plugin.model.trained import load_model
+from plant_plugin.networks.backbone import FrozenBackbone
 from plant_plugin.networks.construct import construct
-from plant_plugin.networks.frozen_backbone import FrozenBackbone
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run

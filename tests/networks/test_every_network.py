@@ -17,9 +17,8 @@ from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks import language_baselines
 from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
-from plant_plugin.networks.baselines import MultiHeadLabelwiseHead
+from plant_plugin.networks.baselines import MultiHeadLabelwiseHead, MultiResCNN, RealBatchNorm
 from plant_plugin.networks.language_baselines import CrossAttentionHead
-from plant_plugin.networks.multi_res_cnn import MultiResCNN, RealBatchNorm
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 
 LABELS, WORDS, DIM = 5, 30, 6

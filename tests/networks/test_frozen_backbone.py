@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.frozen_backbone import FrozenBackbone
+from plant_plugin.networks.backbone import FrozenBackbone
 from plant_plugin.networks.plant import PLANT
 
 TEXT = torch.tensor([[3, 4, 5, 6, 7, 8, 9, 3], [9, 8, 7, 0, 0, 0, 0, 0]])

@@ -15,7 +15,7 @@ from plant_plugin.config import Config
 from plant_plugin.data.batches import FrozenStates
 from plant_plugin.model.export import export_model
 from plant_plugin.model.trained import load_model
-from plant_plugin.networks.frozen_backbone import FrozenBackbone
+from plant_plugin.networks.backbone import FrozenBackbone
 from plant_plugin.report.run import Run
 from plant_plugin.training import build
 from plant_plugin.training.build import add_frozen_states, build_network

@@ -1,12 +1,14 @@
 """A language model of transformers as a backbone: loaded, adapted, and run over windows of long documents.
 
-Shape key: **B** documents · **T** token positions · **H** hidden width.
+Shape key: **B** documents · **T** token positions · **H** hidden width · **F** width of a frozen language model.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
+from importlib.metadata import version
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +18,12 @@ from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone.loading import ModelConfig, add_adapters, load_language_model, read_config
 from plant_plugin.networks.backbone.windows import cut_into_windows
+from plant_plugin.networks.encoders import word_encoder
 
 OVERLAP_SHARE = 8  # neighbouring windows share an eighth of their sub-words where nothing else is said
 FINGERPRINT_ROWS = 64  # rows of the embedding that tell two models of one family apart
+STATE_DTYPE = torch.bfloat16  # of frozen states
+NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
 
 
 class HuggingFaceBackbone(nn.Module):
@@ -118,6 +123,60 @@ class HuggingFaceBackbone(nn.Module):
     def _states(self, text: Tensor, mask: Tensor) -> Tensor:
         states: Tensor = self.model(input_ids=text, attention_mask=mask.long()).last_hidden_state
         return states.to(torch.promote_types(states.dtype, torch.float32))  # the head's own type
+
+
+class FrozenBackbone(HuggingFaceBackbone):
+    """States of a language model that stays as it is, through an encoder of words, which is trained.
+
+    The frozen states are rounded to bfloat16, whether they are computed here or come from
+    :mod:`plant_plugin.training.build`, which computes them once and keeps them on disk.
+
+    ``layer`` is what is trained, ``kind`` and options of :func:`.encoders.word_encoder`; dropout is that of the frozen
+    states; all else as for a :class:`HuggingFaceBackbone` that is not trained.
+    """
+
+    def __init__(
+        self,
+        lm_weight: str,
+        layer: Mapping[str, Value],
+        window: int | None = None,
+        overlap: int | None = None,
+        dropout: float = 0.0,
+        **options: Value,
+    ) -> None:
+        super().__init__(lm_weight, window, overlap, dropout=dropout, frozen=True, **options)
+        self.model.eval()
+        self.frozen_size = self.hidden_size
+        self.layer, self.hidden_size = word_encoder(input_size=self.frozen_size, **layer)
+
+    def train(self, mode: bool = True) -> FrozenBackbone:
+        """Switch the trained layer; the language model keeps its dropout off."""
+        super().train(mode)
+        self.model.eval()
+        return self
+
+    def forward(self, text: Tensor, length: Tensor, mask: Tensor, frozen: Tensor | None = None) -> Tensor:
+        """States (B, T, H) of ``text`` (B, T), whose ``frozen`` states (B, T, F) may be known already."""
+        if frozen is None:
+            frozen = self.frozen_states(text, mask)
+        wide = next(self.layer.parameters()).dtype
+        states: Tensor = self.layer(self.dropout(frozen.to(wide)), length)
+        return states
+
+    @torch.no_grad()
+    def frozen_states(self, text: Tensor, mask: Tensor) -> Tensor:
+        """States (B, T, F) of the language model, bfloat16."""
+        return self._joined(text, mask).to(STATE_DTYPE)
+
+    def content_hash(self) -> str:
+        """SHA-256 (hex) over what the frozen states depend on beside the tokens: weights, configuration, window."""
+        config = {name: value for name, value in self.config.to_dict().items() if name not in NOT_OF_THE_MODEL}
+        content = [version("transformers"), self.window, self.overlap, config]
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode())
+        for name, weight in sorted(self.model.state_dict().items()):
+            digest.update(f"{name} {tuple(weight.shape)} {weight.dtype}".encode())
+            digest.update(weight.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        return digest.hexdigest()
 
 
 def dropout_rates(config: ModelConfig) -> list[str]:

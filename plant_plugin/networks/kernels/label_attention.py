@@ -41,6 +41,7 @@ NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops know no narro
 PLAIN_SCORES = 2**20  # (B·A·L·T) that are short
 _plain: ContextVar[int] = ContextVar("_plain", default=0)
 
+Tensors: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None, Tensor]  # queries … outputs, strength, mask
 Rest: TypeAlias = tuple[list[PriorLookup | None], torch.dtype | None]  # priors and product_dtype
 
 HALVINGS = 2  # at most: smaller blocks cost time, and save little behind that
@@ -138,8 +139,8 @@ def label_attention_logits(
                 queries, keys, values, outputs, strength, mask, prior, kind, elements
             )
             return found
-        operands = as_operands(queries, keys, values, outputs, mask, prior, strength, product_dtype, elements)
-        logits: Tensor = LabelAttention.apply(*operands)
+        tensors = queries, keys, values, outputs, strength, mask
+        logits: Tensor = LabelAttention.apply(*_operands(tensors, prior, product_dtype, elements))
     return logits
 
 
@@ -147,18 +148,11 @@ def _fitting_elements(device: torch.device) -> int:
     return (BLOCK_ELEMENTS if device.type == "cpu" else BLOCK_ELEMENTS_GPU) >> _halved
 
 
-def as_operands(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    outputs: Tensor,
-    mask: Tensor,
-    prior: PriorLookup | None,
-    strength: Tensor | None,
-    product_dtype: torch.dtype | None,
-    block_elements: int,
+def _operands(
+    tensors: Tensors, prior: PriorLookup | None, product_dtype: torch.dtype | None, block_elements: int
 ) -> Operands:
     """The arguments of :func:`label_attention_logits` as the blocks read them."""
+    queries, keys, values, outputs, strength, mask = tensors
     if prior is not None and prior.entries is not None and queries.dtype not in NUMPY_TYPES:
         prior = prior._replace(table=prior.dense().to(queries.dtype), entries=None)
     return Operands(
@@ -254,14 +248,12 @@ class _ChosenLabels(torch.autograd.Function):
 
 
 def _documents(
-    tensors: tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None, Tensor],
-    priors: list[PriorLookup | None],
-    product_dtype: torch.dtype | None,
+    tensors: Tensors, priors: list[PriorLookup | None], product_dtype: torch.dtype | None
 ) -> Iterator[Operands]:
     queries, keys, values, outputs, strength, mask = tensors
     elements = _fitting_elements(mask.device)
     for document, prior in enumerate(priors):
         one = slice(document, document + 1)
         beta = None if strength is None else strength[document]
-        of_labels = queries[document], keys[one], values[one], outputs[document]
-        yield as_operands(*of_labels, mask[one], prior, beta, product_dtype, elements)
+        own = queries[document], keys[one], values[one], outputs[document], beta, mask[one]
+        yield _operands(own, prior, product_dtype, elements)

@@ -94,10 +94,10 @@ def attend(
 
     Queries are (L, A, key width), keys (B, T, A, key width), outputs (L, A, value width), values (B, T, A, value
     width); the mask (B, T) is uint8, and ``lengths`` (B,) int32 say how many positions are worth reading: the mask
-    holds inside them too. Where PLANTED there is a prior: ``table`` (U, L), of which ``columns`` (B, T) int64 name rows, and
-    ``strength`` (L, A). ``attended`` (A, B, L), whose type is that of the arithmetic, gets the sums, ``normaliser``
-    (A, B, L) the logarithm of the sum of the exponentials. LABELS, POSITIONS and STEP, the widths summed at once, are
-    powers of two from 16; PRECISION of float32 products is ``ieee`` or ``tf32``.
+    holds inside them too. Where PLANTED there is a prior: ``table`` (U, L), of which ``columns`` (B, T) int64 name
+    rows, and ``strength`` (L, A). ``attended`` (A, B, L), whose type is that of the arithmetic, gets the sums,
+    ``normaliser`` (A, B, L) the logarithm of the sum of the exponentials. LABELS, POSITIONS and STEP, the widths summed
+    at once, are powers of two from 16; PRECISION of float32 products is ``ieee`` or ``tf32``.
     """
     WIDE: tl.constexpr = attended.dtype.element_ty
     document, head = tl.program_id(0), tl.program_id(2)
