@@ -7,7 +7,6 @@ one head · **M** chosen labels of a document.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,6 @@ from plant_plugin.networks.kernels.label_attention import chosen_label_logits, l
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 
 INITIAL_SPREAD = 0.03  # standard deviation of a head's first weights in the programs of LAAT, PLM-ICD and PLM-CA
-NarrowType: TypeAlias = torch.dtype | None  # of the matrix products' operands; None: that of the parameters
 
 
 class AttentionHead(nn.Module, ABC):
@@ -52,11 +50,11 @@ class AttentionHead(nn.Module, ABC):
         """Compute once what labels bring to every document, for predicting."""
 
     @abstractmethod
-    def forward(self, hidden: Hidden, product_dtype: NarrowType = None) -> Tensor:
+    def forward(self, hidden: Hidden) -> Tensor:
         """Logits (B, L) of all labels."""
 
     @abstractmethod
-    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: NarrowType = None) -> Tensor:
+    def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """Logits (B, M) of chosen labels (B, M); the same numbers as picking them from :meth:`forward`."""
 
     @abstractmethod
@@ -92,6 +90,11 @@ class AttentionHead(nn.Module, ABC):
     def _wide(self, narrow: Tensor) -> Tensor:
         """Out of autocast: the softmax and the sums run in the type of the parameters."""
         return narrow.to(next(self.parameters()).dtype)
+
+    def _product_dtype(self, hidden: Hidden) -> torch.dtype | None:
+        """Under autocast matrix products are narrow in training, never in evaluation; None: as the parameters."""
+        kind = hidden.states.device.type
+        return torch.get_autocast_dtype(kind) if self.training and torch.is_autocast_enabled(kind) else None
 
 
 class LinearReadoutHead(AttentionHead):
@@ -129,24 +132,22 @@ class LinearReadoutHead(AttentionHead):
     def _of_states(self, states: Tensor) -> tuple[Tensor, Tensor]:
         return self._wide(self.keys(states)), self._wide(self.values(states))
 
-    def forward(self, hidden: Hidden, product_dtype: NarrowType = None) -> Tensor:
+    def forward(self, hidden: Hidden) -> Tensor:
         """Logits (B, L) of all labels, block by block."""
         keys, values = self._of_states(hidden.states)
         queries, outputs, bias = self._folded or self._of_labels()
-        logits = label_attention_logits(
-            queries, keys, values, outputs, hidden.mask, hidden.prior, self.prior_strength, product_dtype=product_dtype
-        )
-        return logits + bias
+        operands = queries, keys, values, outputs, hidden.mask
+        kind = self._product_dtype(hidden)
+        return bias + label_attention_logits(*operands, hidden.prior, self.prior_strength, product_dtype=kind)
 
-    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: NarrowType = None) -> Tensor:
+    def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """Logits (B, M) of chosen labels (B, M) only; the same numbers as picking them from :meth:`forward`."""
         queries, outputs, bias = self._of_labels(labels)
         keys, values = self._of_states(hidden.states)
         strength = None if self.prior_strength is None else self.prior_strength[labels]
-        logits = chosen_label_logits(
-            queries, keys, values, outputs, hidden.mask, labels, hidden.prior, strength, product_dtype=product_dtype
-        )
-        return logits + bias
+        operands = queries, keys, values, outputs, hidden.mask
+        kind = self._product_dtype(hidden)
+        return bias + chosen_label_logits(*operands, labels, hidden.prior, strength, product_dtype=kind)
 
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Attention times what the label reads from the value there, summed over heads; and the label's bias.
@@ -253,18 +254,14 @@ class HeadNetwork(PlantableNetwork):
         return self.head.planted_parameters()
 
     def logits(self, hidden: Hidden) -> Tensor:
-        """Logits (B, L) of all labels; under autocast the products are narrow in training, never in evaluation."""
-        logits: Tensor = self.head(hidden, product_dtype=self._narrow(hidden))
+        """Those of the head."""
+        logits: Tensor = self.head(hidden)
         return logits
 
     def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Logits (B, M) of chosen labels (B, M), as narrow as all."""
-        return self.head.selected_logits(hidden, labels, product_dtype=self._narrow(hidden))
+        """Those of the head."""
+        return self.head.selected_logits(hidden, labels)
 
     def fold(self) -> None:
         """Compute once what does not depend on documents."""
         self.head.fold()
-
-    def _narrow(self, hidden: Hidden) -> NarrowType:
-        kind = hidden.states.device.type
-        return torch.get_autocast_dtype(kind) if self.training and torch.is_autocast_enabled(kind) else None

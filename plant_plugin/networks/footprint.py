@@ -18,6 +18,7 @@ from torch import nn
 from plant_plugin.config.network import PLANT
 from plant_plugin.config.sections import Settings
 from plant_plugin.networks.backbone.loading import ModelConfig, attention_projections
+from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 
 FLOAT = 4
@@ -26,7 +27,6 @@ TRAINING = 3 * FLOAT  # gradient and two moments of Adam, for every parameter th
 STATE_COPIES = 5  # states, keys, values, and the gradients of the last two (B, T, H)
 SELECTED_COPIES = 4  # queries and outputs (B, M, H) of the chosen labels, and their gradients
 SCORE_COPIES = 4  # scores (B, M, T) of stage 1, relevance, gradient and room to work
-GATES = {"bigru": 3, "bilstm": 4}
 # Numbers, in units of u, that one direction of a layer keeps for each token besides its input and its outputs. GRU: of
 # torch's own loop over steps. LSTM: gates and cells in oneDNN's workspace; the rest of it, twice as much, is written
 # only in the backward pass, when what the label attention kept is gone. Both on a CPU; cuDNN's are not known here.
@@ -117,12 +117,8 @@ def _activations(model: nn.Module, config: ModelConfig, plan: Plan, frozen: bool
     room = positions * ((3 if gated else 2) * inner + 2 * width) * plan.narrow  # the widest gradients of one layer
     if not plan.network.gradient_checkpointing:
         return {"activations": positions * layers * of_layer, "gradients of activations": room}
-    inputs = positions * layers * width * plan.narrow
-    return {
-        "inputs of the layers": inputs,
-        "one layer's activations": positions * of_layer,
-        "gradients of activations": room,
-    }
+    inputs = {"inputs of the layers": positions * layers * width * plan.narrow}
+    return {**inputs, "one layer's activations": positions * of_layer, "gradients of activations": room}
 
 
 def _projections(model: nn.Module) -> list[nn.Linear]:
@@ -189,11 +185,12 @@ def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
 
 def _encoder_parameters(words: PLANT, embed_dim: int) -> int:
     """Parameters of the encoder without the word embeddings."""
-    if words.encoder == "cnn":
-        filters = words.hidden_size // len(words.filter_sizes)
-        return sum(filters * (size * embed_dim + 1) for size in words.filter_sizes)
-    gates, units = GATES[str(words.encoder)], words.hidden_size // 2
-    return sum(2 * gates * units * (width + units + 2) for width in _inputs(words, embed_dim))
+    kind, width = str(words.encoder), words.hidden_size
+    with torch.device("meta"):
+        encoder, _ = word_encoder(
+            kind, embed_dim, hidden_size=width, num_layers=words.num_layers, filter_sizes=words.filter_sizes
+        )
+    return sum(weight.numel() for weight in encoder.parameters())
 
 
 def _inputs(words: PLANT, embed_dim: int) -> list[int]:
@@ -221,8 +218,8 @@ def graph_bytes(plan: Plan) -> int:
 
 def _head_parameters(width: int, plan: Plan) -> int:
     """Parameters of the head over states of a width."""
+    own = plan.network
     with torch.device("meta"):
-        own = plan.network
         head = LabelAttentionHead(width, plan.labels, own.num_heads, own.pool_size, own.strength)
     return sum(weight.numel() for weight in head.parameters())
 

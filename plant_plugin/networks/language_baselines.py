@@ -14,13 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Value
-from plant_plugin.networks.attention_head import (
-    INITIAL_SPREAD,
-    AttentionHead,
-    HeadNetwork,
-    LabelwiseHead,
-    NarrowType,
-)
+from plant_plugin.networks.attention_head import INITIAL_SPREAD, AttentionHead, HeadNetwork, LabelwiseHead
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.plantable import Hidden
 
@@ -87,22 +81,22 @@ class CrossAttentionHead(AttentionHead):
         keys: Tensor = self.key(states)
         return keys.unsqueeze(-2)
 
-    def forward(self, hidden: Hidden, product_dtype: NarrowType = None) -> Tensor:
+    def forward(self, hidden: Hidden) -> Tensor:
         """Logits (B, L) of all labels, block by block."""
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.value(hidden.states))
         documents, positions, width = values.shape
         size = max(1, BLOCK_ELEMENTS // (documents * max(positions, width)))
         blocks = []
         for labels in torch.arange(self.num_labels, device=values.device).split(size):
-            arguments = (hidden, keys, values, labels.expand(documents, -1), product_dtype)
+            arguments = (hidden, keys, values, labels.expand(documents, -1))
             again = torch.is_grad_enabled()
             blocks.append(checkpoint(self._read, *arguments, use_reentrant=False) if again else self._read(*arguments))
         return torch.cat(blocks, dim=1)
 
-    def selected_logits(self, hidden: Hidden, labels: Tensor, product_dtype: NarrowType = None) -> Tensor:
+    def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """Logits (B, M) of chosen labels (B, M); the same numbers as picking them from :meth:`forward`."""
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.value(hidden.states))
-        return self._read(hidden, keys, values, labels, product_dtype)
+        return self._read(hidden, keys, values, labels)
 
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
         """As the layer norm divides by one number for each document and label, that number taken as it is.
@@ -118,9 +112,9 @@ class CrossAttentionHead(AttentionHead):
         rest = self.norm.bias @ readout + self.output.bias
         return weights * read[:, None] / spread[..., None], rest.expand(labels.shape)
 
-    def _read(self, hidden: Hidden, keys: Tensor, values: Tensor, labels: Tensor, product_dtype: NarrowType) -> Tensor:
-        kind, narrow = values.device.type, product_dtype is not None
-        with torch.autocast(device_type=kind, dtype=product_dtype, enabled=narrow):
+    def _read(self, hidden: Hidden, keys: Tensor, values: Tensor, labels: Tensor) -> Tensor:
+        narrow = self._product_dtype(hidden)
+        with torch.autocast(device_type=values.device.type, dtype=narrow, enabled=narrow is not None):
             attended = self._weights(hidden, keys, labels)[:, 0] @ values  # (B, M, H)
             logits: Tensor = self.output(self.norm(attended)).squeeze(-1)
         return self._wide(logits)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -212,18 +212,9 @@ class _ChosenLabels(torch.autograd.Function):
     """One document after the other through the blocks, in threads."""
 
     @staticmethod
-    def forward(
-        ctx: Context[Rest],
-        queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        outputs: Tensor,
-        strength: Tensor | None,
-        mask: Tensor,
-        priors: list[PriorLookup | None],
-        product_dtype: torch.dtype | None,
-    ) -> Tensor:
-        tensors = queries, keys, values, outputs, strength, mask
+    def forward(ctx: Context[Rest], *arguments: Any) -> Tensor:
+        """Takes the :data:`Tensors`, their labels' being the chosen ones, the documents' priors and the narrow type."""
+        *tensors, priors, product_dtype = arguments
         documents = list(_documents(tensors, priors, product_dtype))
         with Threads(min(torch.get_num_threads(), len(documents))) as threads:
             found = threads.map(attended_values, documents)
@@ -235,9 +226,9 @@ class _ChosenLabels(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Context[Rest], *arriving: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of queries, keys, values, outputs and strength."""
-        queries, keys, values, outputs, strength, mask, *kept = ctx.saved_tensors
-        documents = _documents((queries, keys, values, outputs, strength, mask), *ctx.rest)
-        pull = arriving[0].to(queries.dtype)[..., None]  # (B, M, 1)
+        tensors, kept = [*ctx.saved_tensors[:6]], ctx.saved_tensors[6:]
+        documents = _documents(tensors, *ctx.rest)
+        pull = arriving[0].to(tensors[0].dtype)[..., None]  # (B, M, 1)
         tasks = list(zip(documents, kept[::2], kept[1::2], pull, strict=True))
         with Threads(min(torch.get_num_threads(), len(tasks))) as threads:
             found = threads.map(lambda task: gradients_of(*task), tasks)
@@ -248,7 +239,7 @@ class _ChosenLabels(torch.autograd.Function):
 
 
 def _documents(
-    tensors: Tensors, priors: list[PriorLookup | None], product_dtype: torch.dtype | None
+    tensors: list[Any], priors: list[PriorLookup | None], product_dtype: torch.dtype | None
 ) -> Iterator[Operands]:
     queries, keys, values, outputs, strength, mask = tensors
     elements = _fitting_elements(mask.device)
