@@ -1,7 +1,5 @@
 """The networks ``PLMICD`` and ``PLMCA``: a pretrained encoder over windows of a long document, under label attention.
 
-That of PLM-ICD is LAAT's; that of PLM-CA is cross attention of labels to tokens.
-
 Shape key: **B** documents · **T** token positions · **L** labels · **H** hidden width · **M** chosen labels of a
 document.
 """

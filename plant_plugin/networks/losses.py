@@ -35,7 +35,7 @@ def lambda_rank_loss(
     Returns:
         (B, M) loss, ≥ 0, in bits. Ties in r make no pair; a label none of whose tokens is here (IDCG = 0) gives 0;
         padding changes nothing. Of equal r the earlier position comes first into T_l; of equal s the higher r ranks
-        first. All pairs count, none is ever stored: :mod:`plant_plugin.networks.kernels.ranking_loss`.
+        first.
 
     Raises:
         ValueError: ``pairs`` is neither of the two.
@@ -161,14 +161,8 @@ def hard_negatives(scores: Tensor, positives: Tensor, count: int) -> tuple[Tenso
 def reduce_selected(losses: Tensor, chosen: Tensor, num_labels: int, reduction: str) -> Tensor:
     """Sum over a document's chosen labels ÷ their number (``selected``) or ÷ L (``labels``); mean over documents.
 
-    Args:
-        losses: (B, M) in nats.
-        chosen: (B, M) bool.
-        num_labels: L.
-        reduction: ``selected`` or ``labels`` (the paper divides by L; a constant factor).
-
-    Returns:
-        A scalar; 0 for a document without chosen labels.
+    ``losses`` are (B, M) in nats, ``chosen`` (B, M) bool. A document without chosen labels has 0. The paper divides by
+    L, a constant factor.
     """
     total = (losses * chosen).sum(dim=1)
     if reduction == "labels":

@@ -8,13 +8,7 @@ from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork
-from plant_plugin.networks.backbone import (
-    EmbeddedWords,
-    FrozenBackbone,
-    HuggingFaceBackbone,
-    StatefulWords,
-    WordBackbone,
-)
+from plant_plugin.networks.backbone import FrozenBackbone, HuggingFaceBackbone, StatefulWords, WordBackbone
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 
 
@@ -53,7 +47,7 @@ def _check(given: arguments.PLANT) -> None:
         raise _unfit("is a number from 1 on, for `bigru`, `bilstm` or a language model that trains", "gradient_tokens")
 
 
-def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> EmbeddedWords | HuggingFaceBackbone:
+def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> WordBackbone | HuggingFaceBackbone:
     names = "hidden_size", "num_layers", "filter_sizes", "encoder_dropout", "post_encoder_dropout"
     words: Keys = {name: getattr(given, name) for name in names}
     if given.lm_weight is None:

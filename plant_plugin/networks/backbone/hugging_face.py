@@ -38,14 +38,13 @@ class HuggingFaceBackbone(nn.Module):
         overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
         from_scratch: Take only the model's configuration and draw the weights (to load a checkpoint into).
         dropout: Dropout of the states, in [0, 1).
-        quantization: Of the weights.
-        lora: Adapters; None: none.
         frozen: Leave the model's weights as they are although they are neither quantised nor adapted.
         gradient_checkpointing: Keep only the input of each layer and compute the rest again in the backward pass.
-        trust_remote_code: Run Python code that comes with the model.
         dequantize: Spread quantised weights out again, to merge adapters into what they were trained on.
         gradient_tokens: Train through the windows that hold so many last sub-words; None: through all.
         own_dropout: Dropout inside the model, in the place of every rate of its own; None: its own rates.
+
+    ``quantization``, ``lora`` and the others are as in :class:`plant_plugin.config.network.PLANT`.
 
     Raises:
         ConfigError: ``lm_weight`` is no model, a window is more than it can take, or options exclude each other.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -31,15 +31,9 @@ class ModelConfig(Protocol):
     model_type: str
     pad_token_id: int
     use_cache: bool
-
-    def get_text_config(self) -> ModelConfig:
-        """The part that is about text."""
-
-    def to_dict(self) -> Keys:
-        """All of it."""
-
-    def save_pretrained(self, folder: Path) -> object:
-        """Write it."""
+    get_text_config: Callable[[], ModelConfig]
+    to_dict: Callable[[], Keys]
+    save_pretrained: Callable[[Path], object]
 
 
 @contextlib.contextmanager

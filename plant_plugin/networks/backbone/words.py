@@ -10,14 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from plant_plugin.config.values import Value
-from plant_plugin.networks.encoders import (
-    SameLengthRNN,
-    carry_on,
-    one_direction,
-    state_at_zero,
-    turned,
-    word_encoder,
-)
+from plant_plugin.networks.encoders import SameLengthRNN, carry_on, one_direction, state_at_zero, turned, word_encoder
 
 
 class EmbeddedWords(nn.Module):

@@ -124,21 +124,8 @@ def relevance_at(labels, columns, offsets, types, values, size):
 
 
 @njit(nogil=True, cache=True)
-def entries_by_label(start, stop, offsets, types, values, place_offsets, places, rows, where, found):
-    """Write the entries of the labels from ``start`` to ``stop`` at all places; return how many there are."""
-    number = 0
-    for label in range(start, stop):
-        for entry in range(offsets[label], offsets[label + 1]):
-            first, last = place_offsets[types[entry]], place_offsets[types[entry] + 1]
-            for place in range(first, last):
-                rows[number], where[number], found[number] = label - start, places[place], values[entry]
-                number += 1
-    return number
-
-
-@njit(nogil=True, cache=True)
-def entries_by_type(start, stop, offsets, labels, values, place_offsets, places, rows, where, found):
-    """As :func:`entries_by_label`, from a table with rows of token types."""
+def block_entries(start, stop, offsets, labels, values, place_offsets, places, rows, where, found):
+    """Write what labels from ``start`` to ``stop`` have at all places, from rows of token types; return how many."""
     number = 0
     for kind in range(len(offsets) - 1):
         first, last = place_offsets[kind], place_offsets[kind + 1]

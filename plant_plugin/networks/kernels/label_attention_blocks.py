@@ -86,7 +86,7 @@ def _chunk(operands: Operands, part: slice) -> _Chunk:
     types = [kind[part, : mask.shape[1]].flatten() for kind in types]
     entries, places = operands.prior.entries, None
     if entries is not None:
-        places = Places.of(*(kind.numpy() for kind in types), size=entries.size)
+        places = Places.of(*(kind.numpy() for kind in types), size=entries.by_type.shape[1])
     return chunk._replace(columns=types[0], marks=types[1] if len(types) > 1 else None, places=places)
 
 

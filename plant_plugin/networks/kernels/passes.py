@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 import torch
-from torch import Tensor
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -18,10 +17,8 @@ class Context(Protocol[Rest]):
     """What autograd hands from a forward pass to its backward pass."""
 
     saved_tensors: tuple[Any, ...]  # tensors, and None in the place of one that was not there
+    save_for_backward: Callable[..., None]
     rest: Rest  # what else the backward pass reads
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors."""
 
 
 class Threads:

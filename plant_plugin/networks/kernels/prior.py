@@ -7,7 +7,7 @@ through these: that costs a fraction of looking up and adding a dense (labels, C
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,39 +15,12 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-Integers: TypeAlias = npt.NDArray[np.integer]
-Floats: TypeAlias = npt.NDArray[np.floating]
-
 
 class SparseTable(NamedTuple):
-    """The relevance (L, U) of a batch's distinct token types, rows of a CSR matrix."""
+    """The relevance (L, U) of a batch's distinct token types where it is not zero, label by label and type by type."""
 
-    offsets: Integers  # (L + 1,), where each label's entries begin
-    types: Integers  # token types, as columns of the table
-    values: Floats
-    size: int  # U
-    # The same the other way round, where it is at hand: offsets (U + 1,), labels in ascending order, values.
-    by_type: tuple[Integers, Integers, Floats] | None = None
-
-    def dense(self) -> Floats:
-        """The table (L, U) written out."""
-        table: Floats = self._matrix().toarray()
-        return table
-
-    def of_labels(self, labels: npt.NDArray[np.int64]) -> SparseTable:
-        """The rows of chosen labels (M,)."""
-        rows = self._matrix()[labels]
-        return SparseTable(rows.indptr, rows.indices, rows.data, self.size)
-
-    def at(self, labels: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Floats:
-        """Relevance (B, M, T) of labels (B, M) at token types (B, T), each document its own."""
-        from plant_plugin.networks.kernels.compiled import relevance_at
-
-        found: Floats = relevance_at(labels, columns, *self[:4])
-        return found
-
-    def _matrix(self) -> sparse.csr_array:
-        return sparse.csr_array((self.values, self.types, self.offsets), shape=(len(self.offsets) - 1, self.size))
+    by_label: sparse.csr_matrix
+    by_type: sparse.csc_matrix  # labels in ascending order
 
 
 class PriorLookup(NamedTuple):
@@ -63,7 +36,7 @@ class PriorLookup(NamedTuple):
     def dense(self) -> Tensor:
         """The table (L, U) written out."""
         if self.entries is not None:
-            return torch.from_numpy(self.entries.dense())
+            return torch.from_numpy(self.entries.by_label.toarray())
         assert self.table is not None
         return self.table
 
@@ -78,7 +51,8 @@ class PriorLookup(NamedTuple):
         one = slice(document, document + 1)
         columns, marks = self.columns[one], None if self.marks is None else self.marks[one]
         if self.entries is not None:
-            return PriorLookup(None, columns, self.entries.of_labels(labels.numpy()), marks)
+            rows = self.entries.by_label[labels.numpy()]
+            return PriorLookup(None, columns, SparseTable(rows, rows.tocsc()), marks)
         return PriorLookup(self.dense()[labels], columns, None, marks)
 
     def of_labels(self, labels: Tensor) -> Tensor:
@@ -87,7 +61,11 @@ class PriorLookup(NamedTuple):
             marked = PriorLookup(self.table, self.marks, self.entries)
             return self._replace(marks=None).of_labels(labels) + marked.of_labels(labels)
         if self.entries is not None:
-            return torch.from_numpy(self.entries.at(labels.numpy(), self.columns.numpy()))
+            from plant_plugin.networks.kernels.compiled import relevance_at
+
+            rows = self.entries.by_label
+            parts = rows.indptr, rows.indices, rows.data, rows.shape[1]
+            return torch.from_numpy(relevance_at(labels.numpy(), self.columns.numpy(), *parts))
         table = self.dense()
         picked = [table[chosen][:, columns] for chosen, columns in zip(labels, self.columns, strict=True)]
         return torch.stack(picked)
@@ -120,10 +98,7 @@ class PlantedRelevance:
             own, second = _columns_of_marks(marks, rows.shape, text)
             rows = sparse.vstack([rows, own], format="csr")
         if text.device.type == "cpu":
-            by_label = rows.tocsc()
-            by_type = (rows.indptr, rows.indices, rows.data)
-            parts = (by_label.indptr, by_label.indices, by_label.data)
-            return PriorLookup(None, index, SparseTable(*parts, rows.shape[0], by_type), second)
+            return PriorLookup(None, index, SparseTable(rows.tocsc().T, rows.T), second)
         # Fortran order of (U, L) is C order of (L, U): the layout that blocks of labels slice
         table = torch.from_numpy(rows.toarray(order="F").T)
         return PriorLookup(table.to(text.device), index, None, second)
@@ -160,7 +135,7 @@ class BlockEntries(NamedTuple):
 
     rows: npt.NDArray[np.int32]  # label, from the block's first one
     columns: npt.NDArray[np.int32]
-    values: Floats
+    values: npt.NDArray[np.floating]
 
     def add_to(self, scores: Tensor, strength: Tensor) -> None:
         """Add strength (labels,) times relevance to the scores (labels, C) of the block, in place."""
@@ -178,15 +153,14 @@ class BlockEntries(NamedTuple):
 def room_for(table: SparseTable, labels: int, columns: int) -> BlockEntries:
     """Memory for the entries of a block of that size; taken from the system only as far as it is written."""
     size = labels * columns
-    return BlockEntries(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, table.values.dtype))
+    return BlockEntries(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, table.by_label.dtype))
 
 
 def entries_of(table: SparseTable, places: Places, labels: slice, room: BlockEntries) -> BlockEntries:
     """The entries of a run of labels, written into ``room`` (:func:`room_for`)."""
-    from plant_plugin.networks.kernels.compiled import entries_by_label, entries_by_type
+    from plant_plugin.networks.kernels.compiled import block_entries
 
-    if table.by_type is not None:  # the types that a document holds are fewer than those of a label
-        number = entries_by_type(labels.start, labels.stop, *table.by_type, *places, *room)
-    else:
-        number = entries_by_label(labels.start, labels.stop, *table[:3], *places, *room)
+    types = table.by_type
+    parts = types.indptr, types.indices, types.data  # the types that a document holds are fewer than those of a label
+    number = block_entries(labels.start, labels.stop, *parts, *places, *room)
     return BlockEntries(room.rows[:number], room.columns[:number], room.values[:number])

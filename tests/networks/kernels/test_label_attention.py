@@ -65,17 +65,13 @@ def test_gradients_without_a_prior() -> None:
     )
 
 
-def with_entries(prior: PriorLookup, both_ways: bool = True) -> PriorLookup:
+def with_entries(prior: PriorLookup) -> PriorLookup:
     """A prior that is mostly zero, also for a whole label and a whole token type, as its entries."""
     table = prior.table * (torch.rand(prior.table.shape, generator=torch.Generator().manual_seed(1)) < 0.4)
     table[2], table[:, 1] = 0, 0
     rows = sparse.csr_array(table.numpy())
     assert 0 < rows.nnz < table.numel() / 2
-    by_type = sparse.csr_array(rows.T)
-    parts = (rows.indptr, rows.indices, rows.data, table.shape[1])
-    return PriorLookup(
-        None, prior.columns, SparseTable(*parts, (by_type.indptr, by_type.indices, by_type.data) if both_ways else None)
-    )
+    return PriorLookup(None, prior.columns, SparseTable(rows, rows.tocsc()))
 
 
 def other_columns(prior: PriorLookup) -> torch.Tensor:
@@ -86,15 +82,14 @@ def other_columns(prior: PriorLookup) -> torch.Tensor:
 
 @pytest.mark.parametrize("block_elements", [1, 40, 10**6])
 @pytest.mark.parametrize("chunk_columns", [1, 12, 10**6])
-@pytest.mark.parametrize("both_ways", [False, True])
 @pytest.mark.parametrize("marked", [False, True])
 def test_entries_give_what_the_dense_table_gives(
-    marked: bool, both_ways: bool, block_elements: int, chunk_columns: int, monkeypatch: pytest.MonkeyPatch
+    marked: bool, block_elements: int, chunk_columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(label_attention_blocks, "CHUNK_COLUMNS", chunk_columns)
     monkeypatch.setattr(label_attention_blocks, "CHUNKS_ELEMENTS", 40)  # more than one list of chunks
     *operands, prior, strength = case()
-    prior = with_entries(prior, both_ways)
+    prior = with_entries(prior)
     if marked:
         prior = prior._replace(marks=other_columns(prior))
         unmarked = prior._replace(marks=None)
@@ -179,11 +174,10 @@ def test_narrow_parameters_read_the_entries_too() -> None:
 
 
 def test_entries_of_a_block_by_hand() -> None:
-    table = SparseTable(np.array([0, 1, 1, 3]), np.array([0, 0, 2]), np.array([0.5, 0.25, 1.0]), 3)
-    by_type = (np.array([0, 2, 2, 3]), np.array([0, 2, 2]), np.array([0.5, 0.25, 1.0]))
-    for known in (table, table._replace(by_type=by_type)):
-        found = entries_of(known, Places.of(np.array([2, 0, 1, 0]), size=3), slice(1, 3), room_for(table, 2, 4))
-        assert list(zip(*(part.tolist() for part in found), strict=True)) == [(1, 1, 0.25), (1, 3, 0.25), (1, 0, 1.0)]
+    rows = sparse.csr_array(np.array([[0.5, 0, 0], [0, 0, 0], [0.25, 0, 1.0]]))
+    table = SparseTable(rows, rows.tocsc())
+    found = entries_of(table, Places.of(np.array([2, 0, 1, 0]), size=3), slice(1, 3), room_for(table, 2, 4))
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == [(1, 1, 0.25), (1, 3, 0.25), (1, 0, 1.0)]
 
 
 def test_padding_changes_nothing() -> None:
