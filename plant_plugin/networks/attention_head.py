@@ -166,12 +166,8 @@ class LabelwiseHead(LinearReadoutHead):
     With f the identity this is the head of CAML, MultiResCNN and LibMultiLabel's label-wise attention; with
     f(h) = tanh(W h) that of LAAT and PLM-ICD.
 
-    Args:
-        hidden_size: H.
-        num_labels: L.
-        projection_size: Rows of W; None: f is the identity.
-        prior_strength: How β starts; None: no prior.
-        spread: Standard deviation of the normal distribution that W, u and w are drawn from; None: torch's own start.
+    ``projection_size`` is the number of W's rows (None: f is the identity), ``spread`` the standard deviation of the
+    normal distribution that W, u and w are drawn from (None: torch's own start).
 
     Source: Mullenbach et al. 2018, section 2.2 (CAML); Vu et al. 2020, Equations 6 to 9 (LAAT).
     """

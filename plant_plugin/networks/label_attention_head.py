@@ -26,12 +26,7 @@ class LabelAttentionHead(LinearReadoutHead):
     ``B_m``; and ``boost_add`` stores H·B_a, because H entries that all move by one Adam step would move a label's bias
     by H steps at once.
 
-    Args:
-        hidden_size: H.
-        num_labels: L.
-        num_heads: A; must divide H.
-        pool_size: P, at most H; need not divide H.
-        prior_strength: What β starts at (method §8), one per label and head; None: no prior, as in the paper.
+    The pool is at most H wide and need not divide it. Without a strength there is no prior, as in the paper.
 
     Raises:
         ValueError: A head count that does not divide H, or a pool larger than H.

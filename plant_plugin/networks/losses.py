@@ -50,10 +50,7 @@ def lambda_rank_loss(
 def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) -> Tensor:
     """Mean squared difference between the attention and the relevance made a distribution: the ablation of the ranking.
 
-    Args:
-        attention: (B, M, T) softmax S over tokens.
-        relevance: (B, M, T) r in [0, 1].
-        mask: (B, T) bool, true on real tokens.
+    The attention S is (B, M, T), a softmax over tokens; all else as of :func:`lambda_rank_loss`.
 
     Returns:
         (B, M) mean over the document's tokens of (S − r/Σr)²; 0 for a label none of whose tokens is here.
@@ -70,11 +67,7 @@ def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) ->
 def attention_ndcg(scores: Tensor, relevance: Tensor, mask: Tensor, k: int) -> Tensor:
     """nDCG@K of a ranking of all the document's tokens against their relevance.
 
-    Args:
-        scores: (B, M, T) attention scores; ties are broken by position.
-        relevance: (B, M, T) r in [0, 1]; the gain is 2^r − 1.
-        mask: (B, T) bool.
-        k: K ≥ 1; never more than the document has.
+    Arguments as of :func:`lambda_rank_loss`; ties of scores are broken by position, and the gain is 2^r − 1.
 
     Returns:
         (B, M) in [0, 1]; NaN where IDCG = 0 (nothing to rank), so that a mean can leave it out.

@@ -41,11 +41,8 @@ def cut_into_windows(mask: Tensor, window: int, overlap: int, *, causal: bool = 
     A position in an overlap is in two windows. It takes its state from the one in which it stands farther from the
     edge; of a causal model from the earlier one, where more stands to its left.
 
-    Args:
-        mask: (B, T) bool, true on real tokens, which all stand on the left.
-        window: Positions of a window, at least 1.
-        overlap: Positions that neighbouring windows share, at least 0 and below ``window``.
-        causal: States depend on what stands to the left only.
+    The mask (B, T) is true on real tokens, which all stand on the left. ``overlap``, the positions that neighbouring
+    windows share, is below ``window``; ``causal`` states depend on what stands to the left only.
     """
     positions, stride, device = mask.shape[1], window - overlap, mask.device
     needed = 1 + ((mask.sum(dim=1) - window).clamp(min=0) + stride - 1) // stride  # (B,) windows

@@ -33,11 +33,9 @@ def take_our_dropout(network: nn.Module) -> None:
 
 
 def keep(like: Tensor, rate: float) -> Tensor:
-    """What to multiply a tensor with: 0 with probability ``rate``, else 1 / (1 − rate).
+    """What to multiply a tensor with: 0 with probability ``rate``, in (0, 1), else 1 / (1 − rate).
 
-    Args:
-        like: Its shape and type, float32, bfloat16 or float16, on a CPU.
-        rate: In (0, 1).
+    The tensor is float32, bfloat16 or float16, on a CPU.
     """
     from plant_plugin.networks.kernels.compiled import fill_mask
 

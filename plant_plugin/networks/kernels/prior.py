@@ -80,16 +80,11 @@ class PlantedRelevance:
         self._by_token.sort_indices()
 
     def lookup(self, text: Tensor, marks: tuple[Tensor, Tensor, Tensor] | None = None) -> PriorLookup:
-        """Relevance of every label for the batch's distinct token types.
+        """Relevance, float32, of every label for the distinct token types of a batch's ``text`` (B, T).
 
-        Args:
-            text: (B, T) token ids.
-            marks: What is added to the relevance at single positions: their places in the flat (B·T), in order, labels
-                and values; or None.
-
-        Returns:
-            ``columns`` (B, T) and the float32 table (L, U) that they point into: on a CPU where it is not zero, else
-            dense and on the device of ``text``. Each marked position has a column more of its own.
+        On a CPU that is the table (L, U) where it is not zero, else a dense one on the device of ``text``. Marks are
+        what is added to the relevance at single positions: their places in the flat (B·T), in order, labels and values.
+        Each marked position has a column more of its own.
         """
         types, index = torch.unique(text, return_inverse=True)
         rows = self._by_token[types.cpu().numpy()]

@@ -33,12 +33,7 @@ def choose(way: str) -> None:
 
 
 def takes_triton(device: torch.device, *, where_auto: bool) -> bool:
-    """Whether a call takes Triton.
-
-    Args:
-        device: Of its tensors.
-        where_auto: Whether it should where the choice is ``auto``.
-    """
+    """Whether a call with tensors on a device takes Triton; ``where_auto``: whether it should where that is chosen."""
     if device.type != "cuda" or _chosen == "torch":
         return False
     return _chosen == "triton" or (where_auto and _is_installed())
