@@ -20,7 +20,7 @@ atomic addition, so results repeat.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 import triton
@@ -209,23 +209,15 @@ Rest: TypeAlias = tuple[bool, int, torch.dtype]  # whether a prior is planted, t
 class LabelAttentionTriton(torch.autograd.Function):
     """Logits (B, L) on any device that Triton or its interpreter knows.
 
-    Arguments as of :func:`.label_attention.label_attention_logits`; marks of the prior are not read.
+    Takes queries, keys, values, outputs, strength, mask and prior as :func:`.label_attention.label_attention_logits`
+    does, the type of the products and the size of a block; marks of the prior are not read.
     """
 
     @staticmethod
-    def forward(
-        ctx: Context[Rest],
-        queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        outputs: Tensor,
-        strength: Tensor | None,
-        mask: Tensor,
-        prior: PriorLookup | None,
-        dtype: torch.dtype,
-        block_elements: int,
-    ) -> Tensor:
+    def forward(ctx: Context[Rest], *arguments: Any) -> Tensor:
         """One program for each document, head and tile of labels."""
+        prior: PriorLookup | None
+        queries, keys, values, outputs, strength, mask, prior, dtype, block_elements = arguments
         labels, heads = queries.shape[:2]
         places = torch.arange(1, mask.shape[1] + 1, device=mask.device, dtype=torch.int32)
         states = [part.detach().to(dtype).contiguous() for part in (queries, keys, values, outputs)]
