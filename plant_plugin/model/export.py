@@ -12,8 +12,8 @@ from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.files import atomic_folder
 from plant_plugin.model.folder import BACKBONE, CONFIG, MODEL, read_content, read_metadata, write_json, write_tensors
 from plant_plugin.networks.backbone import HuggingFaceBackbone
-from plant_plugin.networks.backbone.loading import merge_adapters
 from plant_plugin.networks.backbone.hugging_face import fingerprint
+from plant_plugin.networks.backbone.loading import merge_adapters
 from plant_plugin.report.record import FIRST_PASS
 
 PART = "backbone."  # how the names of the language model's tensors start

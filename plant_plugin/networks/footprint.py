@@ -11,15 +11,19 @@ beside it. Attention is taken to be computed without its T × T weights (sdpa, f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from plant_plugin.config.network import PLANT
 from plant_plugin.config.sections import Settings
-from plant_plugin.networks.backbone.loading import ModelConfig, attention_projections
+from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 FLOAT = 4
 STORED = {"nf4": 0.5 + 1 / 64 + 4 / (64 * 256), "int8": 1.0}  # bytes of a weight; nf4: 8-bit scales of 64, and theirs
@@ -73,7 +77,7 @@ class Footprint:
         return sum(self.bytes.values())
 
 
-def footprint(config: ModelConfig, plan: Plan) -> Footprint:
+def footprint(config: PretrainedConfig, plan: Plan) -> Footprint:
     """Parameters, memory and arithmetic of PLANT over a language model of that configuration."""
     from transformers import AutoModel
 
@@ -106,7 +110,7 @@ def footprint(config: ModelConfig, plan: Plan) -> Footprint:
     return Footprint(everything, trained, parts, trained * FLOAT, flops)
 
 
-def _activations(model: nn.Module, config: ModelConfig, plan: Plan, frozen: bool) -> dict[str, int]:
+def _activations(model: nn.Module, config: PretrainedConfig, plan: Plan, frozen: bool) -> dict[str, int]:
     text = config.get_text_config()
     layers, width = text.num_hidden_layers, text.hidden_size
     blocks = next(m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == layers)
@@ -134,7 +138,7 @@ def _feed_forward(layer: nn.Module, width: int) -> tuple[int, bool]:
     return inner, sum(module.out_features for module in others if module.out_features != width) == 2 * inner
 
 
-def _layer_bytes(layer: nn.Module, text: ModelConfig, plan: Plan, frozen: bool) -> int:
+def _layer_bytes(layer: nn.Module, text: PretrainedConfig, plan: Plan, frozen: bool) -> int:
     """Bytes that the backward pass of one layer, whose own weights may be ``frozen``, keeps for each token."""
     width, narrow, lora = text.hidden_size, plan.narrow, plan.network.adapters
     attention = _projections(layer)

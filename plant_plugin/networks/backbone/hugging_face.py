@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +17,12 @@ from torch import Tensor, nn
 from plant_plugin.config.options import LoraOptions
 from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.backbone.loading import ModelConfig, add_adapters, load_language_model, read_config
+from plant_plugin.networks.backbone.loading import add_adapters, load_language_model, read_config
 from plant_plugin.networks.backbone.windows import cut_into_windows
 from plant_plugin.networks.encoders import word_encoder
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 OVERLAP_SHARE = 8  # neighbouring windows share an eighth of their sub-words where nothing else is said
 FINGERPRINT_ROWS = 64  # rows of the embedding that tell two models of one family apart
@@ -178,7 +182,7 @@ class FrozenBackbone(HuggingFaceBackbone):
         return digest.hexdigest()
 
 
-def dropout_rates(config: ModelConfig) -> list[str]:
+def dropout_rates(config: PretrainedConfig) -> list[str]:
     """Names of the rates of dropout in a model's configuration.
 
     Families call them ``hidden_dropout_prob``, ``attention_dropout``, ``resid_pdrop``, …; ``layerdrop`` leaves out
@@ -216,7 +220,7 @@ def _windows(longest: int | None, window: int | None, overlap: int | None) -> tu
     return window, overlap
 
 
-def _longest_input(config: ModelConfig) -> int | None:
+def _longest_input(config: PretrainedConfig) -> int | None:
     """Positions that a model can take; RoBERTa's numbering starts behind the padding id."""
     longest = getattr(config.get_text_config(), "max_position_embeddings", None)
     if longest is None or longest <= 0:

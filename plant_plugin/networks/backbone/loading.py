@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors import SafetensorError
@@ -18,22 +17,11 @@ from plant_plugin.config.options import LoraOptions
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, MissingExtraError
 
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
+
 QUANTIZATIONS = ("none", "nf4", "int8")
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
-
-
-class ModelConfig(Protocol):
-    """What is read of transformers' configuration of a model."""
-
-    hidden_size: int
-    num_hidden_layers: int
-    is_encoder_decoder: bool
-    model_type: str
-    pad_token_id: int
-    use_cache: bool
-    get_text_config: Callable[[], ModelConfig]
-    to_dict: Callable[[], Keys]
-    save_pretrained: Callable[[Path], object]
 
 
 @contextlib.contextmanager
@@ -46,7 +34,7 @@ def _needs_extra(key: str) -> Iterator[None]:
         raise MissingExtraError(f"{error.name} is not installed", where=f"network_config: {key}", fix=fix) from error
 
 
-def read_config(lm_weight: str, trust_remote_code: bool = False) -> ModelConfig:
+def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedConfig:
     """The configuration of a language model: its shape, no weights.
 
     Raises:
@@ -56,7 +44,7 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> ModelConfig:
 
     name = registry.language_model(lm_weight)
     try:
-        config: ModelConfig = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
+        config: PretrainedConfig = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
     except (OSError, ValueError, ImportError) as error:
         raise _no_model(lm_weight, error) from error
     if config.is_encoder_decoder:
@@ -70,7 +58,7 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> ModelConfig:
 
 def load_language_model(
     lm_weight: str,
-    config: ModelConfig,
+    config: PretrainedConfig,
     *,
     quantization: str = "none",
     from_scratch: bool = False,
