@@ -51,7 +51,7 @@ def evaluate(
     from plant_plugin.data.documents import Corpus, Split, read_label_file
     from plant_plugin.data.text import Documents, read_libmultilabel_text
     from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
-    from plant_plugin.report.result import label_counts, labels_outside, save_result
+    from plant_plugin.report.result import Result, label_counts, labels_outside, save_result
     from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(given)
@@ -83,10 +83,11 @@ def evaluate(
     )
     if dropped_scores:
         found["notes"].append(f"{dropped_scores:,} scores are of labels outside the label set and were left out")
-    result = {
+    seeded: Result = {} if seed is None else {"seed": seed}
+    result: Result = {
         "dataset": dataset or truth.resolve().parent.name,
         "model": name or scores.stem,
-        **({} if seed is None else {"seed": seed}),
+        **seeded,
         "split": "test",
         **found,
         "hashes": {"labels": corpus.label_hash(), "test": test.hash()},

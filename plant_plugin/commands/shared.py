@@ -7,7 +7,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -126,10 +126,10 @@ def marked_documents(
     from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
     from plant_plugin.data.text import packed, read_libmultilabel_text
     from plant_plugin.errors import ConfigError
-    from plant_plugin.report.logs import logged_config
+    from plant_plugin.report.logs import LoggedConfig, logged_config
 
-    key = f"{split}_file"
-    config = {} if evidence is not None else logged_config(run)
+    key: Literal["val_file", "test_file"] = "val_file" if split == "val" else "test_file"
+    config: LoggedConfig = {} if evidence is not None else logged_config(run)
     if text is None:
         own = config.get(key)
         text = text_beside(evidence) if evidence is not None else (Path(own) if own else None)

@@ -7,12 +7,12 @@ Shapes: N documents, V token types. Both vocabularies have ``size`` (V), ``pad_i
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from typing_extensions import Required, TypedDict
 
 from plant_plugin.config import Config
 from plant_plugin.data.documents import Split
@@ -20,7 +20,7 @@ from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER, SubwordTokens
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.word_tokens import VOCABULARY_FILE, WordTokens, embedding_matrix, words_of
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.files import atomic_folder, cache_folder, cached
+from plant_plugin.files import atomic_folder, cache_folder, cached, read_json
 
 __all__ = [
     "SubwordTokens", "TokenArrays", "Tokens", "WordTokens", "build_tokens", "embedding_matrix", "encode_cached",
@@ -92,6 +92,15 @@ def _write_arrays(folder: Path, arrays: TokenArrays) -> None:
         np.save(temporary / "counts.npy", np.array(counts))
 
 
+class KeptVocabulary(TypedDict, total=False):
+    """``vocabulary.json``."""
+
+    kind: Required[str]  # `word`, or `subword` beside the tokenizer's own files
+    hash: Required[str]
+    words: list[str]
+    add_special_tokens: bool
+
+
 def load_tokens(folder: str | Path) -> Tokens:
     """Read what ``save`` wrote, without network and without pickle.
 
@@ -101,9 +110,11 @@ def load_tokens(folder: str | Path) -> Tokens:
     path = Path(folder) / VOCABULARY_FILE
     fix = "use the checkpoint folder of a finished run"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        kind, expected = content["kind"], content["hash"]
-        if kind == "word":
+        content = read_json(path, KeptVocabulary, what="a vocabulary", fix=fix)
+        expected, is_word = content["hash"], content["kind"] == "word"
+        if (key := "words" if is_word else "add_special_tokens") not in content:
+            raise CheckpointError(f"not a vocabulary: it holds no {key}", where=str(path), fix=fix)
+        if is_word:
             tokens: Tokens = WordTokens(content["words"])
         else:
             tokenizer = path.parent / TOKENIZER_FOLDER

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.evaluation import names
-from plant_plugin.evaluation.ranking import Scores
+from plant_plugin.evaluation.ranking import Scores, rows_of
 
 Numbers = npt.NDArray[np.integer] | npt.NDArray[np.floating]
 Floats = npt.NDArray[np.float64]
@@ -19,15 +18,9 @@ MOST_PAIRS = 20_000_000  # predicted pairs kept for one threshold; one that pred
 
 @dataclass
 class LabelCounts:
-    """Documents of each label, whole numbers (L,), or (L, B) where documents are weighted in B ways.
+    """Documents of each label, whole numbers (L,), or (L, B) where documents are weighted in B ways."""
 
-    Attributes:
-        hit: Predicted and true.
-        predicted: Predicted, true or not.
-        true: True, predicted or not.
-    """
-
-    hit: Numbers
+    hit: Numbers  # predicted and true
     predicted: Numbers
     true: Numbers
 
@@ -48,16 +41,13 @@ class LabelCounts:
 
 
 def classified(family: str, counts: LabelCounts) -> Floats:
-    """A metric of ``names.CLASSIFIED``.
-
-    Args:
-        family: ``Micro-P``, ``Micro-R`` and ``Micro-F1`` are over all pairs. ``Macro-P``, ``Macro-R`` and ``Macro-F1``
-            are means over all labels, ``Macro-F1-present`` over those with a true document (Edin et al. 2023).
-            ``Macro-F1-caml`` is the harmonic mean of ``Macro-P`` and ``Macro-R`` (Mullenbach et al. 2018).
-        counts: (L,) or (L, B).
+    """A metric of ``names.CLASSIFIED`` from counts (L,) or (L, B).
 
     Returns:
         () or (B,), each in [0, 1]; NaN where there is no label to average over.
+
+    Source:
+        ``Macro-F1-present``: Edin et al. 2023; ``Macro-F1-caml``: Mullenbach et al. 2018.
     """
     average, _, kind = family.partition("-")
     if average == "Micro":
@@ -89,12 +79,9 @@ def labels_in_bins(
 
 
 class Predicted:
-    """What is predicted at one threshold, batch by batch: counts of each label and, if asked for, the pairs themselves.
+    """What is predicted at one threshold, batch by batch: counts of each of L labels and, if ``keep``, the pairs.
 
-    Args:
-        num_labels: L.
-        threshold: In score space; a label is predicted when its score is *greater*.
-        keep: Keep the pairs, as long as they are no more than ``MOST_PAIRS``.
+    A label is predicted when its score is *greater* than the threshold.
     """
 
     def __init__(self, num_labels: int, threshold: float, *, keep: bool) -> None:
@@ -105,23 +92,24 @@ class Predicted:
     def add(self, scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> None:
         """Add a batch: scores and 0/1 truth (B, L)."""
         counts, num_labels = self.counts, truth.shape[1]
+        above: npt.NDArray[np.bool_] | sp.csr_matrix
         if sp.issparse(scores):
-            pairs: Any = scores.copy()
-            pairs.data = (scores.data > self._limit).astype(np.float32)
-            pairs.eliminate_zeros()
-            counts.predicted += np.bincount(pairs.indices, minlength=num_labels)
-            counts.hit += np.bincount(pairs.multiply(truth).tocsr().indices, minlength=num_labels)
+            above = scores.copy()
+            above.data = (scores.data > self._limit).astype(np.float32)
+            above.eliminate_zeros()
+            counts.predicted += np.bincount(above.indices, minlength=num_labels)
+            hits = above.multiply(truth).tocsr().indices
         else:
-            pairs = scores > self._limit
-            counts.predicted += pairs.sum(axis=0)
-            rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
-            counts.hit += np.bincount(truth.indices[pairs[rows, truth.indices]], minlength=num_labels)
+            above = scores > self._limit
+            counts.predicted += above.sum(axis=0)
+            hits = truth.indices[above[rows_of(truth), truth.indices]]
+        counts.hit += np.bincount(hits, minlength=num_labels)
         counts.true += np.bincount(truth.indices, minlength=num_labels)
         if self._pairs is not None:
-            self._pairs.append(sp.csr_matrix(pairs, dtype=np.float32))
+            self._pairs.append(sp.csr_matrix(above, dtype=np.float32))
             if counts.predicted.sum() > MOST_PAIRS:
                 self._pairs = None
 
     def pairs(self) -> sp.csr_matrix | None:
-        """0/1 (N, L); None where they were not asked for, or are too many."""
+        """0/1 (N, L); None where they were not asked for, or are more than ``MOST_PAIRS``."""
         return None if self._pairs is None else sp.csr_matrix(sp.vstack(self._pairs, format="csr"))

@@ -34,14 +34,9 @@ def place_found(predicted: Spans, marked: Spans) -> bool:
 
 
 def codiesp_x_counts(marked: Sequence[CaseCodes], predicted: Sequence[CaseCodes]) -> npt.NDArray[np.int64]:
-    """Codes found with their place, codes predicted, codes marked, of each case.
+    """Codes found with their place, codes predicted, codes marked, of each case, (D, 3).
 
-    Args:
-        marked: What coders marked in each of D cases; codes in lower case or upper, but alike on both sides.
-        predicted: What was predicted for the same cases; a code without a place does not count as predicted.
-
-    Returns:
-        (D, 3).
+    Upper and lower case tell codes apart; a code that is predicted without a place does not count.
     """
     counts = []
     for own, found in zip(marked, predicted, strict=True):

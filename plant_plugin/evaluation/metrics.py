@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from plant_plugin.evaluation.classification import Predicted, classified, labels
 from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.roc import RocParts, roc_areas
-from plant_plugin.evaluation.store import ScoreStore, checked
+from plant_plugin.evaluation.store import Matrix, ScoreStore, checked
 
 PROBABILITY_HALF = MappingProxyType({"0.5": 0.0})
 
@@ -26,26 +25,23 @@ PROBABILITY_HALF = MappingProxyType({"0.5": 0.0})
 class Evaluator:
     """Metrics of a split, batch by batch.
 
-    Kept in memory: the best K labels of each document, the true pairs, three counts per label and threshold; never all
-    scores. AUC-macro and AUC-micro need all of them and keep them on disk meanwhile.
+    Kept in memory: the best K labels of each document, the true pairs, three counts per label and threshold. The AUCs
+    need all scores, which are on disk meanwhile.
 
     Args:
         num_labels: L, at least 1.
-        metrics: Names (see ``names.parse_metric``); None for every metric that can be computed, with k = 1, 3, 5, 8,
-            10, 15 where k <= L.
-        train_label_counts: (L,) documents of the *training* split with each label; for frequency bins and propensities.
-        num_train: Documents of the training split; for propensities.
+        metrics: Names (see ``names.parse_metric``); None for every metric that can be computed, at ``names.RANKS``.
+        train_label_counts: (L,) training documents with each label; for frequency bins and propensities.
+        num_train: Training documents; for propensities.
         thresholds: Name in the metric (``0.5``, ``micro``, ``macro``) -> threshold in score space: logit 0.0 is
             probability 0.5. A label is predicted when its score is greater.
         propensity: A and B of the propensity model.
-        outside: True labels of each document of the file that are outside the label set (``labels_outside``); for
-            MAP-gold.
-        spill_folder: Where scores are kept on disk for the AUCs; None for the system's temporary folder.
-        keep_documents: Keep what `per_document` hands out.
+        outside: (N,) true labels of each document of the file that are outside the label set; for MAP-gold.
+        spill_folder: See :class:`.store.ScoreStore`.
+        keep_documents: Keep what :meth:`per_document` hands out.
 
     Raises:
-        ConfigError: A metric that does not exist, whose k exceeds L, whose threshold was not given, or that needs
-            training counts or labels outside the label set which were not given. All of them at once in ``problems``.
+        ConfigError: Metrics that do not exist, or that what is given does not allow; each of them in ``problems``.
     """
 
     def __init__(
@@ -71,20 +67,22 @@ class Evaluator:
         self._outside = None if outside is None else np.asarray(outside, dtype=np.int64)
         self._spill_folder = spill_folder
         self._by_default = metrics is None
-        self.metrics = self._defaults() if metrics is None else [names.parse_metric(name) for name in metrics]
-        problems = [problem for metric in self.metrics if (problem := self._problem(metric))]
-        if problems:
+        asked = names.by_default(self.thresholds) if metrics is None else metrics
+        wanted = [names.parse_metric(name) for name in asked]
+        found = {metric: self._problem(metric) for metric in wanted}
+        problems = [problem for problem in found.values() if problem]
+        if problems and not self._by_default:
             raise ConfigError("\n  ".join(problem.what for problem in problems), problems=problems)
+        self.metrics = [metric for metric in wanted if not found[metric]]
         families = {metric.family for metric in self.metrics}
         self._cutoff = max((metric.k for metric in self.metrics if metric.k), default=0)
         self._whole_rankings, self._gold = "MAP" in families, "MAP-gold" in families
         self._keep_scores = any(metric.needs_all_scores for metric in self.metrics)
         self._keep_documents = keep_documents
-        asked = {metric.threshold for metric in self.metrics}
         self._predicted = {
             name: Predicted(num_labels, threshold, keep=keep_documents)
             for name, threshold in self.thresholds.items()
-            if keep_documents or name in asked
+            if keep_documents or any(metric.threshold == name for metric in self.metrics)
         }
         self._store: ScoreStore | None = None
         self._areas: tuple[npt.NDArray[np.float64], float, RocParts | None] | None = None  # as computed last
@@ -95,40 +93,31 @@ class Evaluator:
         self._loss_sum: float | None = None
         self._numbers: list[npt.NDArray[np.int64]] = []
 
-    def _defaults(self) -> list[Metric]:
-        """Every metric of the package that this evaluator has the means for, in the order of reports."""
-        found = [f"{family}@{k}" for family in names.RANKED for k in names.RANKS if k <= self.num_labels]
-        found += ["MAP", "MAP-gold", *(f"{family}@{t}" for t in self.thresholds for family in names.CLASSIFIED)]
-        variants = [family for family in names.CLASSIFIED if family.startswith("Macro-F1")]
-        found += [f"{family}@{t}:{b}" for t in self.thresholds for family in variants for b in names.BINS]
-        found += ["AUC-macro", "AUC-micro"]
-        metrics = [names.parse_metric(name) for name in found]
-        return [metric for metric in metrics if self._problem(metric) is None]
-
     def _problem(self, metric: Metric) -> ConfigError | None:
         """Why a metric cannot be computed here, if so."""
-        if metric.k and metric.k > self.num_labels:
-            return ConfigError(f"{metric.name}: there are only {self.num_labels} labels, fewer than k")
-        if metric.threshold is not None and metric.threshold not in self.thresholds:
-            known = ", ".join(self.thresholds) or "none"
-            return ConfigError(f"{metric.name}: there is no threshold {metric.threshold!r} here (given: {known})")
         missing_counts = self.train_label_counts is None or (metric.propensity_scored and not self.num_train)
-        if metric.needs_training_counts and missing_counts:
-            return ConfigError(f"{metric.name}: needs the label counts of the training split, which are not at hand")
-        if metric.family == "MAP-gold" and self._outside is None:
-            return ConfigError(f"{metric.name}: needs the true labels outside the label set, which are not at hand")
-        return None
+        if metric.k and metric.k > self.num_labels:
+            what = f"there are only {self.num_labels} labels, fewer than k"
+        elif metric.threshold is not None and metric.threshold not in self.thresholds:
+            what = f"there is no threshold {metric.threshold!r} here (given: {', '.join(self.thresholds) or 'none'})"
+        elif metric.needs_training_counts and missing_counts:
+            what = "needs the label counts of the training split, which are not at hand"
+        elif metric.family == "MAP-gold" and self._outside is None:
+            what = "needs the true labels outside the label set, which are not at hand"
+        else:
+            return None
+        return ConfigError(f"{metric.name}: {what}")
 
     def update(
-        self, scores: Any, truth: Any, documents: npt.ArrayLike | None = None, *, loss: float | None = None
+        self, scores: Matrix, truth: Matrix, documents: npt.ArrayLike | None = None, *, loss: float | None = None
     ) -> None:
         """Add a batch of documents.
 
         Args:
-            scores: (B, L) logits or decision values, read as float32. -inf: not scored; such a label is never
-                predicted and never a hit. A sparse matrix (e.g. the top 100 of each document) has scored only its
-                stored entries; with ``metrics=None`` MAP and the AUCs are then left out.
-            truth: 0/1 (B, L), sparse or dense.
+            scores: (B, L) logits or decision values. -inf: not scored; such a label is never predicted and never a
+                hit. A sparse matrix (e.g. the top 100 of each document) has scored only its stored entries; with
+                ``metrics=None`` MAP and the AUCs are then left out.
+            truth: 0/1 (B, L).
             documents: (B,) numbers of the documents in their file, where batches do not follow its order.
             loss: Mean loss of the batch, for ``Loss``.
 
@@ -151,8 +140,7 @@ class Evaluator:
             self._whole_rankings = self._keep_scores = False
             self.metrics = [metric for metric in self.metrics if not metric.needs_whole_ranking]
         if self._cutoff:
-            select = ranking.top_labels_sparse if sparse else ranking.top_labels
-            self._top.append(select(scores, self._cutoff))
+            self._top.append(ranking.top_labels(scores, self._cutoff))
         for predicted in self._predicted.values():
             predicted.add(scores, truth)
         if self._whole_rankings or self._gold:
@@ -166,9 +154,8 @@ class Evaluator:
     def compute(self) -> dict[str, float]:
         """Every metric under the name it was asked for, as a fraction.
 
-        Returns:
-            Name -> value. Undefined values (no label in a bin, no label with both classes) are NaN when asked for by
-            name and left out otherwise.
+        Undefined values (no label in a bin, no label with both classes) are NaN when asked for by name and left out
+        otherwise.
 
         Raises:
             DataError: No documents were added.
@@ -179,8 +166,7 @@ class Evaluator:
         truth = self._all_truth()
         ranked = {}
         if self._cutoff:
-            given = self.train_label_counts, self.num_train, self._propensity
-            weights = propensity.weights_for(self.metrics, *given)
+            weights = propensity.weights_for(self.metrics, self.train_label_counts, self.num_train, self._propensity)
             ranked = propensity.ranked_metrics(np.concatenate(self._top), truth, weights)
         in_bin = labels_in_bins(self.num_labels, self.train_label_counts)
         values: dict[str, float] = {}
@@ -188,7 +174,10 @@ class Evaluator:
             if metric.k:
                 value = float(ranked[metric.family][metric.k - 1])
             elif metric.threshold is not None:
-                value = self._classified(metric, in_bin[metric.bin])
+                family, counts = metric.family, self._predicted[metric.threshold].counts.of(in_bin[metric.bin])
+                if family == "Macro-F1-present":
+                    family, counts = "Macro-F1", counts.of(counts.true > 0)
+                value = float(classified(family, counts))
             else:
                 value = self._whole(metric, truth, in_bin[metric.bin])
             if not (self._by_default and math.isnan(value)):
@@ -197,13 +186,6 @@ class Evaluator:
 
     def _all_truth(self) -> sp.csr_matrix:
         return sp.csr_matrix(sp.vstack(self._truth, format="csr"))
-
-    def _classified(self, metric: Metric, labels: npt.NDArray[np.bool_]) -> float:
-        """A metric of predictions at a threshold, over some labels (a mask)."""
-        counts = self._predicted[str(metric.threshold)].counts
-        if metric.family == "Macro-F1-present":
-            return float(classified("Macro-F1", counts.of(labels & (counts.true > 0))))
-        return float(classified(metric.family, counts.of(labels)))
 
     def _whole(self, metric: Metric, truth: sp.csr_matrix, labels: npt.NDArray[np.bool_]) -> float:
         """A metric that has neither rank nor threshold, over some labels (a mask)."""
@@ -228,18 +210,14 @@ class Evaluator:
         return ranking.with_unranked(np.concatenate(self._precisions), known, wanted)
 
     def _roc(self) -> tuple[npt.NDArray[np.float64], float, RocParts | None]:
-        """Area of each label, area over all pairs, and what resamples need of them; nothing without all scores."""
+        """As :func:`.roc.roc_areas`; nothing without all scores."""
         if self._store is None:
             return np.full(self.num_labels, np.nan), math.nan, None
         self._areas = self._areas or roc_areas(self._store, keep=self._keep_documents)
         return self._areas
 
     def per_document(self, labels: Sequence[str]) -> PerDocument:
-        """What every document contributes, in the order of their file; needs ``keep_documents`` and a document.
-
-        Args:
-            labels: The L names, in column order.
-        """
+        """What every document contributes, in the order of their file; needs ``keep_documents`` and a document."""
         if not self._keep_documents:
             raise ValueError("the evaluator was made without keep_documents")
         order = np.argsort(np.concatenate(self._numbers), kind="stable")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from plant_plugin.errors import ConfigError
@@ -74,21 +74,13 @@ _THRESHOLD = re.compile(r"micro|macro|0?\.[0-9]+")
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric.
+    """One metric."""
 
-    Attributes:
-        name: As the user typed it; results carry it unchanged.
-        family: A key of ``FAMILIES``.
-        k: Rank cut-off, for the families of ``RANKED``.
-        threshold: ``0.5``, ``micro`` or ``macro`` (or another probability), for the families of ``CLASSIFIED``.
-        bin: A key of ``BINS``, or None for all labels.
-    """
-
-    name: str
-    family: str
-    k: int | None = None
-    threshold: str | None = None
-    bin: str | None = None
+    name: str  # as the user typed it; results carry it unchanged
+    family: str  # a key of FAMILIES
+    k: int | None = None  # rank cut-off, for RANKED
+    threshold: str | None = None  # `0.5`, `micro` or `macro` (or another probability), for CLASSIFIED
+    bin: str | None = None  # a key of BINS, or None for all labels
 
     @property
     def canonical(self) -> str:
@@ -123,38 +115,35 @@ class Metric:
 
 
 def parse_metric(name: str) -> Metric:
-    """Read a metric's name, LibMultiLabel's spellings included.
-
-    Args:
-        name: E.g. ``nDCG@5``, ``Micro-F1``, ``Macro-F1@macro:1-5``. The whole text has to match: ``P@1junk`` does not.
-
-    Returns:
-        The metric. A thresholded one without ``@`` gets ``0.5``.
+    """Read a metric's name, LibMultiLabel's spellings included; a threshold that is not named is 0.5.
 
     Raises:
         ConfigError: No such metric; the message suggests the nearest that exists.
     """
     match = _NAME.fullmatch(name) if isinstance(name, str) else None
-    if match is None:
-        raise _unknown(name)
-    family, at, label_bin = match["family"], match["at"], match["bin"]
+    family, at, label_bin = match.group("family", "at", "bin") if match else ("", None, None)
     family = ALIASES.get(family, family)
-    if family not in FAMILIES:
-        raise _unknown(name)
-    if label_bin is not None and (label_bin not in BINS or family not in PER_LABEL):
-        raise _unknown(name)
-    if family in RANKED:
-        if at is None or not _RANK.fullmatch(at):
-            raise _unknown(name)
-        return Metric(name, family, k=int(at))
-    if family in CLASSIFIED:
-        at = DEFAULT_THRESHOLD if at is None else at
-        if not _THRESHOLD.fullmatch(at):
-            raise _unknown(name)
-        return Metric(name, family, threshold=at, bin=label_bin)
-    if at is not None:
-        raise _unknown(name)
-    return Metric(name, family, bin=label_bin)
+    if label_bin is None or (label_bin in BINS and family in PER_LABEL):
+        if family in RANKED and at and _RANK.fullmatch(at):
+            return Metric(name, family, k=int(at))
+        if family in CLASSIFIED and _THRESHOLD.fullmatch(at or DEFAULT_THRESHOLD):
+            return Metric(name, family, threshold=at or DEFAULT_THRESHOLD, bin=label_bin)
+        if family in WHOLE and at is None:
+            return Metric(name, family, bin=label_bin)
+    raise _unknown(name)
+
+
+def by_default(thresholds: Iterable[str]) -> list[str]:
+    """Every metric that can be computed from scores, in the order of reports."""
+    thresholds = list(thresholds)
+    variants = [family for family in CLASSIFIED if family.startswith("Macro-F1")]
+    return [
+        *(f"{family}@{k}" for family in RANKED for k in RANKS),
+        "MAP", "MAP-gold",
+        *(f"{family}@{threshold}" for threshold in thresholds for family in CLASSIFIED),
+        *(f"{family}@{threshold}:{b}" for threshold in thresholds for family in variants for b in BINS),
+        "AUC-macro", "AUC-micro",
+    ]  # fmt: skip
 
 
 def check_ranks(metrics: Mapping[str, str], save_k: int, num_labels: int, *, most: int) -> None:
@@ -162,10 +151,9 @@ def check_ranks(metrics: Mapping[str, str], save_k: int, num_labels: int, *, mos
 
     Args:
         metrics: Names of metrics, and the key of the configuration that asks for each.
-        save_k: ``save_k_predictions``, at most ``num_labels``.
+        save_k: ``save_k_predictions``.
         num_labels: L.
-        most: Largest k of a metric. Of networks L - 1: the L best of L labels are the same whatever the scores, and
-            LibMultiLabel's networks cannot compute it. Its linear models can.
+        most: Largest k of a metric; of networks L - 1: LibMultiLabel's networks cannot compute the L best of L labels.
 
     Raises:
         ConfigError: Naming every such metric.
@@ -194,8 +182,7 @@ def examples() -> list[str]:
 
 
 def _unknown(name: object) -> ConfigError:
-    known = examples()
-    by_lower = {candidate.lower(): candidate for candidate in reversed(known)}
+    by_lower = {candidate.lower(): candidate for candidate in reversed(examples())}
     near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
     suggestion = f"did you mean {by_lower[near[0]]}? " if near else ""
     return ConfigError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,40 +26,31 @@ VERSION = 1
 OPTIONAL = {"average_precision": np.float32, "gold_precision": np.float32, "train_counts": np.uint32, "num_train": None}
 
 
-@dataclass
+@dataclass(repr=False)
 class PerDocument:
     """The documents of a split in the order of its file; no ids and no text.
 
-    Attributes:
-        labels: The label set, in column order.
-        truth: 0/1 (N, L).
-        top: int64 (N, K), the best labels first; L where fewer were scored. (N, 0) without ranked metrics.
-        predicted: Threshold's name -> 0/1 (N, L).
-        average_precision: float32 (N,), NaN for documents without labels; None where the ranking was not whole.
-        train_counts: int64 (L,) training documents with each label, or None.
-        num_train: Training documents, or None.
-        propensity: A and B of the propensity model.
-        roc: For the AUCs; None where not all scores were at hand, or too many would have to be kept.
-        gold_precision: float32 (N,), average precision with every true label in the denominator, also those outside
-            the label set; NaN for documents without any. None where it was not told how many those are.
+    Precisions are NaN for documents without (known) true labels, and None where they cannot be told.
     """
 
-    labels: list[str] = field(repr=False)
-    truth: sp.csr_matrix = field(repr=False)
-    top: npt.NDArray[np.int64] = field(repr=False)
-    predicted: dict[str, sp.csr_matrix] = field(repr=False)
-    average_precision: npt.NDArray[np.float32] | None = field(default=None, repr=False)
-    train_counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    labels: list[str]  # the label set, in column order
+    truth: sp.csr_matrix  # 0/1 (N, L)
+    top: npt.NDArray[
+        np.int64
+    ]  # (N, K), the best labels first, L where fewer were scored; (N, 0) without ranked metrics
+    predicted: dict[str, sp.csr_matrix]  # threshold's name -> 0/1 (N, L)
+    average_precision: npt.NDArray[np.float32] | None = None  # (N,)
+    train_counts: npt.NDArray[np.int64] | None = None  # (L,) training documents with each label
     num_train: int | None = None
-    propensity: tuple[float, float] = (0.55, 1.5)
-    roc: RocParts | None = field(default=None, repr=False)
-    gold_precision: npt.NDArray[np.float32] | None = field(default=None, repr=False)
+    propensity: tuple[float, float] = (0.55, 1.5)  # A and B
+    roc: RocParts | None = None  # for the AUCs; None also where too many places would have to be kept
+    gold_precision: npt.NDArray[np.float32] | None = None  # (N,) of all true labels, also those outside the label set
 
     def __len__(self) -> int:
         return int(self.truth.shape[0])
 
     def under(self, labels: list[str]) -> PerDocument:
-        """The same under a larger label set, (N, len(labels)); the added labels are never true nor predicted."""
+        """The same under a larger label set; the added labels are never true nor predicted."""
         if labels == self.labels:
             return self
         place = {name: column for column, name in enumerate(labels)}
@@ -100,11 +91,7 @@ class PerDocument:
         return replace(self, truth=truth, average_precision=precision, roc=roc)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a compressed ``.npz`` without pickles, whole or not at all.
-
-        Raises:
-            PlantError: The disk is full or the folder cannot be written.
-        """
+        """Write a compressed ``.npz`` without pickles, whole or not at all."""
         label_type = np.uint16 if len(self.labels) <= np.iinfo(np.uint16).max else np.uint32
         arrays: dict[str, Any] = {
             "version": np.array(VERSION),

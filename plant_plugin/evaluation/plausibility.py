@@ -1,8 +1,8 @@
 """Do an explanation's words agree with those that coders marked? Measures over pairs of document and label.
 
-A pair brings the strength that an order of words gives to each word, and which words were marked. Precision, recall,
-F1 and IoU are those of the set of words whose strength is at least a share of the strongest word's; the share has to be
-chosen on other documents. Average precision and hits need no threshold.
+A pair brings the strength of each word and which words were marked. Precision, recall, F1 and IoU are those of the
+words whose strength is at least a share of the strongest word's, which has to be chosen on other documents. Average
+precision and hits need no threshold.
 
 Source: DeYoung et al. 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models, section 4 (agreement with human
 rationales: token F1, IoU, area under the precision-recall curve).
@@ -43,10 +43,7 @@ def shares_of_strongest(strength: Floats) -> Numbers:
 
 
 def average_precision(strength: Floats, marked: Marks) -> float:
-    """Sum over the distinct strengths, the highest first, of the recall gained there times the precision there.
-
-    Equal words come together, so that no order among them has to be made up.
-    """
+    """Sum over the distinct strengths, the highest first, of the recall gained there times the precision there."""
     order = np.argsort(-strength, kind="stable")
     hits = marked[order].cumsum()
     ends = np.append(np.flatnonzero(np.diff(strength[order])), len(order) - 1)  # the last word of each strength
@@ -68,12 +65,7 @@ def hit_at(strength: Floats, marked: Marks, rank: int) -> float:
 
 
 class OrderedPairs:
-    """What one order of the words makes of P pairs, ready for any share as threshold.
-
-    Args:
-        strengths: Of the words of each pair, (W,) each.
-        marked: Which of them coders marked, at least one, (W,) each.
-    """
+    """What strengths make of P pairs, at least one word of each marked, ready for any share as threshold."""
 
     def __init__(self, strengths: Sequence[Floats], marked: Sequence[Marks]) -> None:
         chosen, hits, ranked = [], [], []
@@ -110,13 +102,7 @@ class OrderedPairs:
 def bootstrap_means(
     values: Numbers, documents: npt.NDArray[np.integer], *, resamples: int = 1000, seed: int = 0
 ) -> npt.NDArray[np.float64]:
-    """Means over pairs with their 95 % percentile intervals, documents being drawn with replacement.
-
-    Args:
-        values: (P, M), of at least one pair.
-        documents: The document of each pair, (P,).
-        resamples: How often documents are drawn.
-        seed: Of the draws.
+    """Means over pairs (P, M) with their 95 % percentile intervals, documents (P,) being drawn with replacement.
 
     Returns:
         (3, M): mean, lower and upper end.

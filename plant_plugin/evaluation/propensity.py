@@ -11,7 +11,7 @@ import functools
 import importlib
 import importlib.util
 from collections.abc import Iterable
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,8 @@ XCLIB_NAMES = {"P": "precision", "PSP": "psprecision", "PSnDCG": "psndcg", "PSR"
 
 
 @functools.cache
-def xclib_metrics() -> Any | None:
-    """The metrics module of pyxclib, or None where it is not installed or does not load."""
+def xclib_metrics() -> ModuleType | None:
+    """pyxclib's, or None where it is not installed or does not load."""
     try:
         if importlib.util.find_spec("xclib.evaluation") is None:
             return None
@@ -42,11 +42,11 @@ def inverse_propensities(label_counts: npt.ArrayLike, num_train: int, a: float =
     Args:
         label_counts: (L,) training documents that have each label.
         num_train: Training documents, at least 1.
-        a: Exponent A; 0.55 by default, 0.5 for Wikipedia, 0.6 for Amazon data.
-        b: Offset B, above 0; 1.5 by default, 0.4 for Wikipedia, 2.6 for Amazon data.
+        a: Exponent A; 0.5 for Wikipedia, 0.6 for Amazon data.
+        b: Offset B, above 0; 0.4 for Wikipedia, 2.6 for Amazon data.
 
     Returns:
-        float64 (L,): ``1 + C (N_l + B)^-A`` with ``C = (ln N - 1) (B + 1)^A``; larger for rarer labels once N > e.
+        (L,): ``1 + C (N_l + B)^-A`` with ``C = (ln N - 1) (B + 1)^A``; larger for rarer labels once N > e.
 
     Raises:
         ConfigError: No training documents, or B not above 0.
@@ -74,13 +74,9 @@ def weights_for(
 def ranked_metrics(top: npt.NDArray[np.int64], truth: sp.csr_matrix, weights: Floats | None) -> dict[str, Floats]:
     """The ranked metrics of all documents at every cut-off up to K, by pyxclib as far as it has them.
 
-    Args:
-        top: (N, K) label ids, best first; L where fewer labels were scored. N is at least 1.
-        truth: 0/1 (N, L).
-        weights: (L,) inverse propensities; None to leave out what is propensity-scored.
-
     Returns:
-        Family -> float64 (K,), element k-1 for cut-off k. Propensity-scored ones are 0 where no document has a label.
+        Family -> float64 (K,), of what :func:`.ranking.contributions` takes. Propensity-scored ones are 0 where no
+        document has a label.
     """
     values = ranking.overall(ranking.contributions(top, truth, weights))
     xc_metrics = xclib_metrics() if truth.nnz else None

@@ -13,17 +13,23 @@ Floats = npt.NDArray[np.float64]
 BLOCK_ELEMENTS = 4_000_000  # temporary elements at a time: 16 MB of float32
 
 
-def top_labels(scores: Scores, cutoff: int) -> Integers:
+def top_labels(scores: Scores | sp.csr_matrix, cutoff: int) -> Integers:
     """The best labels of each document, exactly, whatever the ties.
 
     Args:
-        scores: float32 (B, L), no NaN; -inf means not scored.
+        scores: (B, L), no NaN; -inf, and what a sparse matrix does not store, is not scored.
         cutoff: K, 1 to L.
 
     Returns:
         int64 (B, K), best first, equal scores by lower label id; L where nothing was scored.
     """
     num_labels = scores.shape[1]
+    if sp.issparse(scores):
+        rows, columns, stored, ranks = _by_rank(scores)
+        kept = (ranks <= cutoff) & ~np.isneginf(stored)
+        top = np.full((scores.shape[0], cutoff), num_labels, dtype=np.int64)
+        top[rows[kept], ranks[kept] - 1] = columns[kept]
+        return top
     chosen = np.argpartition(scores, num_labels - cutoff, axis=1)[:, num_labels - cutoff :]
     values = np.take_along_axis(scores, chosen, axis=1)
     last = values.min(axis=1, keepdims=True)
@@ -39,20 +45,16 @@ def top_labels(scores: Scores, cutoff: int) -> Integers:
     return np.where(unscored, num_labels, np.take_along_axis(chosen, order, axis=1)).astype(np.int64)
 
 
-def top_labels_sparse(scores: sp.csr_matrix, cutoff: int) -> Integers:
-    """The same for scores of which only the stored entries exist (B, L)."""
-    rows, columns, values, ranks = _by_rank(scores)
-    kept = (ranks <= cutoff) & ~np.isneginf(values)
-    top = np.full((scores.shape[0], cutoff), scores.shape[1], dtype=np.int64)
-    top[rows[kept], ranks[kept] - 1] = columns[kept]
-    return top
-
-
 def _by_rank(scores: sp.csr_matrix) -> tuple[Integers, npt.NDArray[np.integer], Scores, Integers]:
     """Rows, columns, values and 1-based ranks of the stored entries: best first, ties by lower column."""
-    rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+    rows = rows_of(scores)
     order = np.lexsort((scores.indices, -scores.data, rows))
     return rows, scores.indices[order], scores.data[order], _places(scores, rows)
+
+
+def rows_of(pairs: sp.csr_matrix) -> Integers:
+    """The row of each stored entry."""
+    return np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
 
 
 def _places(pairs: sp.csr_matrix, rows: Integers) -> Integers:
@@ -63,8 +65,7 @@ def _places(pairs: sp.csr_matrix, rows: Integers) -> Integers:
 def true_at(truth: sp.csr_matrix, labels: Integers) -> npt.NDArray[np.bool_]:
     """Whether each of ``labels`` (B, K) is true in its document; ids of L (nothing scored) are not."""
     num_documents, num_labels = truth.shape
-    rows = np.repeat(np.arange(num_documents), np.diff(truth.indptr))
-    keys = rows * (num_labels + 1) + truth.indices  # sorted: rows ascend, columns ascend within a row
+    keys = rows_of(truth) * (num_labels + 1) + truth.indices  # sorted: rows ascend, columns ascend within a row
     wanted = np.arange(num_documents)[:, None] * (num_labels + 1) + labels
     if not len(keys):
         return np.zeros(labels.shape, dtype=bool)
@@ -74,12 +75,11 @@ def true_at(truth: sp.csr_matrix, labels: Integers) -> npt.NDArray[np.bool_]:
 
 def _ideal_gains(truth: sp.csr_matrix, weights: Floats, cutoff: int) -> Floats:
     """The largest ``cutoff`` weights among each document's true labels, descending, 0 where it has fewer: (N, K)."""
-    gains = sp.csr_matrix((weights[truth.indices], truth.indices, truth.indptr), shape=truth.shape)
-    rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
-    order, places = np.lexsort((-gains.data, rows)), _places(truth, rows)
+    gains, rows = weights[truth.indices], rows_of(truth)
+    order, places = np.lexsort((-gains, rows)), _places(truth, rows)
     kept = places <= cutoff
     best = np.zeros((truth.shape[0], cutoff))
-    best[rows[kept], places[kept] - 1] = gains.data[order][kept]
+    best[rows[kept], places[kept] - 1] = gains[order][kept]
     return best
 
 
@@ -89,13 +89,13 @@ def contributions(
     """What each document adds above and below the line of the ranked metrics, at every cut-off up to K.
 
     Args:
-        top: (N, K) label ids, best first; L where fewer labels were scored.
+        top: (N, K) as of :func:`top_labels`.
         truth: 0/1 (N, L). A document without labels adds 0 above the line.
         inverse_propensities: (L,) how much a hit on each label weighs; None to leave out what is propensity-scored.
 
     Returns:
-        Family -> two arrays (N, K), element k-1 for cut-off k. ``P``, ``R``, ``RP`` and ``nDCG`` are means over
-        documents, so that every document has the same below the line; the others are ratios of sums.
+        Family -> two arrays (N, K), element k-1 for cut-off k. Means over documents have the same below the line for
+        each of them; what is propensity-scored is a ratio of sums.
     """
     hits, num_true = true_at(truth, top), np.diff(truth.indptr)[:, None].astype(np.int64)
     places = np.arange(1, top.shape[1] + 1)
@@ -137,11 +137,7 @@ def divided(above: Floats, below: Floats) -> Floats:
 
 
 def average_precisions(scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> Floats:
-    """Average precision of each document over its full ranking.
-
-    Args:
-        scores: float32 (B, L), -inf for not scored; or sparse with only the stored entries scored.
-        truth: 0/1 (B, L), sorted indices.
+    """Average precision of each document over its full ranking, from what ``store.checked`` returns.
 
     Returns:
         float64 (B,) in [0, 1], NaN for documents without labels. A true label without a score adds nothing.
@@ -151,7 +147,7 @@ def average_precisions(scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> 
         pairs = sp.csr_matrix((places, (rows, columns)), shape=scores.shape).multiply(truth).tocsr()
     else:
         pairs = truth
-    num_true, rows = np.diff(truth.indptr), np.repeat(np.arange(truth.shape[0]), np.diff(pairs.indptr))
+    num_true, rows = np.diff(truth.indptr), rows_of(pairs)
     ranks = pairs.data if sp.issparse(scores) else _ranks(scores, rows, truth.indices)
     # Within a document, the i-th best-placed true label has precision i / rank.
     order = np.lexsort((ranks, rows))

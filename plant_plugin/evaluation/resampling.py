@@ -1,17 +1,13 @@
 """Metrics of weighted documents, and with them: is a system better than another on these documents?
 
-Every metric here is made of sums over documents. Precision, recall, nDCG, MAP and the propensity-scored metrics are one
-sum divided by another; the thresholded metrics follow from three counts of each label. So the numbers of a resample
-need one product of its weights with stored values, and no score is looked at again. The AUCs compare documents with
-each other: a resample weighs both sides (``roc``). When two systems exchange documents, their scores cannot be
-compared, and a document brings the places of its true labels among the false ones of its own system.
+Every metric here is made of sums over documents: ranked ones are one sum divided by another, thresholded ones follow
+from three counts of each label. So the numbers of a resample need one product of its weights with stored values, and no
+score is looked at again. The AUCs compare documents with each other: a resample weighs both sides (``roc``). When two
+systems exchange documents, a document brings the places of its true labels among the false ones of its own system.
 
-Three answers, paired document by document:
-
-- *Paired bootstrap*: both systems on the same documents drawn with replacement; the 95 % interval of the gain.
-- *Approximate randomisation*: exchange the two systems' outputs on a random half of the documents; how often is the
-  gain at least as far from 0 as the one observed? (For the AUCs, the places of each document's true labels.)
-- *Wilcoxon signed-rank*: over documents, or over labels for the macro metrics.
+Three answers, paired document by document: *paired bootstrap*, both systems on the same documents drawn with
+replacement; *approximate randomisation*, the systems' outputs exchanged on a random half of the documents;
+*Wilcoxon signed-rank*, over documents, or over labels for the macro metrics.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), percentile interval; Noreen, Computer-Intensive
 Methods for Testing Hypotheses (1989), approximate randomisation with (r + 1) / (R + 1); scipy.stats.wilcoxon.
@@ -53,13 +49,9 @@ def computable(metric: Metric, documents: PerDocument) -> bool:
 
 
 class DocumentSums:
-    """Some metrics of one result, ready to be computed under any weighting of its documents.
+    """Metrics for which ``computable`` holds, of one result, under any weighting of its documents.
 
     Weights are whole numbers: how often each document counts.
-
-    Args:
-        documents: What is kept of them.
-        metrics: Metrics for which ``computable`` holds.
     """
 
     def __init__(self, documents: PerDocument, metrics: Sequence[Metric]) -> None:
@@ -138,9 +130,8 @@ class DocumentSums:
     def per_unit(self, metric: Metric) -> Floats | None:
         """Values whose mean the metric is (up to a factor), for a signed-rank test; None where there are none.
 
-        Documents for P, R, RP, nDCG, MAP and MAP-gold, and also for the propensity-scored ones (what each adds above
-        the line; below it stands the same for every system). Labels for Macro-P, Macro-R, Macro-F1, Macro-F1-present,
-        AUC-macro.
+        Of documents or, for macro metrics, of labels. What propensity-scored metrics have below the line is the same
+        for every system.
         """
         if metric.family == "AUC-macro":
             labels = self._roc.parts.labels
@@ -158,23 +149,14 @@ class DocumentSums:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One metric of a system against a baseline.
+    """One metric of a system against a baseline; p-values are two-sided."""
 
-    Attributes:
-        gain: System minus baseline, each a mean over its seeds.
-        low: Lower end of the bootstrap interval of the gain.
-        high: Upper end.
-        randomisation: p of approximate randomisation, two-sided.
-        wilcoxon: p of the signed-rank test, two-sided; None where the metric is no mean over documents or labels.
-        significant: The randomisation test passes at 1 - level, and the interval lies on one side of 0.
-    """
-
-    gain: float
-    low: float
+    gain: float  # system minus baseline, each a mean over its seeds
+    low: float  # ends of the bootstrap interval of the gain
     high: float
-    randomisation: float
-    wilcoxon: float | None
-    significant: bool
+    randomisation: float  # p
+    wilcoxon: float | None  # p; None where the metric is no mean over documents or labels
+    significant: bool  # the randomisation test passes at 1 - level, and the interval lies on one side of 0
 
 
 def compare_documents(
@@ -191,8 +173,8 @@ def compare_documents(
         system: Its seeds; each of the same metrics, documents and label columns as all others here.
         baseline: The baseline's seeds. A metric of several seeds is the mean of theirs, in each resample too. For the
             randomisation, as many seeds of either side are paired as both have, in the order given.
-        resamples: B of the bootstrap and of the randomisation, at least 1.
-        seed: Of the random draws.
+        resamples: Of the bootstrap and of the randomisation, at least 1.
+        seed: Of the draws.
         level: Of the interval; 1 - level is that of the test.
 
     Returns:

@@ -14,8 +14,7 @@ tenths of what resamples differ by with some hundred of them, a few hundredths w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,31 +31,20 @@ BLOCK_ELEMENTS = 4_000_000  # sums in memory at a time
 ARRAYS = ("labels", "true_documents", "true_counts", "false_documents", "false_counts", "lower", "ties")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RocParts:
-    """Of every label with both classes, K of them: its true documents, and the false ones not below all of them.
+    """Of every label with both classes, K of them: its true documents, and the false ones not below all of them."""
 
-    Attributes:
-        labels: (K,) columns.
-        true_documents: Label after label, by ascending score.
-        true_counts: (K,) how many of these a label has.
-        false_documents: Label after label.
-        false_counts: (K,) how many of these a label has.
-        lower: Beside ``false_documents``: true documents of the label with a lower score.
-        ties: The same with the same score.
-        bins: (2, N, BINS) true and false pairs of each document in each bin of scores; None where that is not known.
-        area: The exact area over all pairs of all documents.
-    """
-
-    labels: Integers = field(repr=False)
-    true_documents: Integers = field(repr=False)
-    true_counts: Integers = field(repr=False)
-    false_documents: Integers = field(repr=False)
-    false_counts: Integers = field(repr=False)
-    lower: Integers = field(repr=False)
-    ties: Integers = field(repr=False)
-    bins: Integers | None = field(default=None, repr=False)
-    area: float | None = None
+    labels: Integers  # (K,) columns
+    true_documents: Integers  # label after label, by ascending score
+    true_counts: Integers  # (K,) how many of these a label has
+    false_documents: Integers  # label after label
+    false_counts: Integers  # (K,)
+    lower: Integers  # beside `false_documents`: true documents of the label with a lower score
+    ties: Integers  # with the same score
+    _: KW_ONLY
+    bins: Integers | None = None  # (2, N, BINS) true and false pairs of each document in each bin of scores
+    area: float | None = None  # over all pairs of all documents, exact; None like `bins` where it is not known
 
     @classmethod
     def of_label(cls, label: int, scores: Scores, true: Integers) -> RocParts:
@@ -71,11 +59,10 @@ class RocParts:
         return cls(one, true, num_true, false, num_false, lower, up_to - lower)
 
     @classmethod
-    def joined(cls, parts: Sequence[RocParts], bins: Integers | None = None, area: float | None = None) -> RocParts:
+    def joined(cls, parts: Sequence[RocParts]) -> RocParts:
         """Those of several labels or groups of labels."""
         none = np.empty(0, dtype=np.int64)
-        found = {name: np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in ARRAYS}
-        return cls(**found, bins=bins, area=area)
+        return cls(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in ARRAYS))
 
     def in_order(self, order: Integers) -> RocParts:
         """The same with document ``order[i]`` called i."""
@@ -95,43 +82,36 @@ class RocParts:
         both = [(label, found) for label, found in zip(labels, true, strict=True) if 0 < len(found) < len(alike)]
         return RocParts.joined([self, *(RocParts.of_label(label, alike, found) for label, found in both)])
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, npt.NDArray[np.number]]:
         """For a file, small."""
-        found = {f"roc_{name}": _small(getattr(self, name)) for name in ARRAYS}
+        found = {name: getattr(self, name) for name in ARRAYS}
         if self.bins is not None:
-            found["roc_true_bins"], found["roc_false_bins"] = map(_small, self.bins)
-            found["roc_area"] = np.array(self.area)
-        return found
+            found |= {"true_bins": self.bins[0], "false_bins": self.bins[1]}
+        wide = {name: np.uint32 if values.max(initial=0) >= 1 << 16 else np.uint16 for name, values in found.items()}
+        area = {} if self.bins is None else {"roc_area": np.array(self.area)}
+        return {f"roc_{name}": values.astype(wide[name]) for name, values in found.items()} | area
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> RocParts | None:
+    def restored(cls, arrays: Mapping[str, npt.NDArray[np.number]]) -> RocParts | None:
         """What :meth:`arrays` made, or None where a file holds none."""
         if "roc_labels" not in arrays:
             return None
-        bins, area = None, None
-        if "roc_area" in arrays:
-            bins = np.stack([arrays["roc_true_bins"], arrays["roc_false_bins"]]).astype(np.int64)
-            area = float(arrays["roc_area"])
-        return cls(**{name: arrays[f"roc_{name}"].astype(np.int64) for name in ARRAYS}, bins=bins, area=area)
-
-
-def _small(values: Integers) -> npt.NDArray[Any]:
-    return values.astype(np.uint16 if values.max(initial=0) <= np.iinfo(np.uint16).max else np.uint32)
+        found = cls(*(arrays[f"roc_{name}"].astype(np.int64) for name in ARRAYS))
+        if "roc_area" not in arrays:
+            return found
+        bins = np.stack([arrays["roc_true_bins"], arrays["roc_false_bins"]]).astype(np.int64)
+        return replace(found, bins=bins, area=float(arrays["roc_area"]))
 
 
 def roc_areas(store: ScoreStore, *, keep: bool) -> tuple[Floats, float, RocParts | None]:
-    """The probability that a true pair outscores a false one, equal scores counting half; exact.
-
-    Args:
-        store: Every score of the split; -inf (not scored) ties with other -inf.
-        keep: Keep what resamples need, as long as it is no more than ``MOST_PLACES`` false documents.
+    """The areas of the scores of a split, in which what is not scored ties.
 
     Returns:
-        Area of each label (L,), NaN for labels without both classes; area over all pairs, NaN without both classes;
-        what resamples need, None where it was not asked for or is too much.
+        Area of each label (L,) and area over all pairs, NaN without both classes; what resamples need, None where it is
+        not to be kept or has more than ``MOST_PLACES`` false documents.
     """
     number, areas, area = store.num_documents, np.full(store.num_labels, np.nan), np.nan
-    parts: list[RocParts] | None = [] if keep else None
+    parts: list[RocParts] = []
     places = 0
     true_scores = store.true_scores()
     distinct, copies = np.unique(true_scores, return_counts=True)
@@ -144,21 +124,21 @@ def roc_areas(store: ScoreStore, *, keep: bool) -> tuple[Floats, float, RocParts
             pairs = len(documents) * (number - len(documents))
             areas[start + place] = (pairs - (found.lower + found.ties / 2).sum()) / pairs
             places += len(found.lower)
-            parts = None if parts is None or places > MOST_PLACES else parts
-            if parts is not None:
+            keep = keep and places <= MOST_PLACES
+            parts = parts if keep else []
+            if keep:
                 parts.append(found)
         block = np.sort(block, axis=None)
         lower, up_to = (np.searchsorted(block, distinct, side=side) for side in ("left", "right"))
         above_all += float(np.dot(copies, (lower + up_to) / 2.0))
     num_true = len(true_scores)
     num_false = number * store.num_labels - num_true
+    kept = RocParts.joined(parts) if keep else None
     if num_true and num_false:
         # Among themselves the true pairs account for exactly half of all their comparisons.
         area = (above_all - num_true**2 / 2) / (num_true * num_false)
-    if parts is None:
-        return areas, area, None
-    binned = (_bins(store, true_scores), area) if num_true and num_false else ()
-    return areas, area, RocParts.joined(parts, *binned)
+        kept = replace(kept, bins=_bins(store, true_scores), area=area) if kept else None
+    return areas, area, kept
 
 
 def _bins(store: ScoreStore, true_scores: Scores) -> Integers:

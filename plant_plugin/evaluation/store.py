@@ -7,61 +7,55 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.errors import PlantError
-from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS, Integers, Scores
+from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS, Integers, Scores, rows_of
+
+Matrix = npt.NDArray[np.number] | sp.csr_matrix | sp.csr_array  # scores or truth, as callers have them
 
 
-def checked(scores: Any, truth: Any) -> tuple[Scores | sp.csr_matrix, sp.csr_matrix]:
-    """A batch of scores and truth, made uniform.
-
-    Args:
-        scores: (B, L) logits or decision values. -inf means not scored; of a sparse matrix, only the stored entries
-            are scored, also where they are 0.
-        truth: (B, L), sparse or dense.
+def checked(scores: Matrix, truth: Matrix) -> tuple[Scores | sp.csr_matrix, sp.csr_matrix]:
+    """A batch of scores and truth (B, L), made uniform.
 
     Returns:
-        Scores as float32, dense or sparse as given; a copy of the truth with each true pair stored once as 1.0 and
-        label ids in order.
+        Scores as float32, dense or sparse as given: -inf is not scored, and of a sparse matrix only the stored entries
+        are scored, also where they are 0. A copy of the truth with each true pair stored once as 1.0, label ids in
+        order.
 
     Raises:
         ValueError: The shapes differ.
         PlantError: NaN among the scores.
     """
-    truth = sp.csr_matrix(truth, dtype=np.float32, copy=True)
-    truth.sum_duplicates()
-    truth.eliminate_zeros()
-    truth.data[:] = 1.0
-    sparse = sp.issparse(scores)
-    if sparse:
-        scores = sp.csr_matrix(scores, dtype=np.float32, copy=True)
-        scores.sort_indices()
+    true = sp.csr_matrix(truth, dtype=np.float32, copy=True)
+    true.sum_duplicates()
+    true.eliminate_zeros()
+    true.data[:] = 1.0
+    found: Scores | sp.csr_matrix
+    if sp.issparse(scores):
+        found = sp.csr_matrix(scores, dtype=np.float32, copy=True)
+        found.sort_indices()
     else:
-        scores = np.asarray(scores, dtype=np.float32)
-    if scores.shape != truth.shape:
-        raise ValueError(f"scores have shape {scores.shape} and truth {truth.shape}")
-    values = scores.data if sparse else scores
+        found = np.asarray(scores, dtype=np.float32)
+    if found.shape != true.shape:
+        raise ValueError(f"scores have shape {found.shape} and truth {true.shape}")
+    values = found.data if sp.issparse(found) else found
     if values.size and np.isnan(values.max()):  # the maximum carries a NaN along, without another array of this size
         raise PlantError(
             "the network's scores are not numbers (NaN), so nothing can be evaluated",
             fix="training has diverged: lower the learning rate, or train with precision 32",
         )
-    return scores, truth
+    return found, true
 
 
 class ScoreStore:
-    """Scores (N, L) appended row by row to a nameless temporary file, and the truth beside them in memory.
+    """Scores (N, L) appended row by row to a temporary file of 4·N·L bytes, and the truth beside them in memory.
 
-    What needs every score costs disk, not memory. The file has no name, so that nothing is left behind even if the
-    process is killed.
-
-    Args:
-        num_labels: L.
-        folder: Where the file is made; None for the system's temporary folder. It grows to 4·N·L bytes.
+    The file has no name, so that nothing is left behind even if the process is killed. It lies in ``folder``, or where
+    the system keeps temporary files.
 
     Raises:
         PlantError: The folder cannot be written, or the disk is full.
@@ -85,7 +79,7 @@ class ScoreStore:
             self._file.close()
 
     def append(self, scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> None:
-        """Add a batch of scores (B, L) and its truth (B, L), as ``checked`` returns them."""
+        """Add a batch as ``checked`` returns it."""
         try:
             for block in _dense_blocks(scores):
                 self._file.write(np.ascontiguousarray(block, dtype=np.float32).data)
@@ -107,13 +101,11 @@ class ScoreStore:
             label that has any.
         """
         truth = self._by_label()
-        documents = truth.indices.astype(np.int64)
+        documents = np.split(truth.indices.astype(np.int64), truth.indptr[1:-1])
         width = max(1, BLOCK_ELEMENTS // max(1, self.num_documents))
         for start in range(0, self.num_labels, width):
             stop = min(start + width, self.num_labels)
-            ends = truth.indptr[start : stop + 1]
-            with_true = np.flatnonzero(np.diff(ends)).tolist()
-            true = [(place, documents[ends[place] : ends[place + 1]]) for place in with_true]
+            true = [(place, own) for place, own in enumerate(documents[start:stop]) if len(own)]
             yield start, self._columns(start, stop), true
 
     def true_scores(self) -> Scores:
@@ -152,5 +144,5 @@ def _dense_blocks(scores: Scores | sp.csr_matrix) -> Iterator[Scores]:
     for start in range(0, scores.shape[0], step):
         part = scores[start : start + step]
         block = np.full(part.shape, -np.inf, dtype=np.float32)
-        block[np.repeat(np.arange(part.shape[0]), np.diff(part.indptr)), part.indices] = part.data
+        block[rows_of(part), part.indices] = part.data
         yield block

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.classification import LabelCounts
-from plant_plugin.evaluation.store import ScoreStore, checked
+from plant_plugin.evaluation.store import Matrix, ScoreStore, checked
 
 Floats = npt.NDArray[np.float64]
+ROUNDING = 1e-12  # F1 this close count as equal
 
 
 class Tuned(NamedTuple):
     """What the validation split says of thresholds, and of each label at them.
 
     Attributes:
-        thresholds: ``micro`` and ``macro``, in score space: a label is predicted when its score is *greater*. Each lies
-            half-way between two neighbouring distinct scores, or on the lower one where float32 has nothing in
-            between. Of equally good thresholds the highest is taken. Macro-F1 is the mean over all labels (0/0 = 0).
-            0.0 where no true pair was scored: F1 is 0 whatever the threshold.
+        thresholds: ``micro`` and ``macro``, in score space. Each lies half-way between two neighbouring distinct
+            scores, or on the lower one where float32 has nothing in between; of equally good ones the highest is
+            taken. 0.0 where no true pair was scored.
         documents: int64 (L,), documents that have each label.
         f1: Name of a threshold (those given as fixed too) -> F1 of each label there, float64 (L,).
     """
@@ -38,18 +38,17 @@ class Tuned(NamedTuple):
 
 
 def tune(
-    batches: Iterable[tuple[Any, Any]],
+    batches: Iterable[tuple[Matrix, Matrix]],
     *,
     fixed: Mapping[str, float] | None = None,
     spill_folder: str | os.PathLike[str] | None = None,
 ) -> Tuned:
-    """Find the thresholds of the largest micro-F1 and the largest macro-F1, and the F1 of each label there.
+    """Find the thresholds of the largest micro-F1 and macro-F1 (mean over all labels), and each label's F1 there.
 
     Args:
-        batches: Scores (B, L) float32 (logits or decision values; -inf: not scored; or sparse, stored entries only
-            scored) and 0/1 truth (B, L), of the *validation* split.
+        batches: Scores and truth (B, L) of the *validation* split, as :meth:`.metrics.Evaluator.update` takes them.
         fixed: Name -> threshold at which the labels' F1 is wanted as well.
-        spill_folder: Where the scores are kept meanwhile (4 bytes each, on disk); None: the system's temporary folder.
+        spill_folder: Where the scores are kept meanwhile; see :class:`.store.ScoreStore`.
 
     Raises:
         DataError: No documents.
@@ -93,7 +92,11 @@ def _best_thresholds(store: ScoreStore) -> dict[str, float]:
     true_positives = copies[::-1].cumsum()[::-1]
     micro = 2.0 * true_positives / (predicted + num_true)
     macro = macro_change[::-1].cumsum()[::-1]
-    return {name: _below(candidates, neighbour, _best(values)) for name, values in (("micro", micro), ("macro", macro))}
+    chosen = {}
+    for name, values in (("micro", micro), ("macro", macro)):
+        best = int(np.flatnonzero(values >= values.max() - ROUNDING)[-1])
+        chosen[name] = _between(neighbour[best], candidates[best])
+    return chosen
 
 
 def _add_label(
@@ -122,14 +125,8 @@ def _counts(store: ScoreStore, thresholds: Mapping[str, float]) -> dict[str, Lab
     return counts
 
 
-def _best(values: Floats) -> int:
-    """Index of the largest value, the highest candidate among equals (within rounding)."""
-    return int(np.flatnonzero(values >= values.max() - 1e-12)[-1])
-
-
-def _below(candidates: npt.NDArray[np.float32], neighbour: npt.NDArray[np.float32], index: int) -> float:
-    """A float32 number that candidate ``index`` exceeds and every lower score does not."""
-    above, below = candidates[index], neighbour[index]
+def _between(below: np.float32, above: np.float32) -> float:
+    """A float32 number that ``above`` exceeds and ``below`` does not."""
     if np.isneginf(below):
         return float(np.nextafter(above, np.float32(-np.inf)))
     middle = np.float32((np.float64(above) + np.float64(below)) / 2)

@@ -16,11 +16,11 @@ from plant_plugin.host.attention_xml import AttentionXMLBaseline
 from plant_plugin.host.linear import LinearBaseline
 from plant_plugin.host.neural import NetworkBaseline, epochs_kept
 from plant_plugin.host.settings import OWN_TEST, library_log, library_settings, quiet
-from plant_plugin.report.result import Scored, report, tuned_thresholds
+from plant_plugin.report.result import Result, Scored, report, tuned_thresholds
 from plant_plugin.report.run import Run
 
 
-def run_baseline(config: Config, run: Run) -> dict[str, object]:
+def run_baseline(config: Config, run: Run) -> Result:
     """Train and test one of LibMultiLabel's models as its ``main.py`` would, then write ``result.json``.
 
     For the same configuration and seed the random numbers are drawn in the same order, so ``logs.json``,

@@ -13,12 +13,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from typing_extensions import NotRequired
 
 from plant_plugin.config.network import of_this_version
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import atomic_folder, atomic_write
+from plant_plugin.files import atomic_folder, atomic_write, read_json
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -27,6 +28,7 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 
 FORMAT = 3  # 2: planted scores; 3: language models that are not trained themselves
 READABLE = (2, 3)
+COMPLETE = "give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)"
 MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
     "model.safetensors", "config.json", "labels.txt", "thresholds.json", "backbone"
 )  # fmt: skip
@@ -41,8 +43,8 @@ class Content(TypedDict):
     max_seq_length: int | None  # how many tokens of a document are read; None: all
     word_vectors: Sequence[int] | None  # (V, dim); None over a language model
     planted_scores: bool
-    phrase_prior: float  # how much phrases count in the planted prior; 0: they do not
-    base: str | None  # fingerprint of a language model whose weights are not in the folder
+    phrase_prior: NotRequired[float]  # how much phrases count in the planted prior; 0: they do not
+    base: NotRequired[str | None]  # fingerprint of a language model whose weights are not in the folder
     hashes: dict[str, str]  # of ``labels``, ``vocabulary``, the data and the configuration
 
 
@@ -131,32 +133,31 @@ def _complete(folder: Path) -> Iterator[None]:
         yield
     except (OSError, ValueError, KeyError, TypeError) as error:
         what = f"no complete PLANT model is here ({type(error).__name__})"
-        fix = "give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)"
-        raise CheckpointError(what, where=str(folder), fix=fix) from error
+        raise CheckpointError(what, where=str(folder), fix=COMPLETE) from error
 
 
 def read_content(folder: Path) -> Content:
     """``config.json`` of a model folder; a CheckpointError where it is no model, or torn, or of another version."""
     with _complete(folder):
-        content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        if content["format"] not in READABLE:
-            raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
-        of_this: Content = {"base": None, "phrase_prior": 0} | content  # older models lack two
-        of_this["network_config"] = of_this_version(dict(content["network_config"]))
-        return of_this
+        content = read_json(folder / CONFIG, Content, what="the configuration of a model", fix=COMPLETE)
+    if content["format"] not in READABLE:
+        raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
+    if missing := {"labels", "vocabulary"} - content["hashes"].keys():
+        raise CheckpointError(f"it holds no hashes.{min(missing)}", where=str(folder / CONFIG), fix=COMPLETE)
+    options = of_this_version(content["network_config"])
+    return {"base": None, "phrase_prior": 0, **content, "network_config": options}  # older models lack two
 
 
 def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
     """The label set of a model folder, in column order, and thresholds; a CheckpointError where it is no model."""
     with _complete(folder):
         labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
-        return labels, json.loads((folder / THRESHOLDS).read_text(encoding="utf-8"))
+        return labels, read_json(folder / THRESHOLDS, dict[str, float], what="thresholds", fix=COMPLETE)
 
 
 def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str | None) -> PlantableNetwork:
     """The network of a model folder, without its relevance; arguments as of :func:`.trained.load_model`."""
-    with _complete(folder):
-        options, vectors, base = dict(content["network_config"]), content["word_vectors"], content["base"]
+    options, vectors, base = dict(content["network_config"]), content["word_vectors"], content["base"]
     if vectors is None and base is None:
         options |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
     elif options.get("lm_weight") == BACKBONE:  # an exported model brings its own

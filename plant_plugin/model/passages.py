@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import TypedDict
 
-from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.plausibility import shares_of_strongest
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_write, read_json
 
 EVIDENCE_THRESHOLD = "evidence_threshold.json"  # in a run's folder
 PASSAGE_WORDS, GAP = 20, 3  # without a chosen rule: the 20 strongest words, joined where they stand at most 3 apart
@@ -42,6 +42,15 @@ class Passage:
     after: str = field(repr=False)  # a few words behind it
 
 
+class KeptRule(TypedDict, total=False):
+    """``evidence_threshold.json``."""
+
+    order: str | None
+    share: float
+    gap: int
+    words: int | None
+
+
 def read_rule(folder: Path) -> EvidenceRule:
     """The rule that :func:`write_rule` left in a run's folder, or the one for runs that have none.
 
@@ -51,11 +60,11 @@ def read_rule(folder: Path) -> EvidenceRule:
     path = folder / EVIDENCE_THRESHOLD
     if not path.is_file():
         return EvidenceRule()
-    try:
-        return EvidenceRule(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        fix = "remove it, or write it anew with `plant plausibility RUN_FOLDER --write-threshold`"
-        raise CheckpointError("the file is torn", where=str(path), fix=fix) from error
+    fix = "remove it, or write it anew with `plant plausibility RUN_FOLDER --write-threshold`"
+    kept = read_json(path, KeptRule, what="a rule for evidence", fix=fix)
+    return EvidenceRule(
+        kept.get("order"), kept.get("share", FAINT), kept.get("gap", GAP), kept.get("words", PASSAGE_WORDS)
+    )
 
 
 def write_rule(folder: Path, rule: EvidenceRule) -> Path:

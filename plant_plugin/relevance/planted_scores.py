@@ -15,6 +15,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +24,11 @@ import scipy.sparse as sp
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_write, read_json
 from plant_plugin.relevance.linear import LinearModel, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.mutual_information import TORN, Arrays, Floats, read_arrays, write_arrays
-from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
+from plant_plugin.relevance.phrases import Phrases, PlantedPhrases, ReadingWords
 
 # options that null leaves to validation documents
 CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
@@ -185,7 +186,8 @@ class PlantedScores:
             CheckpointError: The files are missing or torn, or belong to another label set.
         """
         try:
-            terms, arrays = json.loads((folder / TERMS).read_text(encoding="utf-8")), read_arrays(folder / ARRAYS)
+            terms = read_json(folder / TERMS, list[str], what="the terms of planted scores", fix="train anew")
+            arrays = read_arrays(folder / ARRAYS)
             found, rarity = str(arrays["labels"]), arrays["rarity"]
             linear = LinearModel.from_arrays(arrays, terms)
             sentences, phrases = _marked(folder, arrays, len(rarity))
@@ -199,6 +201,14 @@ class PlantedScores:
         return cls(linear, rarity, phrases, sentences, **chosen)
 
 
+class MarkedWords(TypedDict, total=False):
+    """``planted_scores_marked.json``; of phrases one kind, under its name."""
+
+    sentence_terms: list[str]
+    phrases: list[ReadingWords]
+    mined: dict[str, list[str]]
+
+
 def _marked(folder: Path, arrays: Arrays, num_labels: int) -> tuple[SentenceScores | None, Phrases | None]:
     """Sentences and phrases of a folder; None each where it has none."""
     of_sentences, of_phrases = (
@@ -207,13 +217,15 @@ def _marked(folder: Path, arrays: Arrays, num_labels: int) -> tuple[SentenceScor
     )
     if not of_sentences and not of_phrases:  # also of an older model, which has no such file
         return None, None
-    words, sentences = json.loads((folder / MARKED).read_text(encoding="utf-8")), None
+    words = read_json(folder / MARKED, MarkedWords, what="the words of planted scores", fix="train anew")
+    sentences = None
     if of_sentences:
         sentences = SentenceScores(LinearModel.from_arrays(of_sentences, words["sentence_terms"]))
     if not of_phrases:
         return sentences, None
-    kind = PlantedPhrases if PlantedPhrases.kind in words else MinedPhrases
-    return sentences, kind.from_content(words[kind.kind], of_phrases, num_labels)
+    if "phrases" in words:
+        return sentences, PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
+    return sentences, MinedPhrases.from_content(words["mined"], of_phrases, num_labels)
 
 
 def _chosen(arrays: Arrays) -> dict[str, float]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.names import Metric, parse_metric
@@ -17,23 +17,15 @@ METRICS = ("P@1", "P@5", "P@15", "R@5", "RP@5", "nDCG@5", "PSP@5", "MAP", "MAP-g
 UP, DOWN = "▲", "▼"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cell:
-    """One number of the table.
+    """One number of the table."""
 
-    Attributes:
-        mean: Over seeds, a fraction; None where no seed has it.
-        deviation: Standard deviation over seeds; None for one seed.
-        test: Against the baseline; None for the baseline itself and where there is no test.
-        obstacle: Why it cannot be compared with the baseline, or None.
-        best: Whether no comparable system has a higher mean.
-    """
-
-    mean: float | None
-    deviation: float | None = None
-    test: Comparison | None = None
-    obstacle: str | None = None
-    best: bool = False
+    mean: float | None  # over seeds, a fraction; None where no seed has it
+    deviation: float | None = None  # over seeds; None for one seed
+    test: Comparison | None = None  # against the baseline, where there is one
+    obstacle: str | None = None  # why it cannot be compared with the baseline
+    best: bool = False  # no comparable system has a higher mean
 
     @property
     def mark(self) -> str:
@@ -43,29 +35,18 @@ class Cell:
         return UP if self.test.gain > 0 else DOWN
 
 
-@dataclass
+@dataclass(repr=False)
 class Table:
-    """Systems, metrics and cells, with sentences on what they do not say.
+    """Systems, metrics and cells, with sentences on what they do not say."""
 
-    Attributes:
-        title: Data set and split.
-        baseline: Name of the system that the others are tested against.
-        resamples: Of bootstrap and randomisation.
-        systems: Rows.
-        seeds: System -> number of seeds.
-        metrics: Columns.
-        cells: (system, metric) -> cell.
-        notes: What was left out and why.
-    """
-
-    title: str
-    baseline: str
-    resamples: int
-    systems: list[str]
-    seeds: dict[str, int]
-    metrics: list[str]
-    cells: dict[tuple[str, str], Cell] = field(repr=False)
-    notes: list[str] = field(default_factory=list)
+    title: str  # data set and split
+    baseline: str  # the system that the others are tested against
+    resamples: int  # of bootstrap and randomisation
+    systems: list[str]  # rows
+    seeds: dict[str, int]  # how many each system has
+    metrics: list[str]  # columns
+    cells: dict[tuple[str, str], Cell]  # by system and metric
+    notes: list[str] = field(default_factory=list)  # what was left out and why
 
 
 def compare(
@@ -96,54 +77,51 @@ def compare(
     against = by_name[baseline]
     for system in systems:
         check_same_split(system, against)
+    shown, notes = _columns(systems, metrics), list[str]()
+    cells = {}
+    for system in systems:
+        obstacles = {metric.name: obstacle(metric, system, against) for metric in shown}
+        tests = {} if system is against else _tests(system, against, obstacles, resamples, seed, notes)
+        for name, reason in obstacles.items():
+            values = system.values(name)
+            mean = statistics.fmean(values) if values else None
+            deviation = statistics.stdev(values) if len(values) > 1 else None
+            cells[system.name, name] = Cell(mean, deviation, tests.get(name), reason)
+        for reason in dict.fromkeys(reason for reason in obstacles.values() if reason):
+            refused = ", ".join(name for name, found in obstacles.items() if found == reason)
+            notes.append(f"{system.name}: {refused} cannot be compared as they stand: {reason}")
+    for metric in shown:
+        comparable = [cell for (_, name), cell in cells.items() if name == metric.name and not cell.obstacle]
+        means = [cell.mean for cell in comparable if cell.mean is not None]
+        for cell in comparable:
+            cell.best = len(means) > 1 and cell.mean == (max if metric.higher_is_better else min)(means)
+    told = against.results[0]
+    title = f"{told.get('dataset', 'unnamed')}, {told.get('split', 'test')} split"
+    seeds = {system.name: len(system.results) for system in systems}
+    return Table(title, baseline, resamples, list(by_name), seeds, [metric.name for metric in shown], cells, notes)
+
+
+def _columns(systems: Sequence[System], asked: Sequence[str] | None) -> list[Metric]:
+    """The metrics asked for; of those of a table the ones that any result has, at 0.5 where no threshold was tuned."""
     held = {name for system in systems for result in system.results for name in result["metrics"]}
-    wanted = [parse_metric(name).canonical for name in metrics] if metrics else _usual(held)
-    parsed = [parse_metric(name) for name in wanted]
+    if asked:
+        parsed = [parse_metric(parse_metric(name).canonical) for name in asked]
+    else:
+        at_half = {name: name.replace("@micro", "@0.5").replace("@macro", "@0.5") for name in METRICS}
+        parsed = [parse_metric(name if name in held else at_half[name]) for name in METRICS]
     missing = [metric.name for metric in parsed if not any(system.values(metric.name) for system in systems)]
-    if metrics and missing:
+    if asked and missing:
         near = [name for name in sorted(held) if any(name.partition("@")[0] == m.partition("@")[0] for m in missing)]
         raise DataError(
             f"no result has {', '.join(missing)}",
             where="--metric",
             fix=f"choose metrics that results hold: {', '.join(near or sorted(held))}",
         )
-    parsed = [metric for metric in parsed if metric.name not in missing]
-    notes: list[str] = []
-    cells = {}
-    for system in systems:
-        obstacles = {metric.name: obstacle(metric, system, against) for metric in parsed}
-        tests = {} if system is against else _tests(system, against, parsed, obstacles, resamples, seed, notes)
-        for metric in parsed:
-            values = system.values(metric.name)
-            cells[system.name, metric.name] = Cell(
-                statistics.fmean(values) if values else None,
-                statistics.stdev(values) if len(values) > 1 else None,
-                tests.get(metric.name),
-                obstacles[metric.name],
-            )
-        for reason in dict.fromkeys(reason for reason in obstacles.values() if reason):
-            refused = ", ".join(name for name, found in obstacles.items() if found == reason)
-            notes.append(f"{system.name}: {refused} cannot be compared as they stand: {reason}")
-    told = against.results[0]
-    title = f"{told.get('dataset', 'unnamed')}, {told.get('split', 'test')} split"
-    seeds = {system.name: len(system.results) for system in systems}
-    names = [metric.name for metric in parsed]
-    return Table(title, baseline, resamples, list(by_name), seeds, names, _with_best(cells, parsed), notes)
-
-
-def _usual(held: set[str]) -> list[str]:
-    """The metrics of a table; F1 at 0.5 where no result has a tuned threshold."""
-    return [name if name in held else name.replace("@micro", "@0.5").replace("@macro", "@0.5") for name in METRICS]
+    return [metric for metric in parsed if metric.name not in missing]
 
 
 def _tests(
-    system: System,
-    against: System,
-    metrics: Sequence[Metric],
-    obstacles: dict[str, str | None],
-    resamples: int,
-    seed: int,
-    notes: list[str],
+    system: System, against: System, obstacles: Mapping[str, str | None], resamples: int, seed: int, notes: list[str]
 ) -> dict[str, Comparison]:
     """Metric -> comparison, for those that can be tested; says why for the others."""
     if not system.documents or not against.documents:
@@ -156,6 +134,7 @@ def _tests(
         ours, theirs = _on_common_ground(ours, theirs)
     both = (*ours, *theirs)
     counted_alike = len({counted_on(documents) for documents in both}) == 1
+    metrics = [parse_metric(name) for name in obstacles]
     on_own_labels = [m for m in metrics if m.family == "AUC-micro" or (m.needs_training_counts and not counted_alike)]
     comparable = [m for m in metrics if obstacles[m.name] is None or (not alike and m not in on_own_labels)]
     testable = [metric for metric in comparable if all(computable(metric, documents) for documents in both)]
@@ -168,12 +147,8 @@ def _tests(
             f"{system.name}: tests and gains are over the {len(ours[0].labels):,} labels that it or {against.name} "
             "knows, a label that a system does not know being never found by it; the columns are over each one's own"
         )
-    return compare_documents(
-        [DocumentSums(documents, testable) for documents in ours],
-        [DocumentSums(documents, testable) for documents in theirs],
-        resamples=resamples,
-        seed=seed,
-    )
+    sums = ([DocumentSums(documents, testable) for documents in side] for side in (ours, theirs))
+    return compare_documents(*sums, resamples=resamples, seed=seed)
 
 
 def _on_common_ground(
@@ -186,16 +161,3 @@ def _on_common_ground(
     truth.sort_indices()
     first, second = ([documents.finding(truth) for documents in side] for side in (ours, theirs))
     return first, second
-
-
-def _with_best(cells: dict[tuple[str, str], Cell], metrics: Sequence[Metric]) -> dict[tuple[str, str], Cell]:
-    """The same with the best of each column marked, among those that can be compared with the baseline."""
-    best = {}
-    for metric in metrics:
-        means = [cell.mean for (_, name), cell in cells.items() if name == metric.name and not cell.obstacle]
-        numbers = [mean for mean in means if mean is not None]
-        best[metric.name] = (max if metric.higher_is_better else min)(numbers) if len(numbers) > 1 else None
-    return {
-        (system, name): replace(cell, best=not cell.obstacle and cell.mean is not None and cell.mean == best[name])
-        for (system, name), cell in cells.items()
-    }

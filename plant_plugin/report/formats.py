@@ -75,11 +75,11 @@ def gains(table: Table) -> list[tuple[str, str, str, str, str, str]]:
     return found
 
 
-def _rows(table: Table, name: Callable[[str], str], written: Callable[[Cell], str]) -> list[list[str]]:
+def _rows(table: Table, text: Callable[[str], str], written: Callable[[Cell], str]) -> list[list[str]]:
     """A row for each system: its name, its number of seeds, a cell for each metric."""
     return [
-        [name(system), str(table.seeds[system]), *(written(table.cells[system, metric]) for metric in table.metrics)]
-        for system in table.systems
+        [text(name), text(str(table.seeds[name])), *(written(table.cells[name, metric]) for metric in table.metrics)]
+        for name in table.systems
     ]
 
 
@@ -89,15 +89,14 @@ def markdown_rows(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[
     return ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines]
 
 
-def markdown_cell(cell: Cell) -> str:
-    """Number, mark and dagger."""
-    text = f"**{number(cell)}**" if cell.best else number(cell)
-    return f"{text} {cell.mark}".strip() + ("†" if cell.obstacle else "")
-
-
 def markdown(table: Table) -> str:
     """The table, the gains and the notes."""
-    rows = markdown_rows(["system", "seeds", *table.metrics], _rows(table, str, markdown_cell))
+
+    def written(cell: Cell) -> str:
+        text = f"**{number(cell)}**" if cell.best else number(cell)
+        return f"{text} {cell.mark}".strip() + ("†" if cell.obstacle else "")
+
+    rows = markdown_rows(["system", "seeds", *table.metrics], _rows(table, str, written))
     lines = [f"# {table.title}", "", explanation(table), "", *rows]
     if found := gains(table):
         lines += ["", f"Gain over {table.baseline}, in points:", "", *markdown_rows(GAINS, found)]
@@ -121,11 +120,21 @@ def comma_separated(table: Table) -> str:
 
 def latex(table: Table) -> str:
     """Two ``tabular`` for booktabs and amssymb, of the numbers and of the gains, with the notes as comments."""
-    rows = _rows(table, lambda name: name.translate(LATEX_ESCAPES), _latex_cell)
+
+    def written(cell: Cell) -> str:
+        text = number(cell).replace("±", r"$\pm$").replace("–", "--")
+        text = rf"\textbf{{{text}}}" if cell.best else text
+        return text + LATEX_MARKS[cell.mark] + (r"$^\dagger$" if cell.obstacle else "")
+
+    def escaped(text: str) -> str:
+        text = text.translate(LATEX_ESCAPES).replace("–", "--")
+        return text.replace(f" {UP}", LATEX_MARKS[UP]).replace(f" {DOWN}", LATEX_MARKS[DOWN])
+
+    rows = _rows(table, lambda name: name.translate(LATEX_ESCAPES), written)
     lines = [f"% {table.title}. {explanation(table)}", *_tabular("lr", ("system", "seeds", *table.metrics), rows)]
     if found := gains(table):
-        written = [[_latex_gain(text) for text in row] for row in found]
-        lines += [f"% Gain over {table.baseline}, in points.", *_tabular("ll", GAINS, written)]
+        tested = [[escaped(text) for text in row] for row in found]
+        lines += [f"% Gain over {table.baseline}, in points.", *_tabular("ll", GAINS, tested)]
     lines += [f"% {note}." for note in table.notes]
     return "\n".join(line.replace("\n", " ") for line in lines) + "\n"
 
@@ -138,32 +147,17 @@ def _tabular(first: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -
     return [begin, r"\toprule", written[0], r"\midrule", *written[1:], r"\bottomrule", r"\end{tabular}"]
 
 
-def _latex_cell(cell: Cell) -> str:
-    text = number(cell).replace("±", r"$\pm$").replace("–", "--")
-    text = rf"\textbf{{{text}}}" if cell.best else text
-    return text + LATEX_MARKS[cell.mark] + (r"$^\dagger$" if cell.obstacle else "")
-
-
-def _latex_gain(text: str) -> str:
-    written = text.translate(LATEX_ESCAPES).replace("–", "--")
-    for mark in (UP, DOWN):
-        written = written.replace(f" {mark}", LATEX_MARKS[mark])
-    return written
-
-
 def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
-    """One HTML page that needs no other file and runs no script.
+    """One HTML page that needs no other file and runs no script; ``pictures`` are captions and SVG."""
 
-    Args:
-        table: The comparison.
-        pictures: Caption -> SVG.
-    """
-    rows = _rows(table, lambda name: f"<td>{html.escape(name)}</td>", _html_cell)
-    rows = [[name, f"<td>{seeds}</td>", *cells] for name, seeds, *cells in rows]
+    def plain(text: str) -> str:
+        return f"<td>{html.escape(text)}</td>"
+
+    rows = _rows(table, plain, _html_cell)
     body = f"<p>{html.escape(explanation(table))}</p>\n" + _html_table(("system", "seeds", *table.metrics), rows)
     if found := gains(table):
         body += f"\n<h2>Gain over {html.escape(table.baseline)}, in points</h2>\n"
-        body += _html_table(GAINS, [[f"<td>{html.escape(text)}</td>" for text in row] for row in found])
+        body += _html_table(GAINS, [[plain(text) for text in row] for row in found])
     if table.notes:
         body += "\n<h2>Notes</h2>\n<ul>" + "".join(f"<li>{html.escape(note)}.</li>" for note in table.notes) + "</ul>"
     for caption, picture in (pictures or {}).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.thresholds import Tuned
-from plant_plugin.files import atomic_write
+from plant_plugin.files import write_text
 
 LABEL_STATISTICS = "label_statistics.tsv"
 UNKNOWN = "-"
@@ -18,31 +19,17 @@ UNKNOWN = "-"
 
 @dataclass(frozen=True)
 class LabelStatistics:
-    """One line of the file.
+    """One line of the file."""
 
-    Attributes:
-        train_count: Training documents that have the label; None where these were not read.
-        validation_count: Validation documents that have it.
-        validation_f1: Threshold's name -> F1 on the validation documents. The thresholds were tuned on the same
-            documents, over all labels together.
-    """
-
-    train_count: int | None
-    validation_count: int
-    validation_f1: dict[str, float]
+    train_count: int | None  # training documents that have the label; None where these were not read
+    validation_count: int  # validation documents that have it
+    validation_f1: dict[str, float]  # by threshold's name; tuned on the same documents, over all labels together
 
 
 def write_label_statistics(
     folder: Path, labels: list[str], train_counts: npt.NDArray[np.int64] | None, tuned: Tuned
 ) -> None:
-    """Write a line for each label, in column order.
-
-    Args:
-        folder: Of the run.
-        labels: The label set.
-        train_counts: int64 (L,), or None.
-        tuned: What the validation split said.
-    """
+    """Write a line for each label, in column order, into the run's folder."""
     training = [UNKNOWN] * len(labels) if train_counts is None else train_counts.tolist()
     columns = {
         "label": labels,
@@ -51,8 +38,7 @@ def write_label_statistics(
         **{f"F1@{name}": [f"{value:.4f}" for value in values] for name, values in tuned.f1.items()},
     }
     lines = ["\t".join(columns), *("\t".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
-    with atomic_write(folder / LABEL_STATISTICS) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_text(folder / LABEL_STATISTICS, "".join(f"{line}\n" for line in lines))
 
 
 def read_train_counts(folder: Path, labels: list[str]) -> npt.NDArray[np.int64] | None:
@@ -61,41 +47,36 @@ def read_train_counts(folder: Path, labels: list[str]) -> npt.NDArray[np.int64] 
     Raises:
         CheckpointError: The file is torn, or of another label set.
     """
-    first = read_label_statistics(folder, 0, labels[0])
-    if first is None or first.train_count is None:
-        return None
-    rows = [line.split("\t") for line in (folder / LABEL_STATISTICS).read_text(encoding="utf-8").splitlines()[1:]]
-    if [row[0] for row in rows] != labels:
-        raise _torn(folder / LABEL_STATISTICS)
-    return np.array([int(row[1]) for row in rows], dtype=np.int64)
+    counts = [line.train_count for line in _lines(folder, dict(enumerate(labels)))]
+    known = [count for count in counts if count is not None]
+    return np.array(known, dtype=np.int64) if known and len(known) == len(labels) else None
 
 
 def read_label_statistics(folder: Path, column: int, label: str) -> LabelStatistics | None:
-    """The line of a label; None where the run had no validation split or is older than the file.
-
-    Args:
-        folder: Of the model.
-        column: Number of the label.
-        label: Its name.
+    """The line of a label, the ``column``-th of the model; None without a file: no validation split, or an old run.
 
     Raises:
         CheckpointError: The file is torn, or of another label set.
     """
-    path = folder / LABEL_STATISTICS
+    return next(iter(_lines(folder, {column: label})), None)
+
+
+def _lines(folder: Path, labels: Mapping[int, str]) -> list[LabelStatistics]:
+    """Those of some labels, by their columns; none without a file."""
+    path, found = folder / LABEL_STATISTICS, []
     if not path.is_file():
-        return None
+        return []
     try:
-        head, *lines = path.read_text(encoding="utf-8").splitlines()
-        row = dict(zip(head.split("\t"), lines[column].split("\t"), strict=True))
-        if row.pop("label") != label:
-            raise ValueError("another label")
-        training, validation = row.pop("training"), int(row.pop("validation"))
-        f1 = {name.removeprefix("F1@"): float(value) for name, value in row.items()}
-        return LabelStatistics(None if training == UNKNOWN else int(training), validation, f1)
+        head, *rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+        for column, label in labels.items():
+            row = dict(zip(head, rows[column], strict=True))
+            if row.pop("label") != label:
+                raise ValueError("another label")
+            training, validation = row.pop("training"), int(row.pop("validation"))
+            f1 = {name.removeprefix("F1@"): float(value) for name, value in row.items()}
+            found.append(LabelStatistics(None if training == UNKNOWN else int(training), validation, f1))
     except (ValueError, IndexError, KeyError) as error:
-        raise _torn(path) from error
-
-
-def _torn(path: Path) -> CheckpointError:
-    fix = "remove it; only what `plant label` says of validation documents is lost"
-    return CheckpointError("the file is torn, or does not belong to this model", where=str(path), fix=fix)
+        fix = "remove it; only what `plant label` says of validation documents is lost"
+        what = "the file is torn, or does not belong to this model"
+        raise CheckpointError(what, where=str(path), fix=fix) from error
+    return found

@@ -5,50 +5,79 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-from plant_plugin.files import atomic_write
+from typing_extensions import TypedDict
+
+from plant_plugin.files import read_json, write_text
+
+LOGS = "logs.json"
+
+
+class SplitFiles(TypedDict, total=False):
+    """The files of two splits."""
+
+    val_file: str | None
+    test_file: str | None
+
+
+class LoggedConfig(SplitFiles, total=False):
+    """What is read again of the configuration: its text files, and where the evidence in them lies."""
+
+    evidence: SplitFiles | None
+
+
+Evaluations = list[dict[str, float | None]]  # one after the other
+Logs = dict[str, Evaluations | LoggedConfig]  # those of each split, and the `config`
+
+
+def read_logs(path: str | Path) -> Logs:
+    """The content of the file; nothing where there is none.
+
+    Raises:
+        CheckpointError: The file is torn.
+    """
+    try:
+        return read_json(Path(path), Logs, what="the log of a run", fix="remove it, or copy it again")
+    except FileNotFoundError:
+        return {}
+
+
+def evaluations(logs: Logs, split: str) -> Evaluations:
+    """Those of a split, or of ``stage1``."""
+    found = logs.get(split, [])
+    return found if isinstance(found, list) else []
+
+
+def logged_config(folder: Path) -> LoggedConfig:
+    """The configuration that a run's folder tells; empty where it tells none."""
+    found = read_logs(folder / LOGS).get("config", {})
+    return {} if isinstance(found, list) else found
 
 
 def append_log(path: str | Path, split: str, metrics: Mapping[str, float]) -> None:
     """Add one evaluation of ``split`` (``val`` each epoch, ``test`` at the end) to ``logs.json``."""
-    content = _read(path)
-    content.setdefault(split, []).append(dict(metrics))
-    _write(path, content)
+    logs = read_logs(path)
+    _write(path, {**logs, split: [*evaluations(logs, split), dict(metrics)]})
 
 
-def write_log_config(path: str | Path, config: Mapping[str, Any]) -> None:
+def write_log_config(path: str | Path, config: Mapping[str, object]) -> None:
     """Store the configuration of the run in ``logs.json``."""
-    _write(path, {**_read(path), "config": dict(config)})
-
-
-def logged_config(folder: Path) -> dict[str, Any]:
-    """The configuration that a run's folder tells; empty where it tells none."""
-    content: dict[str, Any] = _read(folder / "logs.json").get("config", {})
-    return content
+    _write(path, {**read_logs(path), "config": dict(config)})
 
 
 def log_lengths(path: str | Path, splits: Iterable[str]) -> dict[str, int]:
     """How many evaluations of each split ``logs.json`` holds."""
-    content = _read(path)
-    return {split: len(content.get(split, ())) for split in splits}
+    logs = read_logs(path)
+    return {split: len(evaluations(logs, split)) for split in splits}
 
 
 def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:
     """Keep the first evaluations of each split: a resumed run writes the others again."""
-    content = _read(path)
-    shortened = {split: content.get(split, [])[:length] for split, length in lengths.items()}
-    kept = {**content, **shortened}
-    if kept != content:
+    logs = read_logs(path)
+    kept = {**logs, **{split: evaluations(logs, split)[:length] for split, length in lengths.items()}}
+    if kept != logs:
         _write(path, {split: values for split, values in kept.items() if values})
 
 
-def _read(path: str | Path) -> dict[str, Any]:
-    path = Path(path)
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return content
-
-
-def _write(path: str | Path, content: dict[str, Any]) -> None:
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(content, default=str), encoding="utf-8")
+def _write(path: str | Path, content: Mapping[str, object]) -> None:
+    write_text(path, json.dumps(content, default=str))

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import csv
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from plant_plugin.config import Config
 from plant_plugin.errors import MissingExtraError
-from plant_plugin.files import append, atomic_write
+from plant_plugin.files import append, atomic_write, write_text
 
 FILE = "metrics.csv"
 STAGES = ("stage1", "stage2", "test")  # in the order of a run
@@ -22,93 +22,15 @@ WANDB_ID = "wandb_id"  # a file in the run's folder, so that a resumed run goes 
 
 
 class Place(NamedTuple):
-    """What numbers are of.
+    """What numbers are of."""
 
-    Attributes:
-        stage: ``stage1``, ``stage2`` or ``test``.
-        epoch: Counted from 1; 0 for the test.
-        step: Optimiser steps of the stage so far.
-        split: ``train``, ``val`` or ``test``; others are of an experiment.
-    """
-
-    stage: str
-    epoch: int
-    step: int
-    split: str
+    stage: str  # one of STAGES
+    epoch: int  # counted from 1; 0 for the test
+    step: int  # optimiser steps of the stage so far
+    split: str  # `train`, `val` or `test`; others are of an experiment
 
 
-class Sink:
-    """Where numbers go besides ``metrics.csv``; as it stands nowhere."""
-
-    def go_on(self, stage: str, step: int, written: int) -> None:
-        """A stage starts behind a step; ``written`` calls of :meth:`write` are kept."""
-
-    def write(self, place: Place, metrics: Mapping[str, float]) -> None:
-        """Add numbers."""
-
-    def close(self) -> None:
-        """Nothing more comes."""
-
-
-class MetricLog:
-    """Keeps the numbers of a run.
-
-    Args:
-        config: ``logger`` is read: ``csv``, ``tensorboard`` or ``wandb``.
-        folder: Of the run.
-
-    Raises:
-        MissingExtraError: What ``logger`` names is not installed.
-    """
-
-    def __init__(self, config: Config, folder: Path) -> None:
-        self.path = folder / FILE
-        self._sink = SINKS[config.logger](config, folder)
-
-    def go_on(self, stage: str, step: int) -> None:
-        """Forget what comes behind a step of a stage: a resumed run measures it again.
-
-        Raises:
-            PlantError: The file cannot be written.
-        """
-        kept = [row for row in read_metrics(self.path) if _before(row[0], stage, step)]
-        with atomic_write(self.path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow([*Place._fields, "metric", "value"])
-            writer.writerows([*place, metric, repr(value)] for place, metric, value in kept)
-        self._sink.go_on(stage, step, len({place for place, _, _ in kept}))
-
-    def write(self, place: Place, metrics: Mapping[str, float]) -> None:
-        """Add numbers.
-
-        Raises:
-            PlantError: The disk is full.
-        """
-        where = ",".join(map(str, place))
-        append(self.path, "".join(f"{where},{name},{float(value)!r}\n" for name, value in metrics.items()))
-        self._sink.write(place, metrics)
-
-    def close(self) -> None:
-        """Nothing more comes."""
-        self._sink.close()
-
-
-def read_metrics(path: Path) -> list[tuple[Place, str, float]]:
-    """The lines of ``metrics.csv``; a last one that a killed process left unfinished is passed over."""
-    if not path.is_file():
-        return []
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
-    return [
-        (Place(stage, int(epoch), int(step), split), metric, float(value))
-        for stage, epoch, step, split, metric, value in csv.reader(whole[1:])
-    ]
-
-
-def _before(place: Place, stage: str, step: int) -> bool:
-    return (STAGES.index(place.stage), place.step) <= (STAGES.index(stage), step if stage != "test" else -1)
-
-
-class TensorBoard(Sink):
+class _TensorBoard:
     """Event files in ``tensorboard/<stage>`` of the run's folder; ``tensorboard --logdir runs`` shows them."""
 
     def __init__(self, config: Config, folder: Path) -> None:
@@ -116,28 +38,26 @@ class TensorBoard(Sink):
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
             raise _missing("tensorboard") from error
-        self._open: Callable[..., Any] = SummaryWriter
-        self._folder = folder / "tensorboard"
-        self._writer: Any = None
+        self._open, self._folder = SummaryWriter, folder / "tensorboard"
+        self._writer: SummaryWriter | None = None
 
     def go_on(self, stage: str, step: int, written: int) -> None:
-        """TensorBoard itself forgets what an earlier file has from ``purge_step`` on."""
+        """TensorBoard forgets what an earlier file has from ``purge_step`` on."""
         self.close()
         self._writer = self._open(str(self._folder / stage), purge_step=step + 1)
 
     def write(self, place: Place, metrics: Mapping[str, float]) -> None:
-        """One curve for each split and metric."""
-        for name, value in metrics.items():
-            self._writer.add_scalar(f"{place.split}/{name}", value, place.step)
-        self._writer.flush()
+        if self._writer is not None:
+            for name, value in metrics.items():
+                self._writer.add_scalar(f"{place.split}/{name}", value, place.step)
+            self._writer.flush()
 
     def close(self) -> None:
-        """Close the event file."""
         if self._writer is not None:
             self._writer.close()
 
 
-class WeightsAndBiases(Sink):
+class _WeightsAndBiases:
     """One run of Weights & Biases for one run folder; W&B's own ``WANDB_PROJECT`` and ``WANDB_MODE`` decide where.
 
     Numbers and the configuration without paths go there: no text, label, console output, code or command line.
@@ -150,8 +70,7 @@ class WeightsAndBiases(Sink):
             raise _missing("wandb") from error
         identity = folder / WANDB_ID
         if not identity.is_file():
-            with atomic_write(identity) as temporary:
-                temporary.write_text(uuid.uuid4().hex[:12], encoding="utf-8")
+            write_text(identity, uuid.uuid4().hex[:12])
         silent = wandb.Settings(
             console="off", disable_code=True, disable_git=True, disable_job_creation=True, x_disable_meta=True,
             x_save_requirements=False, silent=config.silent,
@@ -167,18 +86,16 @@ class WeightsAndBiases(Sink):
         self._written = 0
 
     def go_on(self, stage: str, step: int, written: int) -> None:
-        """W&B itself passes over steps that it has: so the same numbers have the same step again."""
+        """W&B passes over steps that it has: ``written`` calls are kept, and the same numbers get their step again."""
         self._written = written
         self._run.define_metric(f"{stage}/*", step_metric=f"{stage}/step")
 
     def write(self, place: Place, metrics: Mapping[str, float]) -> None:
-        """One curve for each stage, split and metric."""
         found = {f"{place.stage}/{place.split}/{name}": value for name, value in metrics.items()}
         self._run.log({**found, f"{place.stage}/step": place.step}, step=self._written)
         self._written += 1
 
     def close(self) -> None:
-        """Hand over what is left."""
         self._run.finish()
 
 
@@ -187,8 +104,55 @@ def _missing(extra: str) -> MissingExtraError:
     return MissingExtraError(f"{extra} is not installed", where=f"logger: {extra}", fix=fix)
 
 
-SINKS: dict[str, Callable[[Config, Path], Sink]] = {
-    "csv": lambda config, folder: Sink(),
-    "tensorboard": TensorBoard,
-    "wandb": WeightsAndBiases,
-}
+class MetricLog:
+    """Keeps the numbers of a run in ``metrics.csv`` of its folder, and where ``logger`` says.
+
+    Raises:
+        MissingExtraError: What ``logger`` names is not installed.
+        PlantError: From any method: the file cannot be written.
+    """
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        self.path = folder / FILE
+        self._sink: _TensorBoard | _WeightsAndBiases | None = None
+        if config.logger == "tensorboard":
+            self._sink = _TensorBoard(config, folder)
+        elif config.logger == "wandb":
+            self._sink = _WeightsAndBiases(config, folder)
+
+    def go_on(self, stage: str, step: int) -> None:
+        """Forget what comes behind a step of a stage, which starts there: a resumed run measures it again."""
+        kept = [row for row in read_metrics(self.path) if _before(row[0], stage, step)]
+        with atomic_write(self.path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow([*Place._fields, "metric", "value"])
+            writer.writerows([*place, metric, repr(value)] for place, metric, value in kept)
+        if self._sink:
+            self._sink.go_on(stage, step, len({place for place, _, _ in kept}))
+
+    def write(self, place: Place, metrics: Mapping[str, float]) -> None:
+        """Add numbers."""
+        where = ",".join(map(str, place))
+        append(self.path, "".join(f"{where},{name},{float(value)!r}\n" for name, value in metrics.items()))
+        if self._sink:
+            self._sink.write(place, metrics)
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        if self._sink:
+            self._sink.close()
+
+
+def read_metrics(path: Path) -> list[tuple[Place, str, float]]:
+    """The lines of ``metrics.csv``; a last one that a killed process left unfinished is passed over."""
+    if not path.is_file():
+        return []
+    whole = path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
+    return [
+        (Place(stage, int(epoch), int(step), split), metric, float(value))
+        for stage, epoch, step, split, metric, value in csv.reader(whole[1:])
+    ]
+
+
+def _before(place: Place, stage: str, step: int) -> bool:
+    return (STAGES.index(place.stage), place.step) <= (STAGES.index(stage), step if stage != "test" else -1)

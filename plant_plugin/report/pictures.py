@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plant_plugin.errors import MissingExtraError
@@ -14,6 +14,7 @@ from plant_plugin.report.systems import System
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by colour-blind readers; markers for print without colour.
@@ -24,15 +25,7 @@ STYLE: Any = {"svg.hashsalt": "plant", "svg.fonttype": "path", "font.size": 11} 
 
 
 def gains_picture(table: Table, metrics: Sequence[str]) -> Figure | None:
-    """Gain over the baseline with its interval, a panel for each metric; None where nothing was tested.
-
-    Args:
-        table: A comparison.
-        metrics: Some of its columns, left to right.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """Gain over the baseline with its interval, a panel for each metric; None where nothing was tested."""
     systems = [name for name in table.systems if any(table.cells[name, metric].test for metric in metrics)]
     if not systems:
         return None
@@ -60,17 +53,13 @@ def frequency_picture(
     threshold: str = "macro",
     title: str = "F1 of labels by how often the training split has them",
 ) -> Figure | None:
-    """Mean F1 of labels, ± deviation over seeds, by how often the training split has them; None without bins.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """Mean F1 of labels, ± deviation over seeds, by how often the training split has them; None without bins."""
     metrics = {label_bin: f"Macro-F1-present@{threshold}:{label_bin}" for label_bin in names.BINS}
     bins = [label_bin for label_bin, metric in metrics.items() if any(system.values(metric) for system in systems)]
     if not bins:
         return None
     figure, (axes,) = panels(title, [("training documents with the label", "mean F1 of labels in the test split (%)")])
-    shown: dict[str, Any] = {}
+    shown: dict[str, ErrorbarContainer] = {}
     for system in systems:
         found = [(place, values) for place, b in enumerate(bins) if (values := system.values(metrics[b]))]
         if found:
@@ -104,8 +93,7 @@ def rendered(figure: Figure, kind: str) -> bytes:
 
     stream = io.BytesIO()
     with matplotlib.rc_context(STYLE):
-        metadata: Any = {"Date": None} if kind == "svg" else {"Software": None}
-        figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
+        figure.savefig(stream, format=kind, dpi=150, metadata={"Date" if kind == "svg" else "Software": None})
     return stream.getvalue()
 
 
@@ -142,27 +130,21 @@ def draw_line(
     deviations: Sequence[float] | None = None,
     *,
     dashed: bool = False,
-) -> Any:
-    """Draw a line with a marker at each point, and bars of twice the deviation; what a legend shows of it comes back.
+) -> ErrorbarContainer:
+    """Draw a line through points (x, y), with bars of twice the deviation; its number chooses colour and marker.
 
-    Args:
-        axes: A panel.
-        number: Chooses colour and marker.
-        name: In the legend.
-        points: (x, y).
-        deviations: Half the height of a bar at each point, or None.
-        dashed: For what is there to compare with.
+    Returns:
+        What a legend shows of it.
     """
-    style: dict[str, Any] = {
-        "color": COLOURS[number % len(COLOURS)], "capsize": 3, "linestyle": "--" if dashed else "-",
-        "marker": MARKERS[number % len(MARKERS)], "markersize": 5, "markevery": max(1, len(points) // 12),
-        "label": name,
-    }  # fmt: skip
-    horizontal, vertical = [point[0] for point in points], [point[1] for point in points]
-    return axes.errorbar(horizontal, vertical, yerr=deviations, **style)
+    return axes.errorbar(
+        [x for x, _ in points], [y for _, y in points], yerr=deviations, label=name,
+        color=COLOURS[number % len(COLOURS)], capsize=3, linestyle="--" if dashed else "-",
+        marker=MARKERS[number % len(MARKERS)], markersize=5, markevery=max(1, len(points) // 12),
+    )  # fmt: skip
 
 
-def add_legend(figure: Figure, shown: dict[str, Any]) -> None:
+def add_legend(figure: Figure, shown: Mapping[str, ErrorbarContainer]) -> None:
     """Below the panels, where there is more than one line."""
     if len(shown) > 1:
-        figure.legend(shown.values(), shown.keys(), frameon=False, loc="outside lower center", ncols=min(4, len(shown)))
+        handles: Any = shown.values()  # matplotlib's types know one kind of them only
+        figure.legend(handles, shown.keys(), frameon=False, loc="outside lower center", ncols=min(4, len(shown)))

@@ -10,7 +10,6 @@ import zipfile
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +20,8 @@ from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
-from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS
-from plant_plugin.report.result import plain, versions
+from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS, rows_of
+from plant_plugin.report.result import Result, plain, versions
 
 MATRICES = (".npz", ".npy")
 UNITS = {"probability": 0.5, "logit": 0.0}  # the undecided score of each
@@ -44,41 +43,36 @@ def read_score_lines(path: str | Path) -> tuple[sp.csr_matrix, list[str]]:
     A label may hold colons: the last one separates. The file may be a ``.gz`` or ``.xz``.
 
     Returns:
-        Scores float32 (N, columns), and the label of each column, in order of first occurrence.
+        Scores (N, columns), and the label of each column, in order of first occurrence.
 
     Raises:
         DataError: The file cannot be read, or a line holds something else, a score that is no finite number, or a
-            label twice. Messages name file and line.
+            label twice.
     """
     places: dict[str, int] = {}
     columns, values, offsets = array("q"), array("f"), array("q", [0])
     with text_lines(Path(path), newline=None) as stream:
         for number, line in enumerate(stream, 1):
             pairs = [pair.rpartition(":") for pair in line.split()]
-            try:
-                scores = [float(score) for _, _, score in pairs]
-            except ValueError:
-                raise _bad_line(path, number, "something that is not label:score") from None
-            if not all(name for name, _, _ in pairs):
-                raise _bad_line(path, number, "a score without a label")
-            if not all(map(math.isfinite, scores)):
-                raise _bad_line(path, number, "a score that is no finite number")
             found = [places.setdefault(name, len(places)) for name, _, _ in pairs]
-            if len(set(found)) < len(found):
-                raise _bad_line(path, number, "a label twice")
+            try:
+                scores, problem = [float(score) for _, _, score in pairs], ""
+            except ValueError:
+                scores, problem = [], "something that is not label:score"
+            if not problem and not all(name for name, _, _ in pairs):
+                problem = "a score without a label"
+            elif not all(map(math.isfinite, scores)):
+                problem = "a score that is no finite number"
+            elif not problem and len(set(found)) < len(found):
+                problem = "a label twice"
+            if problem:
+                fix = "write label:score pairs with spaces between them, each label once a line"
+                raise DataError(f"the line holds {problem}", where=f"{path}, line {number}", fix=fix)
             columns.extend(found)
             values.extend(scores)
             offsets.append(len(columns))
     content = (np.array(values, np.float32), np.array(columns, np.int64), np.array(offsets, np.int64))
     return sp.csr_matrix(content, shape=(len(offsets) - 1, len(places))), list(places)
-
-
-def _bad_line(path: str | Path, number: int, what: str) -> DataError:
-    return DataError(
-        f"the line holds {what}",
-        where=f"{path}, line {number}",
-        fix="write label:score pairs with spaces between them, each label once a line",
-    )
 
 
 def read_score_matrix(path: str | Path) -> Matrix:
@@ -93,13 +87,19 @@ def read_score_matrix(path: str | Path) -> Matrix:
     """
     try:
         if Path(path).suffix == ".npy":
-            dense = np.load(path, mmap_mode="r", allow_pickle=False)
+            dense: npt.NDArray[np.float32] = np.load(path, mmap_mode="r", allow_pickle=False)
             if dense.ndim != 2 or dense.dtype.kind not in "fiu":
                 raise ValueError("not a matrix of numbers")
-            _check_dense(dense, path)
-            found: npt.NDArray[np.float32] = dense
-            return found
-        loaded: Any = sp.load_npz(path)  # refuses pickles
+            for rows in _blocks(*dense.shape):
+                bad = (np.isnan(dense[rows]) | np.isposinf(dense[rows])).any(axis=1)
+                if bad.any():
+                    raise DataError(
+                        "a score is no finite number",
+                        where=f"{path}, row {rows.start + int(bad.argmax()) + 1}",
+                        fix="only -inf may stand in the place of a score, where a label was not scored",
+                    )
+            return dense
+        loaded = sp.load_npz(path)  # refuses pickles
         if loaded.ndim != 2:
             raise ValueError("not a matrix")
         scores = sp.csr_matrix(loaded, dtype=np.float32)
@@ -118,28 +118,17 @@ def read_score_matrix(path: str | Path) -> Matrix:
     return scores
 
 
-def _check_dense(scores: npt.NDArray[Any], path: str | Path) -> None:
-    for rows in _blocks(*scores.shape):
-        bad = (np.isnan(scores[rows]) | np.isposinf(scores[rows])).any(axis=1)
-        if bad.any():
-            raise DataError(
-                "a score is no finite number",
-                where=f"{path}, row {rows.start + int(bad.argmax()) + 1}",
-                fix="only -inf may stand in the place of a score, where a label was not scored",
-            )
-
-
 def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *, where: str) -> tuple[Matrix, int]:
     """Scores (N, L) under the label set, and how many were of other labels.
 
     Args:
-        scores: As read.
+        scores: As read from the file ``where``.
         names: The label of each column; of a dense matrix those of the label set.
         labels: The label set.
         where: The file, for errors.
 
     Raises:
-        DataError: A matrix has another number of columns than there are names.
+        DataError: The matrix has another number of columns than there are names.
     """
     if scores.shape[1] != len(names):
         raise DataError(
@@ -153,8 +142,7 @@ def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *,
         column_of = {name: column for column, name in enumerate(names)}
         return scores[:, [column_of[name] for name in labels]], 0
     place = {name: column for column, name in enumerate(labels)}
-    new = np.array([place.get(name, -1) for name in names], dtype=np.int64)
-    columns = new[scores.indices]
+    columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)[scores.indices]
     known = columns >= 0
     indptr = np.concatenate([[0], np.cumsum(known)])[scores.indptr]
     found = sp.csr_matrix((scores.data[known], columns[known], indptr), shape=(scores.shape[0], len(labels)))
@@ -174,24 +162,23 @@ def evaluate_predictions(
     propensity: tuple[float, float] = (0.55, 1.5),
     outside: npt.NDArray[np.int64] | None = None,
     where: str = "",
-) -> tuple[dict[str, Any], PerDocument]:
-    """Every metric that these predictions allow.
+) -> tuple[Result, PerDocument]:
+    """Every metric that these predictions allow; what is not said here is as of the :class:`.metrics.Evaluator`.
 
     Args:
         scores: (N, L); of a sparse matrix only the stored entries are scored.
         truth: 0/1 (N, L).
         labels: L names.
-        train_counts: (L,) training documents with each label; without them nothing that needs them is computed.
+        train_counts: Without them nothing that needs them is computed.
         num_train: Training documents.
         unit: ``probability`` or ``logit``, for the threshold called 0.5; None: probabilities where all lie in [0, 1].
         thresholds: More thresholds, in the unit of the scores, e.g. ``micro``.
         propensity: A and B.
-        outside: (N,) true labels of each document outside the label set; without it MAP-gold is left out.
+        outside: Without it MAP-gold is left out.
         where: The file of scores, for errors.
 
     Returns:
-        ``metrics``, ``counts``, ``thresholds``, ``notes`` (what was left out or taken for granted, in sentences),
-        ``versions`` and ``backend``; and what each document contributes.
+        What of a result the scores tell, and what each document contributes.
 
     Raises:
         DataError: Another number of documents in truth than in scores, or none.
@@ -213,40 +200,27 @@ def evaluate_predictions(
         unit = "probability" if within else "logit"
         notes.append(f"scores taken for {unit} values: {'all lie' if within else 'not all lie'} between 0 and 1")
     limits = {"0.5": UNITS[unit], **(thresholds or {})}
-    for name in limits:
-        parse_metric(f"Micro-F1@{name}")
     evaluator = Evaluator(
-        len(labels),
-        metrics=None,
-        train_label_counts=train_counts,
-        num_train=num_train,
-        thresholds=limits,
-        propensity=propensity,
-        outside=outside,
-        keep_documents=True,
-    )
+        len(labels), train_label_counts=train_counts, num_train=num_train, thresholds=limits, propensity=propensity,
+        outside=outside, keep_documents=True,
+    )  # fmt: skip
     whole = not sp.issparse(scores) or scores.nnz == scores.shape[0] * scores.shape[1]
     for rows in _blocks(*scores.shape):
         block = scores[rows]
         evaluator.update(block.toarray() if whole and sp.issparse(block) else block, truth[rows])
     metrics, documents = evaluator.compute(), evaluator.per_document(labels)
-    if not whole:
-        assert not isinstance(scores, np.ndarray)  # a dense matrix is whole
+    if sp.issparse(scores) and not whole:
         longest = int(np.diff(scores.indptr).max(initial=0))
         metrics = {name: value for name, value in metrics.items() if (parse_metric(name).k or 0) <= longest}
         documents.top = documents.top[:, :longest]
         notes += _partial(scores, longest, limits)
     if train_counts is None:
         notes.append("no training file: propensity-scored metrics and frequency bins are left out")
-    result = {
-        "metrics": plain(metrics),
-        "counts": evaluator.counts,
-        "thresholds": limits,
-        "notes": notes,
-        "versions": versions(),
-        "backend": evaluator.backend,
-    }
-    return result, documents
+    found: Result = {
+        "metrics": plain(metrics), "counts": evaluator.counts, "thresholds": limits, "notes": notes,
+        "versions": versions(), "backend": evaluator.backend,
+    }  # fmt: skip
+    return found, documents
 
 
 def _range(scores: Matrix) -> tuple[float, float, int]:
@@ -263,26 +237,21 @@ def _range(scores: Matrix) -> tuple[float, float, int]:
 
 def _blocks(num_documents: int, num_labels: int) -> Iterator[slice]:
     step = max(1, BLOCK_ELEMENTS // max(1, num_labels))
-    for start in range(0, num_documents, step):
-        yield slice(start, min(start + step, num_documents))
+    return (slice(start, min(start + step, num_documents)) for start in range(0, num_documents, step))
 
 
 def _partial(scores: sp.csr_matrix, longest: int, limits: Mapping[str, float]) -> list[str]:
     """What the scores of some labels only leave open, in sentences."""
     found = [
         f"at most {longest} labels of a document are scored: MAP, the AUCs and cut-offs above {longest} are left out, "
-        "and MAP-gold counts true labels without a score as not found",
+        "and MAP-gold counts true labels without a score as not found"
     ]
     lengths = np.diff(scores.indptr)
-    shorter = int((lengths < longest).sum())
-    if shorter:
+    if shorter := int((lengths < longest).sum()):
         found.append(f"{shorter:,} documents have fewer than {longest} scores; the places without one count as misses")
     for name, limit in limits.items():
-        above = np.bincount(
-            np.repeat(np.arange(len(lengths)), lengths)[scores.data > np.float32(limit)], minlength=len(lengths)
-        )
-        cut = int(((above == lengths) & (lengths > 0)).sum())
-        if cut:
+        above = np.bincount(rows_of(scores)[scores.data > np.float32(limit)], minlength=len(lengths))
+        if cut := int(((above == lengths) & (lengths > 0)).sum()):
             found.append(
                 f"F1@{name}: in {cut:,} documents every score exceeds the threshold; labels beyond the scored ones "
                 "are taken for not predicted"

@@ -2,59 +2,71 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from typing_extensions import Required, TypedDict
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import AUTO
-from plant_plugin.files import atomic_write
+from plant_plugin.errors import CheckpointError
+from plant_plugin.files import read_json, write_text
 
 RUN_FILE = "run.json"
 FIRST_PASS = "first_pass"  # folder in a run's own: the first training of `refit`
 
 
-def write_run_record(folder: Path, record: Mapping[str, Any]) -> None:
-    """Write ``run.json``.
+class RunRecord(TypedDict, total=False):
+    """The content of the file."""
 
-    Args:
-        folder: Of the run.
-        record: ``config_hash``, ``finished``, the ``hashes`` of the data, and what the run has ``cost`` so far.
+    config_hash: Required[str]
+    finished: bool
+    hashes: dict[str, str]  # of the data
+    cost: dict[str, dict[str, float]]  # what `Run.totals` said when the last state was written
+    skipped_steps: dict[str, int]  # by stage
+    best_epochs: dict[str, int]  # by stage, from 1: whose weights it has kept
+
+
+def write_run_record(folder: Path, record: RunRecord) -> None:
+    """Write ``run.json``."""
+    write_text(folder / RUN_FILE, json.dumps(record) + "\n")
+
+
+def read_run_record(folder: Path) -> RunRecord | None:
+    """What :func:`write_run_record` wrote; None where there is nothing.
+
+    Raises:
+        CheckpointError: The file is torn.
     """
-    with atomic_write(folder / RUN_FILE) as temporary:
-        temporary.write_text(json.dumps(dict(record)) + "\n", encoding="utf-8")
-
-
-def read_run_record(folder: Path) -> dict[str, Any] | None:
-    """What :func:`write_run_record` wrote; None where there is no whole one."""
     try:
-        record = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_json(folder / RUN_FILE, RunRecord, what="the record of a run", fix="start a new run")
+    except OSError:
         return None
-    return record if isinstance(record, dict) and "config_hash" in record else None
 
 
-def note_cost(folder: Path, cost: Mapping[str, Mapping[str, float]]) -> None:
+def note_cost(folder: Path, cost: dict[str, dict[str, float]]) -> None:
     """Keep what a run has cost until the state that was just written, for the start that goes on from there."""
-    write_run_record(folder, {**(read_run_record(folder) or {}), "cost": cost})
+    if record := read_run_record(folder):
+        write_run_record(folder, {**record, "cost": cost})
 
 
 def note_skipped_steps(folder: Path, stage: str, steps: int) -> None:
     """Add the steps that a stage left out to ``run.json``, for ``result.json``."""
-    record = read_run_record(folder) or {}
-    write_run_record(folder, {**record, "skipped_steps": {**record.get("skipped_steps", {}), stage: steps}})
+    if record := read_run_record(folder):
+        write_run_record(folder, {**record, "skipped_steps": {**record.get("skipped_steps", {}), stage: steps}})
 
 
 def note_best_epoch(folder: Path, stage: str, epoch: int) -> None:
     """Add the epoch, from 1, whose weights a stage has kept to ``run.json``."""
-    record = read_run_record(folder) or {}
-    write_run_record(folder, {**record, "best_epochs": {**record.get("best_epochs", {}), stage: epoch}})
+    if record := read_run_record(folder):
+        write_run_record(folder, {**record, "best_epochs": {**record.get("best_epochs", {}), stage: epoch}})
 
 
 def skipped_steps(folder: Path) -> dict[str, int]:
     """``skipped_steps`` where there were any, for the counts of ``result.json``."""
-    steps = sum(((read_run_record(folder) or {}).get("skipped_steps") or {}).values())
+    record = read_run_record(folder)
+    steps = sum(record.get("skipped_steps", {}).values()) if record else 0
     return {"skipped_steps": steps} if steps else {}
 
 
@@ -62,10 +74,11 @@ def found_again(config: Config) -> Config:
     """Where ``resume`` is ``auto``: the configuration that goes on with the newest run of it that has not ended."""
     if config.resume != AUTO:
         return config
-    folder, found = config.checkpoint_dir.parent, []
-    for path in folder.glob(f"*/{RUN_FILE}"):
-        record = read_run_record(path.parent)
-        if record is not None and record["config_hash"] == config.hash() and not record.get("finished"):
-            found.append(path.parent)
-    newest = max(found, key=lambda folder: (folder / RUN_FILE).stat().st_mtime_ns, default=None)
-    return config.resumed(newest)
+    found = []
+    for path in config.checkpoint_dir.parent.glob(f"*/{RUN_FILE}"):
+        with contextlib.suppress(CheckpointError):  # of another run that is torn: none to go on with
+            record = read_run_record(path.parent)
+            if record and record["config_hash"] == config.hash() and not record.get("finished"):
+                found.append(path)
+    newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+    return config.resumed(newest and newest.parent)

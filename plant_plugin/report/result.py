@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.metadata
 import json
 import logging
@@ -16,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Required, TypedDict
 
 from plant_plugin.config import Config
+from plant_plugin.config.sections import Data
+from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
 from plant_plugin.evaluation.per_document import PerDocument
+from plant_plugin.evaluation.store import Matrix
 from plant_plugin.evaluation.thresholds import Tuned, tune
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_write, read_json, write_text
 from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.machine import processor_name, usable_cores
 from plant_plugin.report.run import Run
@@ -32,121 +35,76 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PER_DOCUMENT = "per_document.npz"  # beside result.json: what the tests of `plant compare` need
-
+LEFT_OUT = ("truncated", "planted_scores", "refit")  # of a result, where they are empty
 # What can change a number. Read from package metadata: nothing is imported for it.
 PACKAGES = (
-    "plant-plugin",
-    "libmultilabel",
-    "torch",
-    "lightning",
-    "torchmetrics",
-    "transformers",
-    "peft",
-    "bitsandbytes",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "liblinear-multicore",
-    "pyxclib",
-)
+    "plant-plugin", "libmultilabel", "torch", "lightning", "torchmetrics", "transformers", "peft", "bitsandbytes",
+    "numpy", "scipy", "scikit-learn", "liblinear-multicore", "pyxclib",
+)  # fmt: skip
 
-ScoreBatches = Callable[[], Iterable[tuple[Any, ...]]]
+
+class Processor(TypedDict, total=False):
+    """What a run could use of the processor."""
+
+    name: Required[str]
+    cores: Required[int]
+
+
+class Refit(TypedDict, total=False):
+    """The second training."""
+
+    documents: Required[str]
+    epochs: Required[dict[str, int]]  # of each stage
+
+
+class Result(TypedDict, total=False):
+    """The content of ``result.json``, in this order; no path, no text. A file has at least ``metrics``."""
+
+    dataset: str
+    config: str | None  # its name
+    model: str  # e.g. ``PLANT`` or ``linear-1vsrest``
+    strategy: str
+    seed: int | None
+    split: str
+    metrics: dict[str, float | None]  # by exact name, fractions; None: undefined
+    counts: dict[str, int]  # documents, labels and what was left out
+    thresholds: dict[str, float]  # in score space (logit), tuned on validation but for ``0.5``
+    truncated: dict[str, float]  # share of each split's documents that were not read to their end
+    planted_scores: dict[str, float]  # what was chosen for them, by the name of the option
+    refit: Refit
+    time_s: dict[str, float]  # wall seconds of each phase, and their ``total``
+    cpu_s: dict[str, float]  # the same of the process on all cores together; of a phase on a GPU they say little
+    peak_memory_mb: float | dict[str, float] | None  # of the run, or phase by phase
+    device: str
+    processor: Processor
+    hashes: dict[str, str]  # of the label list, of each split and of the configuration
+    versions: dict[str, str]  # of Python and of every package that can change a number
+    backend: str  # who computed the propensity-scored metrics, ``xclib`` or ``builtin``
+    notes: list[str]  # of `plant evaluate`: what was left out or taken for granted
 
 
 @dataclass
 class Scored:
-    """A trained model as the evaluation sees it.
+    """A trained model as the evaluation sees it; what is not said here is as in the :class:`Result`.
 
-    Attributes:
-        model: Name in ``result.json``, e.g. ``KimCNN`` or ``linear-tree``.
-        device: Where it ran.
-        labels: The label set, in column order.
-        train_counts: int64 (L,), documents of the split trained on that have each label; None when nothing was read.
-        num_train: Documents of that split.
-        validation: Starts a pass over scores (B, L) and truth (B, L, sparse) of the validation split; None without one.
-        test: The same for the test split; a third element numbers the documents where they are not in file order.
-        outside: int64 (N,), true labels of each test document outside the label set; None where nothing tells them.
-        hashes: SHA-256 of ``labels`` and of each split read.
-        counts: What reading dropped.
-        truncated: Share of each split's documents that were not read to their end; empty: unknown.
-        planted_scores: What was chosen for them, by the name of the option; empty: there are none.
-        centred: What tuned thresholds become where they move all scores; None: they do not.
-        strategy: ``plant``, ``end_to_end`` or ``planted_scores``; ``libmultilabel``: trained as LibMultiLabel trains.
+    ``validation`` and ``test`` start a pass over scores and truth (B, L) of a split, None where there is none; a third
+    element numbers the documents where they are not in the order of the file.
     """
 
     model: str
     device: str
-    labels: list[str]
-    train_counts: npt.NDArray[np.int64] | None
+    labels: list[str]  # the label set, in column order
+    train_counts: npt.NDArray[np.int64] | None  # (L,) documents trained on that have each label; None: nothing was read
     num_train: int | None
-    validation: ScoreBatches | None
-    test: ScoreBatches | None
-    outside: npt.NDArray[np.int64] | None = None
+    validation: Callable[[], Iterable[tuple[Matrix, Matrix]]] | None
+    test: Callable[[], Iterable[tuple[Matrix, Matrix] | tuple[Matrix, Matrix, npt.ArrayLike]]] | None
+    outside: npt.NDArray[np.int64] | None = None  # (N,) true labels of each test document outside the label set
     hashes: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     truncated: dict[str, float] = field(default_factory=dict)
     planted_scores: dict[str, float] = field(default_factory=dict)
-    centred: Callable[[Tuned], Tuned] | None = None
-    strategy: str = "libmultilabel"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """What a run found, in the order of ``result.json``; holds no path and no text.
-
-    Attributes:
-        dataset: Its name.
-        config: Name of the configuration.
-        model: E.g. ``PLANT`` or ``linear-1vsrest``.
-        strategy: E.g. ``plant``, ``planted_scores`` or ``libmultilabel``.
-        seed: Of the run.
-        split: Which split the metrics are of, e.g. ``test``.
-        metrics: Exact name -> fraction, not percent. What is undefined (NaN) becomes null.
-        counts: Documents, labels and what was left out.
-        thresholds: Name -> threshold in score space (logit), tuned on validation but for ``0.5``.
-        truncated: Share of each split's documents that were not read to their end; left out where unknown.
-        planted_scores: What was chosen for them, by the name of the option; left out where there are none.
-        refit: ``documents`` of the second training and ``epochs`` of each stage in it; left out where there was none.
-        time_s: Phase -> wall seconds, with ``total``.
-        cpu_s: The same in seconds of the process on all cores together; of a phase on a GPU they say little.
-        peak_memory_mb: Megabytes, of the run or phase by phase.
-        device: Where it ran.
-        processor: Its name and the number of cores that the run could use.
-        hashes: Of the label list, of each split and of the configuration.
-        versions: Of Python and of every package that can change a number.
-        backend: Who computed the propensity-scored metrics, ``xclib`` or ``builtin``.
-    """
-
-    dataset: str
-    config: str | None
-    model: str
-    strategy: str
-    seed: int | None
-    split: str = "test"
-    metrics: Mapping[str, float]
-    counts: Mapping[str, int]
-    thresholds: Mapping[str, float]
-    truncated: Mapping[str, float] = field(default_factory=dict)
-    planted_scores: Mapping[str, float] = field(default_factory=dict)
-    refit: Mapping[str, Any] = field(default_factory=dict)
-    time_s: Mapping[str, float]
-    cpu_s: Mapping[str, float]
-    peak_memory_mb: float | Mapping[str, float]
-    device: str
-    processor: Mapping[str, Any] = field(
-        default_factory=lambda: {"name": processor_name(), "cores": usable_cores()},
-    )
-    hashes: Mapping[str, str]
-    versions: Mapping[str, str] = field(default_factory=lambda: versions())
-    backend: str
-
-    def content(self) -> dict[str, Any]:
-        """The content of the file."""
-        values = {entry.name: plain(getattr(self, entry.name)) for entry in dataclasses.fields(self)}
-        return {name: value for name, value in values.items() if value != {} or name not in LEFT_OUT}
-
-
-LEFT_OUT = ("truncated", "planted_scores", "refit")  # where they are empty
+    centred: Callable[[Tuned], Tuned] | None = None  # what tuned thresholds become where planted scores move all scores
+    strategy: str = "libmultilabel"  # trained as LibMultiLabel trains
 
 
 def label_counts(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
@@ -176,11 +134,11 @@ def tuned_thresholds(run: Run, scored: Scored) -> dict[str, float]:
         tuned = tune(scored.validation(), fixed=PROBABILITY_HALF)
         if scored.centred is not None:
             tuned = scored.centred(tuned)
-    write_label_statistics(Path(run.folder), scored.labels, scored.train_counts, tuned)
+    write_label_statistics(run.folder, scored.labels, scored.train_counts, tuned)
     return {**PROBABILITY_HALF, **tuned.thresholds}
 
 
-def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, float] | None = None) -> dict[str, Any]:
+def report(config: Config, run: Run, scored: Scored, thresholds: dict[str, float] | None = None) -> Result:
     """Score test with this package's metrics and write ``result.json`` and, beside it, ``per_document.npz``.
 
     Args:
@@ -190,15 +148,11 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         thresholds: Those of a checkpoint; None to tune them on the validation split.
 
     Returns:
-        The content of ``result.json``, or an empty dictionary without a test split or where the run does not test.
-
-    Raises:
-        PlantError: The disk is full or the folder cannot be written.
+        The result; empty without a test split or where the run does not test.
     """
     if scored.test is None or not run.tests:
         return {}
-    if thresholds is None:
-        thresholds = tuned_thresholds(run, scored)
+    thresholds = tuned_thresholds(run, scored) if thresholds is None else thresholds
     with run.phase("test"):
         evaluator = Evaluator(
             len(scored.labels),
@@ -213,40 +167,65 @@ def report(config: Config, run: Run, scored: Scored, thresholds: Mapping[str, fl
         for batch in scored.test():
             evaluator.update(*batch)
         metrics = evaluator.compute()
-    costs, trained_again = run.totals(), config.refit != "none" and not config.eval
-    result = Result(
-        dataset=dataset_name(config),
-        config=config.config_name,
-        model=scored.model,
-        strategy=scored.strategy,
-        seed=config.seed,
-        metrics=metrics,
-        counts={**scored.counts, **evaluator.counts},
-        thresholds=thresholds,
-        truncated=scored.truncated,
-        planted_scores=scored.planted_scores,
-        refit={"documents": config.refit, "epochs": run.stop_after} if trained_again else {},
-        time_s=costs["time_s"],
-        cpu_s=costs["cpu_s"],
-        peak_memory_mb=costs["peak_memory_mb"],
-        device=scored.device,
-        hashes={**scored.hashes, "config": config.hash()},
-        backend=evaluator.backend,
-    ).content()
-    save_result(Path(run.folder) / "result.json", result, evaluator.per_document(scored.labels))
+    costs = run.totals()
+    told: Result = {
+        "dataset": dataset_name(config),
+        "config": config.config_name,
+        "model": scored.model,
+        "strategy": scored.strategy,
+        "seed": config.seed,
+        "metrics": {**metrics},
+        "counts": {**scored.counts, **evaluator.counts},
+        "thresholds": thresholds,
+        "truncated": scored.truncated,
+        "planted_scores": scored.planted_scores,
+        "time_s": costs["time_s"],
+        "cpu_s": costs["cpu_s"],
+        "peak_memory_mb": costs["peak_memory_mb"],
+        "device": scored.device,
+        "hashes": {**scored.hashes, "config": config.hash()},
+        "backend": evaluator.backend,
+    }
+    if config.refit != "none" and not config.eval:
+        told["refit"] = {"documents": config.refit, "epochs": run.stop_after}
+    result = completed(told)
+    save_result(run.folder / "result.json", result, evaluator.per_document(scored.labels))
     return result
 
 
-def save_result(path: str | os.PathLike[str], result: Mapping[str, Any], documents: PerDocument | None = None) -> None:
-    """Write a result and, beside it, what its documents contribute; each whole or not at all.
+def completed(told: Result) -> Result:
+    """With the processor and the versions here, in the order of the file and in types that JSON has."""
+    here = {"name": processor_name(), "cores": usable_cores()}
+    whole = {"split": "test", "processor": here, "versions": versions(), **told}
+    found: Result = plain({
+        key: whole[key] for key in Result.__annotations__ if key in whole and (whole[key] or key not in LEFT_OUT)
+    })  # fmt: skip
+    return found
+
+
+def read_result(path: Path) -> Result:
+    """What :func:`save_result` or another program wrote.
 
     Raises:
-        PlantError: The disk is full or the folder cannot be written.
+        DataError: There is no such file, or it is no result.
     """
+    try:
+        result = read_json(path, Result, what="a result", fix="name a result.json", error=DataError)
+    except OSError as error:
+        what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise DataError(what, where=str(path), fix="check the path") from error
+    if "metrics" not in result:
+        raise DataError("not a result: it holds no metrics", where=str(path), fix="name a result.json")
+    return result
+
+
+def save_result(
+    path: str | os.PathLike[str], result: Mapping[str, object], documents: PerDocument | None = None
+) -> None:
+    """Write a result and, beside it, what its documents contribute; each whole or not at all."""
     if documents is not None:
         documents.save(per_document_path(path))
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(result, indent=1, allow_nan=False) + "\n")
 
 
 def per_document_path(result: str | os.PathLike[str]) -> Path:
@@ -255,21 +234,18 @@ def per_document_path(result: str | os.PathLike[str]) -> Path:
     return path.with_name(PER_DOCUMENT) if path.name == "result.json" else path.with_suffix(".npz")
 
 
-def dataset_name(config: Config) -> str:
+def dataset_name(data: Data) -> str:
     """The data set: ``data_name`` where given, else the folder of the training or test file; ``demo``: built-in."""
-    name = getattr(config, "data_name", None)
-    if name and name != "unnamed":
-        return str(name)
-    file = getattr(config, "training_file", None) or getattr(config, "test_file", None)
+    if data.data_name and data.data_name != "unnamed":
+        return data.data_name
+    file = data.training_file or data.test_file
     if not file:
         return "unnamed"
-    if str(file).startswith("demo:"):
-        return "demo"
-    return Path(file).resolve().parent.name or "unnamed"
+    return "demo" if str(file).startswith("demo:") else Path(file).resolve().parent.name or "unnamed"
 
 
 def versions() -> dict[str, str]:
-    """Python and every installed package that can change a number."""
+    """Of Python and every installed package that can change a number."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -279,7 +255,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """The same in types that JSON has: numpy numbers become Python's, NaN and infinities null."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
@@ -291,11 +267,7 @@ def plain(value: Any) -> Any:
 
 
 def write_predictions(path: str, rows: Iterable[tuple[Iterable[str], Iterable[float]]]) -> None:
-    """LibMultiLabel's file of predictions: a line for each document, ``label:score`` with four digits, best first.
-
-    Raises:
-        PlantError: The file cannot be written.
-    """
+    """LibMultiLabel's file of predictions: a line for each document, ``label:score`` with four digits, best first."""
     with atomic_write(path) as temporary, open(temporary, "w") as stream:
         for names, scores in rows:
             stream.write(" ".join(f"{name}:{score:.4}" for name, score in zip(names, scores, strict=True)) + "\n")

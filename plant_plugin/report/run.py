@@ -9,9 +9,8 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from plant_plugin.errors import PlantError
 from plant_plugin.report.metric_log import MetricLog
@@ -29,29 +28,21 @@ class Run:
         tests: Look at the test split after training; a trial of a search does not.
         writes: Whether this process writes; of several only the first does.
 
-    Attributes:
-        metrics: Where the strategies keep the numbers of training.
-        asked: The configuration as it was given, for ``logs.json``.
-        command: What a user types to go on with the run.
-        stop_asked: SIGTERM has come.
-        stops_itself: What is running looks at ``stop_asked`` and ends by itself, its state saved.
-        resumed_from: The folder that a user names to go on: its own, or that of the run that this is a pass of.
-        prefix: Of the names of phases other than tests: ``refit_`` while ``refit`` trains again.
-        stop_after: Epochs after which a stage ends before its schedule does, by its name; the others are not in it.
-
     Raises:
         PlantError: The folder cannot be made or written to.
     """
 
-    metrics: MetricLog
-    asked: dict[str, Any]
-    command: str
+    metrics: MetricLog  # where the strategies keep the numbers of training
+    asked: Mapping[str, object]  # the configuration as it was given, for `logs.json`
+    command: str  # what a user types to go on with the run
+    stop_asked = False  # SIGTERM has come
+    stops_itself = False  # what is running looks at `stop_asked` and ends by itself, its state saved
+    prefix = ""  # of the names of phases other than tests: `refit_` while `refit` trains again
 
     def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True, writes: bool = True) -> None:
-        self.folder = self.resumed_from = folder
-        self.silent, self.tests = silent, tests
-        self.stop_asked = self.stops_itself = False
-        self.prefix, self.stop_after = "", dict[str, int]()
+        self.folder, self.silent, self.tests = folder, silent, tests
+        self.resumed_from = folder  # what a user names to go on: its own, or that of the run that this is a pass of
+        self.stop_after: dict[str, int] = {}  # epochs after which a stage ends before its schedule does
         self.time_s: dict[str, float] = {}
         self.cpu_s: dict[str, float] = {}
         self.peak_memory_mb: dict[str, float] = {}
@@ -83,16 +74,12 @@ class Run:
             try:
                 yield
             finally:
-                for seconds, passed in zip((self.time_s, self.cpu_s), _since(self._open.pop(name)), strict=True):
+                for seconds, passed in zip((self.time_s, self.cpu_s), _clocks(self._open.pop(name)), strict=True):
                     seconds[name] = seconds.get(name, 0.0) + passed
         self.peak_memory_mb[name] = max(self.peak_memory_mb.get(name, 0.0), peak[0])
 
     def go_on(self, before: dict[str, dict[str, float]]) -> None:
-        """Count what earlier starts of this run cost too.
-
-        Args:
-            before: What :meth:`totals` said when the state to go on from was written; empty where nobody noted it.
-        """
+        """Count earlier starts too: what :meth:`totals` said when the state to go on from was written, if noted."""
         self._before = before
 
     @contextlib.contextmanager
@@ -124,15 +111,10 @@ class Run:
             self.stops_itself = False
 
     def totals(self) -> dict[str, dict[str, float]]:
-        """What every phase cost so far, with their ``total``, over all starts of the run.
-
-        Returns:
-            ``time_s`` (wall seconds), ``cpu_s`` (seconds of this process on all cores together) and
-            ``peak_memory_mb``, each by phase.
-        """
+        """What every phase cost so far, with their ``total``, over all starts of the run, as in :class:`.Result`."""
         found = {"time_s": dict(self.time_s), "cpu_s": dict(self.cpu_s)}
         for name, start in {"total": self._started, **self._open}.items():
-            for seconds, passed in zip(found.values(), _since(start), strict=True):
+            for seconds, passed in zip(found.values(), _clocks(start), strict=True):
                 seconds[name] = seconds.get(name, 0.0) + passed
         unit = 1024**2 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, KiB elsewhere
         megabytes = {**self.peak_memory_mb, "total": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit}
@@ -160,14 +142,9 @@ class Run:
             print(text, file=sys.stderr, flush=True)
 
 
-def _clocks() -> tuple[float, float]:
-    """Wall seconds, and processor seconds of this process."""
-    return time.perf_counter(), time.process_time()
-
-
-def _since(start: tuple[float, float]) -> tuple[float, float]:
-    wall, processor = _clocks()
-    return wall - start[0], processor - start[1]
+def _clocks(start: tuple[float, float] = (0.0, 0.0)) -> tuple[float, float]:
+    """Wall seconds, and processor seconds of this process, since ``start``."""
+    return time.perf_counter() - start[0], time.process_time() - start[1]
 
 
 @contextlib.contextmanager

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +12,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.evaluation.names import Metric, parse_metric
 from plant_plugin.evaluation.per_document import PerDocument, load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums, computable
-from plant_plugin.report.result import per_document_path
+from plant_plugin.report.result import Result, per_document_path, read_result
 
 AGREE = 1e-5  # float32 beside float64
 OVER_ALL_LABELS = ("Macro-P", "Macro-R", "Macro-F1", "Macro-F1-caml", "AUC-micro")
@@ -22,28 +20,22 @@ TOLD_APART = "write NAME=PATH to tell two systems apart"
 CHECKED = ("P@1", "Micro-F1@0.5", "Macro-F1@0.5")
 
 
-@dataclass
+@dataclass(repr=False)
 class System:
-    """One system's results.
+    """One system's results."""
 
-    Attributes:
-        name: Its row in tables.
-        results: Contents of ``result.json``, one a seed.
-        documents: What the documents of each seed contribute; empty where any seed lacks it.
-    """
-
-    name: str
-    results: list[dict[str, Any]] = field(repr=False)
-    documents: list[PerDocument] = field(default_factory=list, repr=False)
+    name: str  # its row in tables
+    results: list[Result]  # one a seed
+    documents: list[PerDocument] = field(default_factory=list)  # of each seed; empty where any seed lacks them
 
     def values(self, metric: str) -> list[float]:
         """The metric of every seed that has it."""
-        found = [result["metrics"].get(metric) for result in self.results]
-        return [float(value) for value in found if value is not None]
+        found = (result["metrics"].get(metric) for result in self.results)
+        return [value for value in found if value is not None]
 
-    def told(self, *keys: str) -> Any:
+    def told(self, *keys: str) -> object:
         """An entry of the first seed's result, None where it is missing."""
-        found: Any = self.results[0]
+        found: object = self.results[0]
         for key in keys:
             found = found.get(key) if isinstance(found, dict) else None
         return found
@@ -61,14 +53,16 @@ def load_systems(paths: Sequence[str]) -> list[System]:
         DataError: No result there, a file that is none, two results of one seed in a system, seeds of different test
             splits or label sets, two folders of one name, or per-document values that do not belong to their result.
     """
-    found: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
+    found: dict[str, list[tuple[Path, Result]]] = {}
     folders: dict[str, Path] = {}
     for text in paths:
         given, _, path = text.rpartition("=") if not Path(text).exists() else ("", "", text)
         for file in _files(Path(path)):
-            result = _read(file)
+            result = read_result(file)
             folder = file.resolve().parent if not given and file.match("seed*.json") else None
-            name = given or (_called(result) if folder is None else folder.name)
+            model, strategy = result.get("model") or "unnamed", result.get("strategy", "libmultilabel")
+            called = model if strategy == "libmultilabel" else f"{model} {strategy}"
+            name = given or (called if folder is None else folder.name)
             if folder is not None and folders.setdefault(name, folder) != folder:
                 raise DataError(f"two folders are called {name}", where=str(file), fix=TOLD_APART)
             seed, seeds = result.get("seed"), [other.get("seed") for _, other in found.setdefault(name, [])]
@@ -76,16 +70,6 @@ def load_systems(paths: Sequence[str]) -> list[System]:
                 raise DataError(f"two results of seed {seed} for {name}", where=str(file), fix=TOLD_APART)
             found[name].append((file, result))
     return [_system(name, files) for name, files in found.items()]
-
-
-def _system(name: str, files: list[tuple[Path, dict[str, Any]]]) -> System:
-    """The results of all seeds; they have to be of one test split and one label set."""
-    for key, what in (("test", "test splits"), ("labels", "label sets")):
-        if len({(result.get("hashes") or {}).get(key) for _, result in files}) > 1:
-            raise DataError(f"the seeds of {name} have different {what}", where=str(files[0][0]), fix=TOLD_APART)
-    beside = [(per_document_path(file), result) for file, result in files]
-    kept = all(path.is_file() for path, _ in beside)
-    return System(name, [result for _, result in files], [_documents(*pair) for pair in beside] if kept else [])
 
 
 def _files(path: Path) -> list[Path]:
@@ -97,34 +81,24 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise DataError("no such file", where=str(path), fix="check the path") from error
-    except (OSError, ValueError) as error:
-        raise DataError(f"not a result ({type(error).__name__})", where=str(path)) from error
-    if not isinstance(result, dict) or not isinstance(result.get("metrics"), dict):
-        raise DataError("not a result: it holds no metrics", where=str(path), fix="name a result.json")
-    return result
+def _system(name: str, files: list[tuple[Path, Result]]) -> System:
+    """The results of all seeds; they have to be of one test split and one label set."""
+    for key, what in (("test", "test splits"), ("labels", "label sets")):
+        if len({result.get("hashes", {}).get(key) for _, result in files}) > 1:
+            raise DataError(f"the seeds of {name} have different {what}", where=str(files[0][0]), fix=TOLD_APART)
+    beside = [(per_document_path(file), result) for file, result in files]
+    kept = all(path.is_file() for path, _ in beside)
+    return System(name, [result for _, result in files], [_documents(*pair) for pair in beside] if kept else [])
 
 
-def _called(result: dict[str, Any]) -> str:
-    words = [str(result.get("model") or "unnamed")]
-    if result.get("strategy") not in (None, "libmultilabel"):
-        words.append(str(result["strategy"]))
-    return " ".join(words)
-
-
-def _documents(path: Path, result: dict[str, Any]) -> PerDocument:
+def _documents(path: Path, result: Result) -> PerDocument:
     """Per-document values, having seen that they give the metrics of the result."""
     documents = load_per_document(path)
-    metrics = [parse_metric(name) for name in CHECKED if result["metrics"].get(name) is not None]
-    metrics = [metric for metric in metrics if computable(metric, documents)]
-    sums = DocumentSums(documents, metrics)
-    found = sums.resampled(np.ones((1, len(documents))))[0] if metrics else np.empty(0)
+    told = {parse_metric(name): value for name in CHECKED if (value := result["metrics"].get(name)) is not None}
+    metrics = [metric for metric in told if computable(metric, documents)]
+    found = DocumentSums(documents, metrics).resampled(np.ones((1, len(documents))))[0] if metrics else np.empty(0)
     for metric, value in zip(metrics, found, strict=True):
-        if abs(value - result["metrics"][metric.name]) > AGREE:
+        if abs(value - told[metric]) > AGREE:
             raise DataError(
                 f"these values give another {metric.name} than the result beside them",
                 where=str(path),
@@ -151,13 +125,12 @@ def check_same_split(system: System, baseline: System) -> None:
     if system.documents and baseline.documents:
         common = sorted({*system.documents[0].labels} & {*baseline.documents[0].labels})
         first = baseline.documents[0].only(common)
-        for documents in (*system.documents, *baseline.documents):
-            if abs(documents.only(common) - first).nnz:
-                raise DataError(
-                    f"the documents of {system.name} and {baseline.name} stand in different orders, or have different "
-                    "true labels: they cannot be paired",
-                    fix="run them again with this version, or delete the .npz beside a result to compare without tests",
-                )
+        if any(abs(own.only(common) - first).nnz for own in (*system.documents, *baseline.documents)):
+            raise DataError(
+                f"the documents of {system.name} and {baseline.name} stand in different orders, or have different "
+                "true labels: they cannot be paired",
+                fix="run them again with this version, or delete the .npz beside a result to compare without tests",
+            )
 
 
 def obstacle(metric: Metric, system: System, baseline: System) -> str | None:
@@ -182,7 +155,7 @@ def counted_on(documents: PerDocument) -> tuple[bytes | None, int | None, tuple[
     return counts, documents.num_train, documents.propensity
 
 
-def _training(system: System) -> Any:
+def _training(system: System) -> object:
     """What tells the training counts apart: themselves where they are kept, else the split's hash."""
     if not system.documents or system.documents[0].train_counts is None:
         return system.told("hashes", "train")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation import names
+from plant_plugin.report.result import Result
 
 Values = Mapping[str, float | None]
 MACRO_VARIANTS = {
@@ -22,39 +22,46 @@ MACRO_VARIANTS = {
 TUNED = "; micro, macro: tuned on validation for that F1"
 
 
-def print_results(result: Mapping[str, Any], *, console: Console | None = None) -> None:
-    """Print a result as tables.
+def print_results(result: Result, *, console: Console | None = None) -> None:
+    """Print a result as tables on the standard output, or on ``console``.
 
-    Args:
-        result: The content of ``result.json``. What it lacks is left out; a null value is shown as an en dash.
-        console: Where to print; the standard output by default.
+    What the result lacks is left out; an undefined value is shown as an en dash.
     """
-    (console or Console()).print(results_table(result))
-
-
-def results_table(result: Mapping[str, Any]) -> RenderableType:
-    """The tables of ``print_results`` as one thing that rich can print."""
-    metrics: Values = {_canonical(name): value for name, value in result.get("metrics", {}).items()}
+    metrics: dict[str, float | None] = {}
+    parsed: dict[str, names.Metric] = {}
+    for name, value in result.get("metrics", {}).items():
+        if metric := _parsed(name):
+            name = metric.canonical
+            parsed[name] = metric
+        metrics[name] = value
     thresholds, counts = result.get("thresholds", {}), result.get("counts", {})
     parts: list[RenderableType] = [Text(_title(result), style="bold"), Text(_counts(counts))]
-    parsed = {name: metric for name in metrics if (metric := _parsed(name))}
     ranked = {name for name, metric in parsed.items() if metric.k}
     binned = {name for name, metric in parsed.items() if metric.bin}
     thresholded = {name for name, metric in parsed.items() if metric.threshold} - binned
     if ranked:
-        parts.append(_ranked(metrics, sorted({parsed[name].k or 0 for name in ranked})))
+        cutoffs = sorted({parsed[name].k or 0 for name in ranked})
+        columns = {f"@{k}": str(k) for k in cutoffs}
+        title = "Ranking, ties broken by lower label id"
+        parts.append(_families(title, "at k =", columns, {family: family for family in names.RANKED}, metrics))
     if thresholded:
         used = dict.fromkeys(str(metric.threshold) for name, metric in parsed.items() if name in thresholded)
-        parts.append(_thresholded(metrics, list(used), thresholds))
+        scores = {name: f"\n(score > {thresholds[name]:.3g})" if name in thresholds else "" for name in used}
+        columns = {f"@{name}": f"{name}{score}" for name, score in scores.items()}
+        told = {f: f"{f} ({MACRO_VARIANTS[f]})" if f in MACRO_VARIANTS else f for f in names.CLASSIFIED}
+        title = "By threshold" + (TUNED if {"micro", "macro"} & set(used) else "")
+        parts.append(_families(title, "threshold", columns, told, metrics))
     threshold = "macro" if "macro" in thresholds else names.DEFAULT_THRESHOLD
     bins = [b for b in names.BINS if any(f"{family}@{threshold}:{b}" in metrics for family in MACRO_VARIANTS)]
-    if bins:
-        parts.append(_binned(metrics, bins, threshold))
+    if bins:  # of macro-F1; the other variants and thresholds are in `result.json` only
+        title = f"F1@{threshold} by how often the training split has the label"
+        columns = {f"@{threshold}:{label_bin}": label_bin for label_bin in bins}
+        parts.append(_families(title, "training documents", columns, {f: f for f in MACRO_VARIANTS}, metrics))
     shown = ranked | thresholded | (binned if bins else set())
     if rest := [(name, value) for name, value in metrics.items() if name not in shown]:
         parts.append(_rest(rest, counts))
     parts.append(Text(_footer(result), style="dim"))
-    return Group(*parts)
+    (console or Console()).print(Group(*parts))
 
 
 def percent(value: float | None) -> str:
@@ -62,7 +69,7 @@ def percent(value: float | None) -> str:
     return "–" if value is None or value != value else f"{100 * value:.2f}"
 
 
-def _table(title: str, head: str, columns: Sequence[str]) -> Table:
+def _table(title: str, head: str, columns: Iterable[str]) -> Table:
     table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(head)
     for column in columns:
@@ -70,13 +77,17 @@ def _table(title: str, head: str, columns: Sequence[str]) -> Table:
     return table
 
 
-def _add_row(table: Table, label: str, metrics: Values, row: Sequence[str]) -> None:
-    """The metrics of a row, a column each; an empty place where there is none, no row where there is none at all."""
-    if any(name in metrics for name in row):
-        table.add_row(label, *(percent(metrics[name]) if name in metrics else "" for name in row))
+def _families(title: str, head: str, columns: Mapping[str, str], families: Mapping[str, str], metrics: Values) -> Table:
+    """A column for each ending of metrics' names, a row for each family that has any of them, both with a heading."""
+    table = _table(title, head, columns.values())
+    for family, heading in families.items():
+        row = [f"{family}{ending}" for ending in columns]
+        if any(name in metrics for name in row):
+            table.add_row(heading, *(percent(metrics[name]) if name in metrics else "" for name in row))
+    return table
 
 
-def _title(result: Mapping[str, Any]) -> str:
+def _title(result: Result) -> str:
     told = [str(result[key]) for key in ("dataset", "model", "strategy") if result.get(key)]
     seed = f", seed {result['seed']}" if result.get("seed") is not None else ""
     return f"{' · '.join(told)} · {result.get('split', 'test')} split{seed}. Metrics in percent."
@@ -91,34 +102,6 @@ def _counts(counts: Mapping[str, int]) -> str:
         "dropped_labels": "true labels outside the label set, not counted",
     }
     return ", ".join(f"{counts[key]:,} {text}" for key, text in words.items() if key in counts)
-
-
-def _ranked(metrics: Values, cutoffs: Sequence[int]) -> Table:
-    """Families by cut-off."""
-    table = _table("Ranking, ties broken by lower label id", "at k =", [str(k) for k in cutoffs])
-    for family in names.RANKED:
-        _add_row(table, family, metrics, [f"{family}@{k}" for k in cutoffs])
-    return table
-
-
-def _thresholded(metrics: Values, used: Sequence[str], thresholds: Values) -> Table:
-    """Families by threshold."""
-    tuned = TUNED if {"micro", "macro"} & set(used) else ""
-    scores = [thresholds.get(name) for name in used]
-    shown = ["" if score is None else f"\n(score > {score:.3g})" for score in scores]
-    table = _table("By threshold" + tuned, "threshold", [f"{a}{b}" for a, b in zip(used, shown, strict=True)])
-    for family in names.CLASSIFIED:
-        label = f"{family} ({MACRO_VARIANTS[family]})" if family in MACRO_VARIANTS else family
-        _add_row(table, label, metrics, [f"{family}@{name}" for name in used])
-    return table
-
-
-def _binned(metrics: Values, bins: Sequence[str], threshold: str) -> Table:
-    """Macro-F1 by frequency bin; the other variants and thresholds are in ``result.json`` only."""
-    table = _table(f"F1@{threshold} by how often the training split has the label", "training documents", bins)
-    for family in MACRO_VARIANTS:
-        _add_row(table, family, metrics, [f"{family}@{threshold}:{label_bin}" for label_bin in bins])
-    return table
 
 
 def _rest(rest: list[tuple[str, float | None]], counts: Mapping[str, int]) -> Table:
@@ -142,12 +125,7 @@ def _parsed(name: str) -> names.Metric | None:
         return None
 
 
-def _canonical(name: str) -> str:
-    metric = _parsed(name)
-    return name if metric is None else metric.canonical
-
-
-def _footer(result: Mapping[str, Any]) -> str:
+def _footer(result: Result) -> str:
     seconds = ", ".join(f"{phase} {value:.1f} s" for phase, value in result.get("time_s", {}).items())
     memory = result.get("peak_memory_mb")
     memory = memory.get("total") if isinstance(memory, Mapping) else memory

@@ -43,15 +43,15 @@ def same_data(run: Run, hashes: Mapping[str, str]) -> None:
     """Note the hashes of the data, or refuse others than those that the interrupted run noted."""
     if not is_first():
         return
-    record = read_run_record(run.folder) or {}
-    stored = record.get("hashes", hashes)
+    record = read_run_record(run.folder)
+    stored = record.get("hashes", hashes) if record else hashes
     changed = sorted(name for name in stored.keys() | hashes if stored.get(name) != hashes.get(name))
     if changed:
         what = f"changed since the run was started: {', '.join(changed)}"
         fix = "resume with the same files, or start a new run"
         raise CheckpointError(what, where=str(run.folder), fix=fix)
-    if "hashes" not in record:
-        write_run_record(run.folder, {**record, "hashes": hashes})
+    if record and "hashes" not in record:
+        write_run_record(run.folder, {**record, "hashes": dict(hashes)})
 
 
 def do_stage(
@@ -70,7 +70,8 @@ def do_stage(
 
 def finish(run: Run) -> None:
     """The model is saved: there is nothing left to resume."""
-    write_run_record(run.folder, {**(read_run_record(run.folder) or {}), "finished": True})
+    if record := read_run_record(run.folder):
+        write_run_record(run.folder, {**record, "finished": True})
     _clean(run)
 
 

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import lightning as L
 
 from plant_plugin.config import Config, registry
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import PlantError
-from plant_plugin.model.folder import THRESHOLDS
+from plant_plugin.model.folder import read_labels
 from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, found_again, note_cost, read_run_record
-from plant_plugin.report.result import report, tuned_thresholds
+from plant_plugin.report.result import Result, read_result, report, tuned_thresholds
 from plant_plugin.report.run import Run
 from plant_plugin.training import resume
 from plant_plugin.training.build import add_frozen_states, build_network, load, save
@@ -35,7 +33,6 @@ from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
 from plant_plugin.training.weights import fit_scores, plant_weight
 
-Result = dict[str, Any]  # the content of `result.json`; empty where nothing was tested, and in all processes but one
 Stages = dict[str, Callable[[PlantableNetwork, Prepared, Config, Run], None]]
 
 
@@ -66,7 +63,7 @@ def planted_scores(config: Config, run: Run) -> Result:
     return _guarded(config, run, {})
 
 
-def train(config: Config, run: Run, stages: Stages, thresholds: Mapping[str, float] | None = None) -> Result:
+def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float] | None = None) -> Result:
     """From files to a tested model: the whole method, step by step.
 
     ``stages`` train the network, in this order; ``thresholds`` are those of a first training, else tuned.
@@ -103,7 +100,7 @@ def test_again(config: Config, run: Run) -> Result:
     return _tested(scoring, thresholds) if is_first() else scoring.assist()
 
 
-def _tested(scoring: Scoring, thresholds: Mapping[str, float]) -> Result:
+def _tested(scoring: Scoring, thresholds: dict[str, float]) -> Result:
     config, run = scoring.config, scoring.run
     write_log_config(config.log_path, run.asked)
     shorten_log(config.log_path, {"test": 0})  # of a run that was killed behind its test
@@ -143,7 +140,7 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
         if not config.eval and from_first(lambda: resume.has_ended(run, config_hash, resumed=bool(config.resume))):
             run.log("this run has ended before; these are its results")
             path = run.folder / "result.json"
-            return json.loads(path.read_text(encoding="utf-8")) if is_first() and path.is_file() else {}
+            return read_result(path) if is_first() and path.is_file() else {}
         if config.refit != "none":
             config, thresholds = _trained_once(config, run, stages)
         L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
@@ -178,5 +175,6 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
 
 def _found(folder: Path, *, planted: bool) -> tuple[dict[str, float], Keys, dict[str, int]]:
     """Thresholds, what was chosen for planted scores, and the best epoch of each stage."""
-    thresholds, record = json.loads((folder / THRESHOLDS).read_text(encoding="utf-8")), read_run_record(folder) or {}
-    return thresholds, {**read_weights(folder)} if planted else {}, record.get("best_epochs", {})
+    record = read_run_record(folder)
+    epochs = record.get("best_epochs", {}) if record else {}
+    return read_labels(folder)[1], {**read_weights(folder)} if planted else {}, epochs

@@ -22,7 +22,7 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.metric_log import Place
 from plant_plugin.report.record import skipped_steps
-from plant_plugin.report.result import Scored, device_name, write_predictions
+from plant_plugin.report.result import Result, Scored, device_name, write_predictions
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, count, device_of, from_first, rank
 from plant_plugin.training.prepare import Prepared
@@ -46,7 +46,7 @@ class Scoring:
         from_first(lambda: split)
         yield from self._pass(split)
 
-    def assist(self) -> dict[str, object]:
+    def assist(self) -> Result:
         """Score this process's part in every pass that the first one starts, until that has its result; have none."""
         while split := from_first(str):
             for _ in self._pass(split):

@@ -11,7 +11,7 @@ import pytest
 from plant_plugin import __version__
 from plant_plugin.errors import PlantError
 from plant_plugin.report.result import (
-    Result,
+    completed,
     dataset_name,
     label_counts,
     labels_outside,
@@ -42,7 +42,7 @@ def write(path: Path, **changes: Any) -> dict[str, Any]:
         "backend": "builtin",
         "device": "cpu",
     }
-    content = Result(**{**values, **changes}).content()
+    content = completed({**values, **changes})
     save_result(path, content)
     return content
 

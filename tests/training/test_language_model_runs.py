@@ -113,7 +113,9 @@ def test_two_stages_checkpoint_another_place_and_export(configuration: Path, tmp
 def test_a_whole_network_has_nothing_to_merge(made: Callable[..., Config], tmp_path: Path) -> None:
     from plant_plugin.errors import CheckpointError
 
-    (tmp_path / "config.json").write_text(json.dumps({"format": 3, "base": None, "network_config": {}}))
+    content = {"format": 3, "base": None, "model_name": "PLANT", "network_config": {}, "max_seq_length": None,
+               "word_vectors": None, "planted_scores": False, "hashes": {"labels": "", "vocabulary": ""}}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(content))
     with pytest.raises(CheckpointError, match="nothing to merge"):
         export_model(tmp_path, tmp_path / "out", torch.float32)
     with pytest.raises(CheckpointError, match="no complete PLANT model"):

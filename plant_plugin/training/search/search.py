@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.values import Keys, Value
@@ -17,11 +18,14 @@ from plant_plugin.training.search.plan import INSTALL, SearchPlan
 from plant_plugin.training.search.space import put
 from plant_plugin.training.search.trial import KEPT, LOG, best_epoch, read_outcome, read_values, write_configuration
 
+if TYPE_CHECKING:
+    from plant_plugin.report.result import Result
+
 BEST = "best.yml"
 SHOWN_REASONS = 5
 
 
-def search(plan: SearchPlan, *, silent: bool = False) -> Keys:
+def search(plan: SearchPlan, *, silent: bool = False) -> Result:
     """Run the trials, choose by ``val_metric`` alone, then train the best configuration again and test it.
 
     Writes into ``result_dir/DATA_CONFIG_TIME``: ``trials.csv`` and ``trials.json``, ``trials/NUMBER``, ``best.yml``
@@ -113,7 +117,7 @@ def _set(values: Keys, block: str, name: str, value: Value) -> None:
     put(values, (block, name), value)
 
 
-def _train_best(plan: SearchPlan, config: Config, best: Trial, trials: Trials, say: Callable[[str], None]) -> Keys:
+def _train_best(plan: SearchPlan, config: Config, best: Trial, trials: Trials, say: Callable[[str], None]) -> Result:
     """The second training and its test, in the folder ``best``; without it the test of the trial's model."""
     from plant_plugin.training.run import run
 

@@ -25,9 +25,10 @@ import yaml
 from plant_plugin.config import load_config
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import PlantError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_write, read_json
+from plant_plugin.report.logs import LOGS, evaluations, read_logs
 
-CONFIG, LOG, OUTCOME, LOGS = "config.yml", "trial.log", "outcome.json", "logs.json"
+CONFIG, LOG, OUTCOME = "config.yml", "trial.log", "outcome.json"
 KEPT = (CONFIG, LOG, LOGS, OUTCOME, "metrics.csv")  # of a trial that is not the best
 PROGRAM = """import sys
 folder, *sys.path = sys.argv[1:]
@@ -58,11 +59,12 @@ def write_configuration(path: Path, values: Keys, heading: str = "") -> None:
 def read_values(folder: Path, metric: str, split: str = "val") -> list[float]:
     """The metric after each epoch so far, from ``logs.json``; nothing where it is just being written."""
     try:
-        entries = json.loads((folder / LOGS).read_text(encoding="utf-8")).get(split, [])
-    except (OSError, ValueError):
+        entries = evaluations(read_logs(folder / LOGS), split)
+    except (OSError, PlantError):
         return []
     by_name = ({name.lower(): value for name, value in entry.items()} for entry in entries)
-    return [float(entry.get(metric.lower(), math.nan)) for entry in by_name]
+    values = (entry.get(metric.lower()) for entry in by_name)
+    return [math.nan if value is None else value for value in values]
 
 
 def best_epoch(values: list[float], mode: str) -> int | None:
@@ -122,12 +124,11 @@ def run_trial(
 
 
 def read_outcome(folder: Path) -> Outcome:
-    """How a trial ended; empty where nothing tells."""
+    """How a trial ended; empty where nothing tells, a CheckpointError where the file is torn."""
     try:
-        outcome: Outcome = json.loads((folder / OUTCOME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_json(folder / OUTCOME, Outcome, what="the outcome of a trial", fix="remove it")
+    except OSError:
         return {}
-    return outcome
 
 
 def _write_outcome(folder: Path, outcome: Outcome) -> None:
