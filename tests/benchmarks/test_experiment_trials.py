@@ -31,8 +31,9 @@ TRIALS = sorted(
         if "trial" in flags
     }
 )
-IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge")
-IN_CLOSED_FORM = ("more_ridge",)
+IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge",
+             "factorised_relevance")  # fmt: skip
+IN_CLOSED_FORM = ("more_ridge", "factorised_relevance")
 HAVE_TESTS = ("watched_training", "common_labels_alone")  # of their own: here they change nothing
 
 
@@ -61,7 +62,7 @@ def of_package() -> list[Any]:
         stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.Stage2._loss,
         stage2.hard_negatives,
         stage1.attention_loss, losses.focal_loss, training_run.run_stage1, training_run.run_stage2,
-        LabelAttentionHead.reset_parameters, stage1.RIDGE,
+        LabelAttentionHead.reset_parameters, stage1.RIDGE, stage1.plant_queries,
     ]  # fmt: skip
 
 
