@@ -146,8 +146,6 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
             arrays.get("gold_precision"),
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
-        raise DataError(
-            f"not the per-document values of a result ({type(error).__name__})",
-            where=str(path),
-            fix="copy it again beside its result.json, or delete it to compare without tests",
-        ) from error
+        what = f"not the per-document values of a result ({type(error).__name__})"
+        fix = "copy it again beside its result.json, or delete it to compare without tests"
+        raise DataError(what, where=str(path), fix=fix) from error

@@ -52,11 +52,9 @@ def inverse_propensities(label_counts: npt.ArrayLike, num_train: int, a: float =
         ConfigError: No training documents, or B not above 0.
     """
     if num_train < 1 or not b > 0:
-        raise ConfigError(
-            f"propensities are undefined for {num_train} training documents and B = {b}",
-            where="propensity_b",
-            fix="train on at least one document and keep propensity_b above 0",
-        )
+        what = f"propensities are undefined for {num_train} training documents and B = {b}"
+        fix = "train on at least one document and keep propensity_b above 0"
+        raise ConfigError(what, where="propensity_b", fix=fix)
     counts = np.asarray(label_counts, dtype=np.float64)
     scale = (np.log(num_train) - 1.0) * (b + 1.0) ** a
     return 1.0 + scale * (counts + b) ** -a

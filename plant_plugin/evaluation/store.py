@@ -44,10 +44,8 @@ def checked(scores: Matrix, truth: Matrix) -> tuple[Scores | sp.csr_matrix, sp.c
         raise ValueError(f"scores have shape {found.shape} and truth {true.shape}")
     values = found.data if sp.issparse(found) else found
     if values.size and np.isnan(values.max()):  # the maximum carries a NaN along, without another array of this size
-        raise PlantError(
-            "the network's scores are not numbers (NaN), so nothing can be evaluated",
-            fix="training has diverged: lower the learning rate, or train with precision 32",
-        )
+        what = "the network's scores are not numbers (NaN), so nothing can be evaluated"
+        raise PlantError(what, fix="training has diverged: lower the learning rate, or train with precision 32")
     return found, true
 
 

@@ -26,11 +26,9 @@ def construct(
     """
     target = registry.get("networks", model_name).load()
     if not (inspect.isclass(target) and issubclass(target, PlantableNetwork)):
-        raise ConfigError(
-            f"{model_name} is not derived from PlantableNetwork, so it does not show its attention",
-            where="model_name",
-            fix="see plant_plugin/networks/plantable.py for what a network has to define",
-        )
+        what = f"{model_name} is not derived from PlantableNetwork, so it does not show its attention"
+        fix = "see plant_plugin/networks/plantable.py for what a network has to define"
+        raise ConfigError(what, where="model_name", fix=fix)
     given = {} if vectors is None else {"embed_vecs": vectors}
     try:
         network: PlantableNetwork = target(num_classes=num_labels, **given, **options)

@@ -55,11 +55,9 @@ def _check_memory(documents: int) -> None:
 
     needed, free = 4 * documents**2, psutil.virtual_memory().available
     if needed > free:
-        raise ConfigError(
-            f"{documents:,} documents at once need {needed / GIB:.1f} GiB of memory, {free / GIB:.1f} are free",
-            where="planted_scores.group_size",
-            fix=f"choose smaller groups, e.g. {math.isqrt(free // 8):,}; the model is then the mean of theirs",
-        )
+        what = f"{documents:,} documents at once need {needed / GIB:.1f} GiB of memory, {free / GIB:.1f} are free"
+        fix = f"choose smaller groups, e.g. {math.isqrt(free // 8):,}; the model is then the mean of theirs"
+        raise ConfigError(what, where="planted_scores.group_size", fix=fix)
 
 
 def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:

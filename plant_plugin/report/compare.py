@@ -112,11 +112,8 @@ def _columns(systems: Sequence[System], asked: Sequence[str] | None) -> list[Met
     missing = [metric.name for metric in parsed if not any(system.values(metric.name) for system in systems)]
     if asked and missing:
         near = [name for name in sorted(held) if any(name.partition("@")[0] == m.partition("@")[0] for m in missing)]
-        raise DataError(
-            f"no result has {', '.join(missing)}",
-            where="--metric",
-            fix=f"choose metrics that results hold: {', '.join(near or sorted(held))}",
-        )
+        fix = f"choose metrics that results hold: {', '.join(near or sorted(held))}"
+        raise DataError(f"no result has {', '.join(missing)}", where="--metric", fix=fix)
     return [metric for metric in parsed if metric.name not in missing]
 
 

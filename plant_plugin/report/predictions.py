@@ -93,11 +93,9 @@ def read_score_matrix(path: str | Path) -> Matrix:
             for rows in _blocks(*dense.shape):
                 bad = (np.isnan(dense[rows]) | np.isposinf(dense[rows])).any(axis=1)
                 if bad.any():
-                    raise DataError(
-                        "a score is no finite number",
-                        where=f"{path}, row {rows.start + int(bad.argmax()) + 1}",
-                        fix="only -inf may stand in the place of a score, where a label was not scored",
-                    )
+                    what = "a score is no finite number"
+                    fix = "only -inf may stand in the place of a score, where a label was not scored"
+                    raise DataError(what, where=f"{path}, row {rows.start + int(bad.argmax()) + 1}", fix=fix)
             return dense
         loaded = sp.load_npz(path)  # refuses pickles
         if loaded.ndim != 2:
@@ -108,11 +106,8 @@ def read_score_matrix(path: str | Path) -> Matrix:
     except FileNotFoundError as error:
         raise DataError("no such file", where=str(path), fix="check --scores") from error
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(
-            f"no matrix of scores ({type(error).__name__})",
-            where=str(path),
-            fix="write scipy.sparse.save_npz(file, csr_matrix) or numpy.save(file, array), documents × labels",
-        ) from error
+        fix = "write scipy.sparse.save_npz(file, csr_matrix) or numpy.save(file, array), documents × labels"
+        raise DataError(f"no matrix of scores ({type(error).__name__})", where=str(path), fix=fix) from error
     if not np.isfinite(scores.data).all():
         raise DataError("a score is no finite number", where=str(path), fix="leave out what was not scored")
     return scores
@@ -131,11 +126,9 @@ def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *,
         DataError: The matrix has another number of columns than there are names.
     """
     if scores.shape[1] != len(names):
-        raise DataError(
-            f"the scores have {scores.shape[1]} columns, and there are {len(names)} labels",
-            where=where,
-            fix="--label-file has to hold the label of each column, one a line, in the columns' order, none twice",
-        )
+        what = f"the scores have {scores.shape[1]} columns, and there are {len(names)} labels"
+        fix = "--label-file has to hold the label of each column, one a line, in the columns' order, none twice"
+        raise DataError(what, where=where, fix=fix)
     if list(names) == list(labels):
         return scores, 0
     if not sp.issparse(scores):

@@ -59,11 +59,9 @@ class Run:
             probe.touch()
             probe.unlink()
         except OSError as error:
-            raise PlantError(
-                f"the result folder cannot be written ({error.strerror})",
-                where=str(folder),
-                fix="choose another with --result_dir, or change its permissions",
-            ) from error
+            what = f"the result folder cannot be written ({error.strerror})"
+            fix = "choose another with --result_dir, or change its permissions"
+            raise PlantError(what, where=str(folder), fix=fix) from error
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:

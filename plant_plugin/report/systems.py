@@ -99,11 +99,8 @@ def _documents(path: Path, result: Result) -> PerDocument:
     found = DocumentSums(documents, metrics).resampled(np.ones((1, len(documents))))[0] if metrics else np.empty(0)
     for metric, value in zip(metrics, found, strict=True):
         if abs(value - told[metric]) > AGREE:
-            raise DataError(
-                f"these values give another {metric.name} than the result beside them",
-                where=str(path),
-                fix="copy both files of one run",
-            )
+            what = f"these values give another {metric.name} than the result beside them"
+            raise DataError(what, where=str(path), fix="copy both files of one run")
     return documents
 
 

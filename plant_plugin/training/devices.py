@@ -124,11 +124,9 @@ def together(config: Config, work: Callable[[Config, bool], T]) -> T:
                 reason = failed.get(timeout=GRACE)
             except queue.Empty:
                 raise error from None
-            raise PlantError(
-                f"another of the {config.devices} processes ended before its time: {reason}",
-                where=str(config.checkpoint_dir),
-                fix=f"once that is mended, go on with the same command and --resume {config.checkpoint_dir}",
-            ) from error
+            what = f"another of the {config.devices} processes ended before its time: {reason}"
+            fix = f"once that is mended, go on with the same command and --resume {config.checkpoint_dir}"
+            raise PlantError(what, where=str(config.checkpoint_dir), fix=fix) from error
         finally:
             done.set()
             watching.join()

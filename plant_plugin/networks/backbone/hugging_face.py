@@ -202,21 +202,16 @@ def _checkpoint_layers(model: nn.Module) -> None:
 def _windows(longest: int | None, window: int | None, overlap: int | None) -> tuple[int | None, int]:
     """The window and its overlap, filled in and checked."""
     if window is not None and longest is not None and window > longest:
-        raise ConfigError(
-            f"the window of {window} sub-words is longer than the {longest} that the model can take",
-            where="network_config: lm_window",
-            fix=f"set lm_window to at most {longest}",
-        )
+        what = f"the window of {window} sub-words is longer than the {longest} that the model can take"
+        raise ConfigError(what, where="network_config: lm_window", fix=f"set lm_window to at most {longest}")
     window = window or longest
     if window is None:
         return None, 0
     overlap = window // OVERLAP_SHARE if overlap is None else overlap
     if not 0 <= overlap < window:
-        raise ConfigError(
-            f"an overlap of {overlap} sub-words leaves nothing of a window of {window}",
-            where="network_config: lm_overlap",
-            fix=f"set lm_overlap to at least 0 and below {window}",
-        )
+        what = f"an overlap of {overlap} sub-words leaves nothing of a window of {window}"
+        fix = f"set lm_overlap to at least 0 and below {window}"
+        raise ConfigError(what, where="network_config: lm_overlap", fix=fix)
     return window, overlap
 
 

@@ -48,11 +48,9 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedCo
     except (OSError, ValueError, ImportError) as error:
         raise _no_model(lm_weight, error) from error
     if config.is_encoder_decoder:
-        raise ConfigError(
-            f"{lm_weight!r} is an encoder with a decoder; the label attention needs one row of states",
-            where="network_config: lm_weight",
-            fix="name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)",
-        )
+        what = f"{lm_weight!r} is an encoder with a decoder; the label attention needs one row of states"
+        fix = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
+        raise ConfigError(what, where="network_config: lm_weight", fix=fix)
     return config
 
 
@@ -84,11 +82,8 @@ def load_language_model(
     options: Keys = {"trust_remote_code": trust_remote_code}
     if from_scratch:
         if quantization != "none":
-            raise ConfigError(
-                "drawn weights are not quantised",
-                where="network_config: lm_from_scratch",
-                fix="leave out quantization, or save the model to a folder and name that as lm_weight",
-            )
+            fix = "leave out quantization, or save the model to a folder and name that as lm_weight"
+            raise ConfigError("drawn weights are not quantised", where="network_config: lm_from_scratch", fix=fix)
         drawn: nn.Module = AutoModel.from_config(config, dtype=width, **options)
         return drawn
     if quantization != "none":
@@ -164,11 +159,8 @@ def add_adapters(model: nn.Module, options: LoraOptions) -> nn.Module:
         from peft import LoraConfig, get_peft_model
     targets = attention_projections(model)
     if not targets:
-        raise ConfigError(
-            "no linear layer was found inside an attention",
-            where="network_config: lora",
-            fix="leave out lora to train the whole model, or use another model",
-        )
+        fix = "leave out lora to train the whole model, or use another model"
+        raise ConfigError("no linear layer was found inside an attention", where="network_config: lora", fix=fix)
     config = LoraConfig(r=options.r, lora_alpha=options.alpha, lora_dropout=options.dropout, target_modules=targets)
     return get_peft_model(model, config)
 
