@@ -46,15 +46,15 @@ def register() -> tuple[str, ...]:
     Raises:
         PlantError: LibMultiLabel has something else under one of these names.
     """
-    from plant_plugin.host.neural import register_networks
+    from plant_plugin.host.register import register_networks
 
     return register_networks()
 
 
 # Where modules that have moved stood; their old names work, with a warning.
 _MOVED = {
+    "plant_plugin.data.demo": "plant_plugin.data.documents",
     "plant_plugin.data.libmultilabel_txt": "plant_plugin.data.text",
-    "plant_plugin.host.register": "plant_plugin.host.neural",
     "plant_plugin.evaluation.significance": "plant_plugin.evaluation.resampling",
     "plant_plugin.kernels": "plant_plugin.networks.kernels",
     "plant_plugin.losses.focal": "plant_plugin.networks.losses",

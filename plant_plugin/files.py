@@ -133,14 +133,18 @@ def read_json(path: Path, kind: type[Kept], *, what: str, fix: str, error: type[
         error: Raised where it is none.
 
     Raises:
-        OSError: There is no such file, or it cannot be read.
-        PlantError: ``error``, naming the first key that is missing or of another type.
+        FileNotFoundError: There is no such file.
+        PlantError: ``error``: it cannot be read, or a key, which is named, is missing or of another type.
     """
     from pydantic_core import SchemaValidator, ValidationError  # pydantic itself costs a prediction a tenth of a second
 
     try:
         found: Kept = SchemaValidator(_schema(kind)).validate_json(path.read_bytes(), strict=True)
         return found
+    except FileNotFoundError:
+        raise
+    except OSError as problem:
+        raise error(f"cannot be read ({problem.strerror})", where=str(path), fix=fix) from problem
     except ValidationError as problems:
         # Of a union every kind complains: believe the one that fits the longest way down.
         fault = max(problems.errors(include_url=False, include_input=False), key=lambda fault: len(fault["loc"]))

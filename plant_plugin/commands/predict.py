@@ -16,7 +16,7 @@ from plant_plugin.commands import shared
 from plant_plugin.files import atomic_write
 
 if TYPE_CHECKING:
-    from plant_plugin.data.new_documents import Document, Documents, Skipped
+    from plant_plugin.data.new_documents import Document, Documents
     from plant_plugin.model.predictor import Prediction
 
     Pair = tuple[Document, Prediction]
@@ -53,7 +53,7 @@ def predict(
     """
     from tqdm import tqdm
 
-    from plant_plugin.model.formats import FORMATS
+    from plant_plugin.model.prediction_files import FORMATS
 
     predictor = shared.load_predictor(model, device, names, batch_size)
     read, waiting = itertools.tee(documents)  # holds what the predictor has read ahead, no more
@@ -63,7 +63,7 @@ def predict(
         # A bar on the terminal where the output goes elsewhere.
         pairs = tqdm(zip(waiting, predictions, strict=False), unit=" documents", disable=None if out else True)
         FORMATS[output](_counted(pairs, counts), stream)
-    _tell(counts, documents.skipped)
+    _tell(counts)
 
 
 def _counted(pairs: Iterable[Pair], counts: Counter[str]) -> Iterator[Pair]:
@@ -72,16 +72,13 @@ def _counted(pairs: Iterable[Pair], counts: Counter[str]) -> Iterator[Pair]:
         yield document, prediction
 
 
-def _tell(counts: Counter[str], skipped: Skipped) -> None:
+def _tell(counts: Counter[str]) -> None:
     """On standard error: counts, never content."""
     click.echo(f"{counts['documents']:,} documents", err=True)
     if counts["empty"]:
         click.echo(f"{counts['empty']:,} hold nothing that the model reads: their labels mean nothing", err=True)
     if counts["cut"]:
         click.echo(f"{counts['cut']:,} fill all that the model reads; what stands behind was not read", err=True)
-    if skipped.count:
-        lines = ", ".join(map(str, skipped.lines)) + (", …" if skipped.count > len(skipped.lines) else "")
-        click.echo(f"{skipped.count:,} bad lines were passed over: {lines}", err=True)
 
 
 @contextlib.contextmanager

@@ -99,6 +99,9 @@ def reads_documents(
 
             documents = Documents(file, form, fields=Fields(text_field, id_field), skip_bad=skip_bad)
             command(documents=documents, **options)
+            if (skipped := documents.skipped).count:
+                lines = ", ".join(map(str, skipped.lines)) + (", …" if skipped.count > len(skipped.lines) else "")
+                click.echo(f"{skipped.count:,} bad lines were passed over: {lines}", err=True)
 
         return options(with_documents)
 
@@ -107,7 +110,7 @@ def reads_documents(
         click.option("--input", "form", type=click.Choice(FORMS), default=form, show_default=True, help=text),
         click.option("--text-field", default="text", show_default=True, help="Key or column of the text."),
         click.option("--id-field", default="id", show_default=True, help="Key or column of the id."),
-        click.option("--skip-bad", is_flag=True, help="Pass over lines that are no document, and count them."),
+        click.option("--skip-bad", is_flag=True, help="Pass over lines that are no document, and say how many."),
     )
     return decorate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from pathlib import Path
@@ -126,14 +127,14 @@ def read_section(section: type[Section], given: Mapping[str, object], problems: 
         return cast(Section, read)
     right: Keys = {str(name): value for name, value in given.items() if (str(name),) not in by_key}
     for path, found in by_key.items():
-        _note(BLOCKS[path[0]] if len(path) == 2 else section, above + ".".join(path), found, problems)
+        _note(BLOCKS[path[0]] if len(path) == 2 else section, above + ".".join(path), path[-1], found, problems)
         if len(path) == 2:
             right[path[0]] = {name: value for name, value in right[path[0]].items() if str(name) != path[1]}
     return cast(Section, _faults(section, right)[0])
 
 
-def _note(section: type[Block], key: str, faults: list[ErrorDetails], problems: Problems) -> None:
-    first, fields, name = faults[0], section.__dataclass_fields__, key.rpartition(".")[2]
+def _note(section: type[Block], key: str, name: str, faults: list[ErrorDetails], problems: Problems) -> None:
+    first, fields = faults[0], {field.name: field for field in dataclasses.fields(section)}
     if first["type"] in NO_SUCH_KEY:
         near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(name, tuple(fields))
         return problems.add(key, section.unknown, WHY_REMOVED.get(key, near))

@@ -172,7 +172,7 @@ class Plant:
     )
     num_nodes: AtLeast1 = key(1, "Machines; more than one are started by torchrun.", later=True)
     allow_bad_lines: Truth = key(False, "Leave out lines that are not of the format instead of stopping.")
-    resume: Text | None = aside(None, "A run folder to go on with; auto: this command's newest unfinished run, if any.")
+    resume: Text | None = aside(None, "A run folder to go on with; auto: the newest unfinished run, else a new one.")
     max_skipped_steps: AtLeast0 = aside(
         20, "Steps of a stage whose loss or gradient may be infinite until training ends."
     )

@@ -46,7 +46,7 @@ def names_beside(training_file: str | None) -> Path | None:
 def names_of_file(path: Path) -> Names:
     """Names of ``label TAB name`` lines; a ``DataError`` where a line has no TAB or a label two names."""
     found: dict[str, str] = {}
-    for where, columns in tab_separated(path):
+    for where, columns in tab_separated(path, newline="\n"):  # a lone \r is part of a name
         label, name = columns[0].strip(), "\t".join(columns[1:]).strip()
         if label and len(columns) == 1:
             raise DataError("no TAB", where=where, fix="each line has to be: label TAB name")

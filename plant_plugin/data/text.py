@@ -139,9 +139,9 @@ def parsed_json(text: str, where: str, fix: str = "export it again; the file may
         raise DataError("broken JSON", where=where, fix=fix) from None
 
 
-def tab_separated(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Where each line that is not empty stands (``train.txt, line 7``), and its columns."""
-    with text_lines(path, newline=None) as lines:
+def tab_separated(path: Path, newline: str | None = None) -> Iterator[tuple[str, list[str]]]:
+    """Where each line that is not empty stands (``train.txt, line 7``), and its columns; ``newline`` as of ``open``."""
+    with text_lines(path, newline=newline) as lines:
         for number, line in enumerate(lines, 1):
             if line := line.rstrip("\n"):
                 yield f"{path}, line {number}", line.split("\t")

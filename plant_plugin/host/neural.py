@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 from libmultilabel.common_utils import AttributeDict, dump_log, is_multiclass_dataset
-from libmultilabel.nn import data_utils, networks
+from libmultilabel.nn import data_utils
 from libmultilabel.nn.model import Model
 from libmultilabel.nn.networks.modules import RNNEncoder
 from libmultilabel.nn.nn_utils import init_device, init_model, init_trainer, set_seed
@@ -19,10 +19,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase
 
-from plant_plugin.config import registry
 from plant_plugin.data.batches import move
 from plant_plugin.data.documents import Corpus
-from plant_plugin.errors import PlantError
 from plant_plugin.host.checks import (
     check_labels,
     explained,
@@ -57,21 +55,6 @@ def epochs_kept(folder: Path) -> dict[str, int]:
         stage: torch.load(path, map_location="cpu", mmap=True, weights_only=False)["epoch"] + 1
         for stage, path in paths.items()
     }
-
-
-def register_networks() -> tuple[str, ...]:
-    """See :func:`plant_plugin.register`; a refusal leaves LibMultiLabel as it was."""
-    ours = {name: entry.load() for name, entry in registry.entries("networks").items() if entry.ours}
-    for name, network in ours.items():
-        present = getattr(networks, name, network)
-        if present is not network:
-            origin = getattr(present, "__module__", None) or type(present).__name__
-            what = f"LibMultiLabel already has a network called {name} ({origin}), and it is not ours"
-            fix = "rename that one, or remove what put it there before plant_plugin.register() is called"
-            raise PlantError(what, where="libmultilabel.nn.networks", fix=fix)
-    for name, network in ours.items():
-        setattr(networks, name, network)
-    return tuple(ours)
 
 
 class NetworkBaseline:

@@ -34,10 +34,15 @@ MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
 )  # fmt: skip
 
 
-class Content(TypedDict):
-    """``config.json`` of a model folder."""
+class Version(TypedDict):
+    """What every ``config.json`` of a model folder says."""
 
     format: int
+
+
+class Content(Version):
+    """``config.json`` of a model folder."""
+
     model_name: str
     network_config: dict[str, Any]
     max_seq_length: int | None  # how many tokens of a document are read; None: all
@@ -138,10 +143,13 @@ def _complete(folder: Path) -> Iterator[None]:
 
 def read_content(folder: Path) -> Content:
     """``config.json`` of a model folder; a CheckpointError where it is no model, or torn, or of another version."""
+    path, what = folder / CONFIG, "the configuration of a model"
     with _complete(folder):
-        content = read_json(folder / CONFIG, Content, what="the configuration of a model", fix=COMPLETE)
-    if content["format"] not in READABLE:
-        raise CheckpointError(f"format {content['format']}, expected {FORMAT}", where=str(folder / CONFIG))
+        version = read_json(path, Version, what=what, fix=COMPLETE)["format"]
+        if version not in READABLE:  # before its other keys, which may be others there
+            fix = "read it with the version of this package that wrote it, or train again"
+            raise CheckpointError(f"format {version}, expected {FORMAT}", where=str(path), fix=fix)
+        content = read_json(path, Content, what=what, fix=COMPLETE)
     if missing := {"labels", "vocabulary"} - content["hashes"].keys():
         raise CheckpointError(f"it holds no hashes.{min(missing)}", where=str(folder / CONFIG), fix=COMPLETE)
     options = of_this_version(content["network_config"])

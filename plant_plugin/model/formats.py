@@ -1,70 +1,24 @@
-"""Predictions and explanations for files and the terminal; :mod:`plant_plugin.model.page` makes a page.
+"""Explanations for files and the terminal; :mod:`plant_plugin.model.page` makes a page.
 
-Predictions are JSON lines, CSV, or LibMultiLabel's ``label:score`` lines. An explanation is one dictionary,
-:class:`Explained`, whose types stand in the OpenAPI page too.
+An explanation is one dictionary, :class:`Explained`, whose types stand in the OpenAPI page too.
 """
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Iterable
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import NotRequired, TypedDict
 
-from plant_plugin.data.new_documents import Document
 from plant_plugin.model.explanation import Explanation, LabelEvidence
-from plant_plugin.model.predictor import Prediction
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-Pairs = Iterable[tuple[Document, Prediction]]
-
-DIGITS = 6  # of probabilities: more says nothing
-HEADER = ("id", "rank", "label", "probability", "name")
 WORDS = 20  # words of a label that JSON tells
 SHOWN_PASSAGES, SHOWN_WORDS, SHOWN_TERMS = 5, 8, 5  # of a label, on the terminal
-
-
-def json_lines(pairs: Pairs, stream: IO[str]) -> None:
-    """One object for each document: ``id``, ``labels`` (``label``, ``probability``, ``name``), ``tokens``, ``cut``."""
-    for document, prediction in pairs:
-        labels = [
-            {"label": found.label, "probability": round(found.probability, DIGITS)}
-            | ({"name": found.name} if found.name is not None else {})
-            for found in prediction.labels
-        ]
-        row = {"id": document.id, "labels": labels, "tokens": prediction.tokens, "cut": prediction.cut}
-        stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def comma_separated(pairs: Pairs, stream: IO[str]) -> None:
-    """A row for each predicted label; a document without any has one row, of rank 0, so that it is not lost."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(HEADER)
-    for document, prediction in pairs:
-        for rank, found in enumerate(prediction.labels, 1):
-            writer.writerow([document.id, rank, found.label, f"{found.probability:.{DIGITS}f}", found.name or ""])
-        if not prediction.labels:
-            writer.writerow([document.id, 0, "", "", ""])
-
-
-def label_scores(pairs: Pairs, stream: IO[str]) -> None:
-    """As the ``predictions.txt`` of a run: ``label:logit`` with four digits, best first; a line for each document."""
-    for _, prediction in pairs:
-        stream.write(" ".join(f"{found.label}:{found.logit:.4}" for found in prediction.labels) + "\n")
-
-
-FORMATS: dict[str, Callable[[Pairs, IO[str]], None]] = {
-    "jsonl": json_lines,
-    "csv": comma_separated,
-    "scores": label_scores,
-}
 
 
 class Passage(TypedDict):

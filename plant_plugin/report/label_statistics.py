@@ -47,7 +47,7 @@ def read_train_counts(folder: Path, labels: list[str]) -> npt.NDArray[np.int64] 
     Raises:
         CheckpointError: The file is torn, or of another label set.
     """
-    counts = [line.train_count for line in _lines(folder, dict(enumerate(labels)))]
+    counts = [line.train_count for line in _lines(folder, dict(enumerate(labels)), len(labels))]
     known = [count for count in counts if count is not None]
     return np.array(known, dtype=np.int64) if known and len(known) == len(labels) else None
 
@@ -61,13 +61,15 @@ def read_label_statistics(folder: Path, column: int, label: str) -> LabelStatist
     return next(iter(_lines(folder, {column: label})), None)
 
 
-def _lines(folder: Path, labels: Mapping[int, str]) -> list[LabelStatistics]:
-    """Those of some labels, by their columns; none without a file."""
+def _lines(folder: Path, labels: Mapping[int, str], lines: int | None = None) -> list[LabelStatistics]:
+    """Those of some labels, by their columns, of a file of so many; none without a file."""
     path, found = folder / LABEL_STATISTICS, []
     if not path.is_file():
         return []
     try:
         head, *rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+        if lines is not None and len(rows) != lines:
+            raise ValueError("more labels, or fewer")
         for column, label in labels.items():
             row = dict(zip(head, rows[column], strict=True))
             if row.pop("label") != label:

@@ -34,6 +34,9 @@ def bf16_is_slow(description: Path = CPUINFO) -> bool:
 
 
 def _field(name: str, description: Path) -> str:
-    text = description.read_text(encoding="utf-8", errors="replace") if description.is_file() else ""
+    try:
+        text = description.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
     found = re.search(rf"^{name}\s*:(.*)$", text, flags=re.MULTILINE)
     return found.group(1).strip() if found else ""

@@ -34,15 +34,10 @@ def write_run_record(folder: Path, record: RunRecord) -> None:
 
 
 def read_run_record(folder: Path) -> RunRecord | None:
-    """What :func:`write_run_record` wrote; None where there is nothing.
-
-    Raises:
-        CheckpointError: The file is torn.
-    """
-    try:
+    """What :func:`write_run_record` wrote; None where there is nothing, or it is torn."""
+    with contextlib.suppress(OSError, CheckpointError):
         return read_json(folder / RUN_FILE, RunRecord, what="the record of a run", fix="start a new run")
-    except OSError:
-        return None
+    return None
 
 
 def note_cost(folder: Path, cost: dict[str, dict[str, float]]) -> None:

@@ -62,8 +62,8 @@ class Result(TypedDict, total=False):
 
     dataset: str
     config: str | None  # its name
-    model: str  # e.g. ``PLANT`` or ``linear-1vsrest``
-    strategy: str
+    model: str | None  # e.g. ``PLANT`` or ``linear-1vsrest``
+    strategy: str | None
     seed: int | None
     split: str
     metrics: dict[str, float | None]  # by exact name, fractions; None: undefined
@@ -210,7 +210,7 @@ def read_result(path: Path) -> Result:
         DataError: There is no such file, or it is no result.
     """
     try:
-        result = read_json(path, Result, what="a result", fix="name a result.json", error=DataError)
+        result = read_json(path, Result, what="a result", fix="mend it there, or leave it out", error=DataError)
     except OSError as error:
         what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise DataError(what, where=str(path), fix="check the path") from error

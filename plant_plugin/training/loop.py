@@ -51,7 +51,9 @@ KEPT = 2  # states of a stage on disk: the newest, and one to fall back on
 LOSS_EVERY = 10  # optimiser steps
 PATTERN = "state-*.ckpt"
 
-UNREADABLE = (OSError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, pickle.UnpicklingError)
+UNREADABLE = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, zipfile.BadZipFile, pickle.UnpicklingError,
+)  # fmt: skip
 
 
 def train_stage(module: StageModule, run: Run) -> None:

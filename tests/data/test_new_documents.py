@@ -20,7 +20,7 @@ from plant_plugin.commands import shared
 from plant_plugin.data import new_documents as module
 from plant_plugin.data.new_documents import Document, Documents, Fields
 from plant_plugin.errors import DataError
-from plant_plugin.model import formats
+from plant_plugin.model import prediction_files as formats
 
 SECRET = "SECRETNOTE"
 

@@ -8,7 +8,7 @@ from libmultilabel.nn import networks
 
 import plant_plugin
 from plant_plugin.errors import PlantError
-from plant_plugin.host.neural import register_networks
+from plant_plugin.host.register import register_networks
 
 
 def test_our_networks_stand_beside_the_others() -> None:

@@ -205,16 +205,23 @@ class LabelAttention(torch.autograd.Function):
         """Softmax over positions of each document, then the weighted sum of the contributions."""
         operands = Operands(*arguments)
         attended, normaliser = attended_values(operands)
-        ctx.save_for_backward(*operands[:6], attended, normaliser)
-        ctx.rest = operands[6:]
+        # The backward pass frees what is saved; what hangs on ctx stays until the loss goes, and a table is large.
+        prior, table = operands.prior, None
+        if prior is not None:
+            table, prior = prior.table, prior._replace(table=None)
+        ctx.save_for_backward(*operands[:6], attended, normaliser, table)
+        ctx.rest = (prior, operands.dtype, operands.block_elements)
         return attended.sum(dim=0).t().contiguous()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Context[Rest], *arriving: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of queries, keys, values, outputs and strength."""
-        queries, keys, values, outputs, strength, mask, attended, normaliser = ctx.saved_tensors
-        operands = Operands(queries, keys, values, outputs, strength, mask, *ctx.rest)
+        queries, keys, values, outputs, strength, mask, attended, normaliser, table = ctx.saved_tensors
+        prior, dtype, block_elements = ctx.rest
+        if prior is not None:
+            prior = prior._replace(table=table)
+        operands = Operands(queries, keys, values, outputs, strength, mask, prior, dtype, block_elements)
         with torch.autocast(device_type=operands.mask.device.type, enabled=False):
             found = gradients_of(operands, attended, normaliser, arriving[0].t().to(operands.queries.dtype))
         return (*found, None, None, None, None)

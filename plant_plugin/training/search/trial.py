@@ -6,6 +6,7 @@ threads, where Lightning and signals do not work.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -24,7 +25,7 @@ import yaml
 
 from plant_plugin.config import load_config
 from plant_plugin.config.values import Keys
-from plant_plugin.errors import PlantError
+from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.files import atomic_write, read_json
 from plant_plugin.report.logs import LOGS, evaluations, read_logs
 
@@ -124,11 +125,10 @@ def run_trial(
 
 
 def read_outcome(folder: Path) -> Outcome:
-    """How a trial ended; empty where nothing tells, a CheckpointError where the file is torn."""
-    try:
+    """How a trial ended; empty where nothing tells, or it is torn: a search goes on without one trial."""
+    with contextlib.suppress(OSError, CheckpointError):
         return read_json(folder / OUTCOME, Outcome, what="the outcome of a trial", fix="remove it")
-    except OSError:
-        return {}
+    return {}
 
 
 def _write_outcome(folder: Path, outcome: Outcome) -> None:
