@@ -60,7 +60,10 @@ _MOVED = {
     "plant_plugin.losses.focal": "plant_plugin.networks.losses",
     "plant_plugin.losses.lambda_rank": "plant_plugin.networks.losses",
     "plant_plugin.losses": "plant_plugin.networks.losses",
+    "plant_plugin.networks.backbone.adapters": "plant_plugin.networks.backbone.loading",
+    "plant_plugin.networks.backbone.stateful": "plant_plugin.networks.backbone.words",
     "plant_plugin.networks.frozen_backbone": "plant_plugin.networks.backbone",
+    "plant_plugin.networks.kernels.exponential": "plant_plugin.networks.kernels.compiled",
     "plant_plugin.networks.multi_res_cnn": "plant_plugin.networks.baselines",
     "plant_plugin.options": "plant_plugin.config.options",
     "plant_plugin.prediction": "plant_plugin.model",
@@ -68,7 +71,12 @@ _MOVED = {
     "plant_plugin.report.score_files": "plant_plugin.report.predictions",
     "plant_plugin.report.scored": "plant_plugin.report.result",
     "plant_plugin.run": "plant_plugin.training.run",
+    "plant_plugin.search.trials": "plant_plugin.training.search.search",
     "plant_plugin.search": "plant_plugin.training.search",
+    "plant_plugin.training.closed_form": "plant_plugin.training.stage1",
+    "plant_plugin.training.frozen_states": "plant_plugin.training.build",
+    "plant_plugin.training.search.trials": "plant_plugin.training.search.search",
+    "plant_plugin.training.state": "plant_plugin.training.loop",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import asdict
 from itertools import islice
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from plant_plugin.data.new_documents import Documents
     from plant_plugin.model.plausibility import MarkedPairs, Plausibility
     from plant_plugin.model.predictor import Predictor
+
+BESIDE = "put X_evidence.tsv beside each X.txt that the run validated and tested on, or name it in `evidence`"
 
 
 @click.command()
@@ -165,11 +168,12 @@ def codiesp_x(
     from plant_plugin.model.predictor import Predictor
     from plant_plugin.model.trained import unrefitted
 
-    texts, marked = module.union_of_cases([shared.marked_documents(run, "test") for run in runs])
+    marked_in = functools.partial(shared.marked_documents, fix=BESIDE)
+    texts, marked = module.union_of_cases([marked_in(run, "test") for run in runs])
     predicted, rules = [], []
     for run in runs:
         predictor = Predictor.load(run, device=device)
-        own_texts, own_marked = shared.marked_documents(run, "val")
+        own_texts, own_marked = marked_in(run, "val")
         own = module.predicted_codes(Predictor.load(unrefitted(run), device=device), own_texts, threshold)
         rule = module.best_rule(own, module.joined(own_marked, join), places)
         predicted.append((module.predicted_codes(predictor, texts, threshold), rule))

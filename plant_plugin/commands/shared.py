@@ -116,7 +116,7 @@ def reads_documents(
 
 
 def marked_documents(
-    run: Path, split: str, evidence: Path | None = None, text: Path | None = None
+    run: Path, split: str, evidence: Path | None = None, text: Path | None = None, *, fix: str | None = None
 ) -> tuple[list[str], list[DocumentEvidence]]:
     """Texts and what coders marked in them.
 
@@ -125,6 +125,7 @@ def marked_documents(
         split: ``test`` or ``val``.
         evidence: The evidence file; None: the run's own, or the one beside its text file.
         text: The text file; None: the one beside ``evidence``, or the run's own.
+        fix: What to do without a file; None: give the options that :data:`SPLITS` names.
     """
     from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
     from plant_plugin.data.text import packed, read_libmultilabel_text
@@ -141,7 +142,7 @@ def marked_documents(
         evidence = Path(own) if own else packed(evidence_beside(text))
     if text is None or evidence is None:
         missing = "text" if text is None else "evidence"
-        raise ConfigError(f"there is no {missing} file", where=str(run), fix=f"give {SPLITS[split]}")
+        raise ConfigError(f"there is no {missing} file", where=str(run), fix=fix or f"give {SPLITS[split]}")
     documents = read_libmultilabel_text(text)
     return documents.texts, read_evidence(evidence, documents)
 

@@ -16,7 +16,7 @@ from plant_plugin.data.text import text_lines
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.data.word_splitting import split_words
 from plant_plugin.errors import DataError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import write_text
 
 if TYPE_CHECKING:
     import torch
@@ -127,8 +127,7 @@ class WordTokens:
 
 def write_vocabulary(folder: Path, content: Mapping[str, object]) -> None:
     """Write ``vocabulary.json`` whole or not at all; makes the folder."""
-    with atomic_write(folder / VOCABULARY_FILE) as temporary:
-        temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    write_text(folder / VOCABULARY_FILE, json.dumps(content, ensure_ascii=False))
 
 
 def embedding_matrix(

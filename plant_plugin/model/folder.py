@@ -19,7 +19,7 @@ from plant_plugin.config.network import of_this_version
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import atomic_folder, atomic_write, read_json
+from plant_plugin.files import atomic_folder, atomic_write, read_json, write_text
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -119,8 +119,7 @@ def save_model(
     if label_names is not None:
         with atomic_write(folder / LABEL_NAMES) as temporary:
             shutil.copyfile(label_names, temporary)
-    with atomic_write(folder / LABELS) as temporary:
-        temporary.write_text("".join(f"{name}\n" for name in labels), encoding="utf-8")
+    write_text(folder / LABELS, "".join(f"{name}\n" for name in labels))
     write_json(folder / THRESHOLDS, dict(thresholds))
     write_json(folder / CONFIG, content)
     write_tensors(folder / MODEL, trained_state(network), _identity(hashes))
@@ -150,6 +149,8 @@ def read_content(folder: Path) -> Content:
             fix = "read it with the version of this package that wrote it, or train again"
             raise CheckpointError(f"format {version}, expected {FORMAT}", where=str(path), fix=fix)
         content = read_json(path, Content, what=what, fix=COMPLETE)
+    if (most := content["max_seq_length"]) is not None and most < 1:
+        raise CheckpointError(f"max_seq_length is {most}, no number of tokens", where=str(path), fix=COMPLETE)
     if missing := {"labels", "vocabulary"} - content["hashes"].keys():
         raise CheckpointError(f"it holds no hashes.{min(missing)}", where=str(folder / CONFIG), fix=COMPLETE)
     options = of_this_version(content["network_config"])
@@ -224,5 +225,4 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str,
 
 def write_json(path: Path, content: Mapping[str, object]) -> None:
     """Write readable JSON, whole or not at all."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(content, indent=1) + "\n")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from typing_extensions import TypedDict
 
 from plant_plugin.evaluation.plausibility import shares_of_strongest
-from plant_plugin.files import atomic_write, read_json
+from plant_plugin.files import read_json, write_text
 
 EVIDENCE_THRESHOLD = "evidence_threshold.json"  # in a run's folder
 PASSAGE_WORDS, GAP = 20, 3  # without a chosen rule: the 20 strongest words, joined where they stand at most 3 apart
@@ -70,8 +70,7 @@ def read_rule(folder: Path) -> EvidenceRule:
 def write_rule(folder: Path, rule: EvidenceRule) -> Path:
     """Keep a rule that was chosen on validation documents in the run's folder; returns the file."""
     path = folder / EVIDENCE_THRESHOLD
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(asdict(rule), indent=1) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(asdict(rule), indent=1) + "\n")
     return path
 
 

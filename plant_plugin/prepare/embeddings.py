@@ -10,7 +10,7 @@ from plant_plugin.data.documents import source_path
 from plant_plugin.data.text import read_libmultilabel_text
 from plant_plugin.data.word_tokens import WordTokens, words_of
 from plant_plugin.errors import DataError, MissingExtraError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_write, write_text
 
 LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many words
 # A small text needs more passes: after 5 passes over BC5CDR (0.3 million words) two random vectors had a cosine of
@@ -79,6 +79,5 @@ def train_embeddings(
     with atomic_write(out) as temporary, temporary.open("w", encoding="utf-8") as stream:
         for word in words:
             stream.write(f"{word} {' '.join(f'{value:.6f}' for value in model.wv[word])}\n")
-    with atomic_write(vocabulary) as temporary:
-        temporary.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    write_text(vocabulary, "".join(f"{word}\n" for word in words))
     return out, vocabulary

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import atomic_write, read_json
+from plant_plugin.files import read_json, write_text
 from plant_plugin.relevance.linear import LinearModel, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.mutual_information import TORN, Arrays, Floats, read_arrays, write_arrays
@@ -174,8 +174,7 @@ class PlantedScores:
             words[self.phrases.kind], own = self.phrases.content()
             arrays |= {PHRASES + name: value for name, value in own.items()}
         for name, content in ((TERMS, self.linear.terms), (MARKED, words)):
-            with atomic_write(folder / name) as temporary:
-                temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+            write_text(folder / name, json.dumps(content, ensure_ascii=False))
         write_arrays(folder / ARRAYS, {"labels": np.array(labels), "rarity": self.rarity, **arrays})
 
     @classmethod

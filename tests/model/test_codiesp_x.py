@@ -59,6 +59,12 @@ def test_models_are_scored_together() -> None:
     assert all(low <= mean <= high for mean, low, high in found.values())
 
 
+def test_without_evidence_it_says_what_can_be_given(trained: Path) -> None:
+    shown = CliRunner().invoke(plant, ["codiesp-x", str(trained)])
+    assert "there is no evidence file" in shown.output
+    assert "put X_evidence.tsv beside each X.txt" in shown.output  # it has no option for one
+
+
 def test_the_command(trained: Path, task: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(trained, run)

@@ -167,12 +167,19 @@ def test_names(trained: Path) -> None:
     assert {one.label: one.name for one in found} == {"L1": "the first", "L2": None}
 
 
-def test_a_folder_of_another_version(trained: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"format": 99}, "format 99"), ({"format": 99, "hashes": None}, "format 99"),
+     ({"max_seq_length": -3}, "max_seq_length is -3"), ({"max_seq_length": 0}, "max_seq_length is 0")],
+)  # fmt: skip
+def test_a_folder_of_another_version_or_with_an_impossible_value(
+    change: dict[str, object], message: str, trained: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "other"
     shutil.copytree(trained, folder)
     content = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**content, "format": 99}))
-    with pytest.raises(CheckpointError, match="format 99"):
+    (folder / "config.json").write_text(json.dumps({**content, **change}))
+    with pytest.raises(CheckpointError, match=message):
         Predictor.load(folder)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import MissingExtraError, PlantError
-from plant_plugin.files import atomic_write, remove
+from plant_plugin.files import atomic_write, remove, write_text
 from plant_plugin.training.search.plan import INSTALL, SearchPlan
 from plant_plugin.training.search.space import put
 from plant_plugin.training.search.trial import KEPT, LOG, best_epoch, read_outcome, read_values, write_configuration
@@ -196,8 +196,7 @@ class Trials:
             for trial in self.ended
         ]  # fmt: skip
         content = {"val_metric": self.metric, "mode": self.mode, "best": best.name if best else None, "trials": rows}
-        with atomic_write(self.folder / "trials.json") as temporary:
-            temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        write_text(self.folder / "trials.json", json.dumps(content, indent=1) + "\n")
         with (
             atomic_write(self.folder / "trials.csv") as temporary,
             open(temporary, "w", newline="", encoding="utf-8") as stream,

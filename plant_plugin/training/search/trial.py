@@ -26,7 +26,7 @@ import yaml
 from plant_plugin.config import load_config
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.files import atomic_write, read_json
+from plant_plugin.files import read_json, write_text
 from plant_plugin.report.logs import LOGS, evaluations, read_logs
 
 CONFIG, LOG, OUTCOME = "config.yml", "trial.log", "outcome.json"
@@ -53,8 +53,7 @@ class Outcome(TypedDict, total=False):
 def write_configuration(path: Path, values: Keys, heading: str = "") -> None:
     """Write a configuration file."""
     text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    with atomic_write(path) as temporary:
-        temporary.write_text(heading + text, encoding="utf-8")
+    write_text(path, heading + text)
 
 
 def read_values(folder: Path, metric: str, split: str = "val") -> list[float]:
@@ -132,8 +131,7 @@ def read_outcome(folder: Path) -> Outcome:
 
 
 def _write_outcome(folder: Path, outcome: Outcome) -> None:
-    with atomic_write(folder / OUTCOME) as temporary:
-        temporary.write_text(json.dumps(outcome) + "\n", encoding="utf-8")
+    write_text(folder / OUTCOME, json.dumps(outcome) + "\n")
 
 
 def main(name: str) -> int:
