@@ -14,17 +14,15 @@ from unittest import mock
 
 import numpy as np
 import torch
-from scipy.sparse.linalg import svds
 from torch import Tensor
-from torch.nn import functional
 
 from plant_plugin.config import registry
 from plant_plugin.data.batches import move
 from plant_plugin.networks import losses
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.report.logs import append_log
+from plant_plugin.training import closed_form, stage1, stage2
 from plant_plugin.training import run as training_run
-from plant_plugin.training import stage1, stage2
 from plant_plugin.training.stage import positives_of
 from plant_plugin.training.stage2 import Stage2
 
@@ -32,7 +30,6 @@ from plant_plugin.training.stage2 import Stage2
 RANKING_SHARE = 1e-5
 WATCHED, WATCHED_SEED = 500, 20_240_301  # the same training documents are watched in every run
 COMMON = 0.01  # share of the training documents
-SPREAD, CONTEXT = 0.6, 0.3  # of factorised word vectors; how much of a drawn convolution stays beside the identity
 
 
 def frozen_attention() -> AbstractContextManager[Any]:
@@ -121,43 +118,7 @@ def identity_projections() -> AbstractContextManager[Any]:
 
 def more_ridge() -> AbstractContextManager[Any]:
     """Queries in closed form with a hundred times the ridge: a fifth as long, and no direction of few keys decides."""
-    return mock.patch.object(stage1, "RIDGE", 1.0)
-
-
-def factorised_relevance() -> AbstractContextManager[Any]:
-    """Closed form by a truncated singular value decomposition of the relevance, R ≈ U S Vᵀ, in place of least squares.
-
-    Word vectors are words' factors, convolutions begin near the identity, queries are labels' factors, each as long as
-    makes its best word score ``stage1.strength``: rare labels have small factors, and attention is as flat as they are.
-    For PLANT with convolutions and one head; written out in the method's letters in benchmarks/TRIALS.md.
-    """
-
-    def plant(network: Any, prepared: Any, strength: float, device: torch.device, *, silent: bool) -> None:
-        relevance, head = prepared.relevance.matrix.astype(np.float32), network.head
-        vectors, width = network.backbone.embedding.weight, head.hidden_size
-        rank = min(width, vectors.shape[1], *(side - 1 for side in relevance.shape))
-        left, values, right = svds(relevance, k=rank, random_state=0)
-        words, labels = (torch.from_numpy(side * np.sqrt(values)) for side in (right.T, left))
-        lengths = words.norm(dim=1, keepdim=True)
-        known = lengths.flatten() > 0
-        words /= lengths.clamp(min=1e-9).sqrt()  # between the factors themselves and their directions
-        words *= SPREAD / words[known].std()
-        labels *= strength / (labels @ words.T).amax(dim=1, keepdim=True).clamp(min=1e-9)
-        with torch.no_grad():
-            vectors[: len(words)][known] = functional.pad(words, (0, vectors.shape[1] - rank))[known]
-            start = 0
-            for encoder in network.backbone.encoder.encoders:
-                (convolution,) = encoder.convs
-                convolution.weight *= CONTEXT
-                for place in range(min(convolution.out_channels, vectors.shape[1] - start)):
-                    convolution.weight[place, start + place, convolution.kernel_size[0] // 2] += 1
-                start += convolution.out_channels
-            torch.nn.init.eye_(head.key.weight)
-            torch.nn.init.zeros_(head.key.bias)
-        head.plant_queries(functional.pad(labels, (0, width - rank))[:, None].to(device))
-        network.to(device)
-
-    return mock.patch.object(stage1, "plant_queries", plant)
+    return mock.patch.object(closed_form, "RIDGE", 1.0)
 
 
 def planted_value() -> AbstractContextManager[Any]:

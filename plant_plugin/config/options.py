@@ -65,10 +65,17 @@ class StageOptions(Block):
 class Stage1Options(StageOptions):
     """Attention as a learning-to-rank module (method §3)."""
 
+    epochs: AtLeast0 | None = key(None, "null: the top-level epochs; 0: what it starts from")
     method: Literal["gradient", "closed_form"] = key(
         "gradient", "closed_form: queries by ridge regression, in one pass"
     )
-    strength: Positive = key(4.0, "closed_form: the score aimed at of a word of relevance 1; least squares stay below")
+    start: Literal["drawn", "factors"] = key(
+        "drawn",
+        "gradient: what its epochs start from; factors: of the relevance, by a decomposition",
+        later=True,
+    )
+    # Of least squares: of a word of relevance 1, from which they stay away. Of factors: of a label's best word.
+    strength: Positive = key(4.0, "closed_form and factors: the score aimed at")
     loss: Literal["lambda_rank", "mse"] = key("lambda_rank", "what ranks a document's tokens")
     k: AtLeast1 = key(1000, "tokens of a document that form pairs, per label")
     sigma: Positive = key(1.0, "steepness of the pairwise sigmoid")

@@ -46,6 +46,14 @@ class AttentionHead(nn.Module, ABC):
     def plant_queries(self, queries: Tensor) -> None:
         """Set the parameters so that :meth:`queries` gives these, (L, A, D), while the keys stay as they are."""
 
+    def plant_keys(self) -> None:
+        """Make the keys of one head the states themselves, or as near to them as its function lets them be.
+
+        Raises:
+            NotImplementedError: It cannot.
+        """
+        raise NotImplementedError
+
     def fold(self) -> None:
         """Compute once what labels bring to every document, for predicting."""
 
@@ -201,6 +209,11 @@ class LabelwiseHead(LinearReadoutHead):
         """Make them U."""
         with torch.no_grad():
             self.query.weight.copy_(queries[:, 0])
+
+    def plant_keys(self) -> None:
+        """Tanh of the states where there is a W."""
+        if self.project is not None:
+            nn.init.eye_(self.project.weight)
 
     def keys(self, states: Tensor) -> Tensor:
         """F(h) (B, T, 1, D)."""

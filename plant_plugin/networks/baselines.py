@@ -20,7 +20,7 @@ from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import INITIAL_SPREAD, HeadNetwork, LabelwiseHead, LinearReadoutHead
 from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone
-from plant_plugin.networks.encoders import real_positions
+from plant_plugin.networks.encoders import TanhConvolution, real_positions
 
 
 class LAAT(HeadNetwork):
@@ -38,20 +38,6 @@ class LAAT(HeadNetwork):
         width, rows = given.hidden_size, given.projection_size
         backbone = _recurrent("bilstm", embed_vecs, given, width, given.num_layers)
         super().__init__(backbone, LabelwiseHead(width, num_classes, rows, given.strength, INITIAL_SPREAD))
-
-
-class TanhConvolution(nn.Module):
-    """One convolution and tanh, one output per token."""
-
-    def __init__(self, input_size: int, num_filters: int, width: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv1d(input_size, num_filters, width, padding=width // 2)
-        nn.init.xavier_uniform_(self.conv.weight)
-
-    def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
-        """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
-        words = (embedded * real_positions(embedded, length).unsqueeze(2)).transpose(1, 2)
-        return torch.tanh(self.conv(words)[:, :, : embedded.shape[1]].transpose(1, 2))
 
 
 class PlantedCAML(HeadNetwork):

@@ -59,6 +59,8 @@ class SameLengthCNN(nn.Module):
     far the batch was padded.
     """
 
+    later_centre = 0  # of an even width the place of the token itself is the earlier of the two in the middle
+
     def __init__(self, input_size: int, filter_sizes: Sequence[int], num_filters: int, dropout: float) -> None:
         super().__init__()
         self.encoders = nn.ModuleList(Convolution(input_size, size, num_filters, dropout) for size in filter_sizes)
@@ -72,6 +74,25 @@ class SameLengthCNN(nn.Module):
             left = (size - 1) // 2
             outputs.append(encoder(functional.pad(embedded, (0, 0, left, size - 1 - left))))  # (B, T, filters)
         return torch.cat(outputs, dim=2)  # (B, T, H)
+
+
+class TanhConvolution(nn.Module):
+    """One convolution and tanh, one output per token; that of an even width looks further to the left.
+
+    Source: CAML's, as LibMultiLabel has it.
+    """
+
+    later_centre = 1
+
+    def __init__(self, input_size: int, num_filters: int, width: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv1d(input_size, num_filters, width, padding=width // 2)
+        nn.init.xavier_uniform_(self.conv.weight)
+
+    def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
+        """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
+        words = (embedded * real_positions(embedded, length).unsqueeze(2)).transpose(1, 2)
+        return torch.tanh(self.conv(words)[:, :, : embedded.shape[1]].transpose(1, 2))
 
 
 class SameLengthRNN(nn.Module):

@@ -89,6 +89,11 @@ class LabelAttentionHead(LinearReadoutHead):
             nn.init.zeros_(self.query.bias)
             self.label_embeddings.copy_(queries.flatten(1) * math.sqrt(queries.shape[-1]))
 
+    def plant_keys(self) -> None:
+        """The projection is the identity."""
+        nn.init.eye_(self.key.weight)
+        nn.init.zeros_(self.key.bias)
+
     def keys(self, states: Tensor) -> Tensor:
         """(B, T, A, D)."""
         return self._split(self.key(states))

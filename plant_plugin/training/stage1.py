@@ -10,25 +10,21 @@ import functools
 from collections.abc import Sequence
 
 import torch
-from scipy import sparse
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import Stage1Options
 from plant_plugin.data.batches import Batches, move
-from plant_plugin.errors import ConfigError
-from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss, lambda_rank_loss
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run
+from plant_plugin.training.closed_form import plant_factors, plant_queries
 from plant_plugin.training.devices import at_first, device_of, from_first, is_first, same_weights
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import StageModule, place_of, positives_of
 
-RIDGE = 0.01  # of the mean variance of a key, in closed form
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
 
 
@@ -51,6 +47,12 @@ class Stage1(StageModule):
         losses = attention_loss(self.network, hidden, labels, relevance, self.options)
         return (losses * chosen).sum(dim=1).mean()
 
+    def on_train_start(self) -> None:
+        """Say where the first epoch starts from, between attention of chance and that of the relevance itself."""
+        if self.val_batches is not None and self.current_epoch == 0:
+            value = _validated(self.network, self.val_batches, self.options, self.device)
+            self.run.log(f"stage1 starts from {self.monitor} {value:.4f}; the relevance itself has 1")
+
     def on_validation_epoch_start(self) -> None:
         """Forget the last epoch's values."""
         self._found: list[Tensor] = []
@@ -63,8 +65,7 @@ class Stage1(StageModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log the mean over (document, label) pairs that have anything to rank."""
-        found = [values for process in at_first(self._found) for values in process]
-        self.keep_epoch({self.monitor: from_first(lambda: _mean(found))})
+        self.keep_epoch({self.monitor: _mean(self._found)})
 
 
 def monitor_of(options: Stage1Options) -> str:
@@ -96,9 +97,14 @@ def ranked(network: PlantableNetwork, batch: dict[str, Tensor], options: Stage1O
 
 
 def _mean(found: Sequence[Tensor]) -> float:
-    """Over the pairs that have anything to rank; 0 where none has."""
-    value = float(torch.cat(list(found)).nanmean()) if found else 0.0
-    return 0.0 if value != value else value
+    """Over the pairs of all processes that have anything to rank; 0 where none has."""
+    of_all = [values for process in at_first(found) for values in process]
+
+    def mean() -> float:
+        value = float(torch.cat(of_all).nanmean()) if of_all else 0.0
+        return 0.0 if value != value else value
+
+    return from_first(mean)
 
 
 def choose_labels(
@@ -137,78 +143,36 @@ def attention_loss(
 
 def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
     """Plant the attention in place, by training or in closed form."""
-    options = config.stage1
-    if options.method == "gradient":
-        module = Stage1(network, options, config, *prepared.batches(options, config))
+    options, device = config.stage1, device_of(config.cpu)
+    if is_first():
+        if options.method == "closed_form":
+            plant_queries(network, prepared, options.strength, device, silent=config.silent)
+        elif options.start == "factors":
+            assert prepared.relevance is not None
+            plant_factors(network, prepared.relevance.matrix, options.strength)
+    same_weights(network)
+    train, val = prepared.batches(options, config)
+    if options.method == "gradient" and options.epochs != 0:
+        module = Stage1(network, options, config, train, val)
         module.monitor = module.stop_on = monitor_of(options)
         module.guard.hashes = functools.partial(prepared.text_hashes, "train")
         train_stage(module, run)
         return
-    if is_first():
-        device = device_of(config.cpu)
-        plant_queries(network, prepared, options.strength, device, silent=config.silent)
-        run.log("stage 1 in closed form: no epochs, no loss")
-        if "val" in prepared.arrays:
-            append_log(config.log_path, "stage1", _validated(network, prepared.split("val"), options, device))
-    same_weights(network)
+    run.log("stage 1 in closed form: no epochs, no loss")
+    if val is not None:
+        value = _validated(network.to(device), val, options, device)
+        if is_first():
+            append_log(config.log_path, "stage1", {monitor_of(options): value})
 
 
-def _validated(
-    network: PlantableNetwork, batches: Batches, options: Stage1Options, device: torch.device
-) -> dict[str, float]:
-    """What a network without epochs of stage 1 ranks."""
+def _validated(network: PlantableNetwork, batches: Batches, options: Stage1Options, device: torch.device) -> float:
+    """What a network ranks before an epoch of stage 1."""
     network.eval()
+    found = []
     with torch.inference_mode():
-        found = [ranked(network, move(batch, device), options, place) for place, batch in enumerate(batches)]
+        for place, batch in enumerate(batches):
+            ranks = ranked(network, move(batch, device), options, place_of(place))
+            if "surplus" not in batch:
+                found.append(ranks)
     network.train()
-    return {monitor_of(options): _mean(found)}
-
-
-def plant_queries(
-    network: PlantableNetwork, prepared: Prepared, strength: float, device: torch.device, *, silent: bool
-) -> None:
-    """Give every label the queries whose scores are nearest to its relevance, times ``strength``; in place.
-
-    For label l and each head, over all token positions of the training split, means taken off:
-    ``q_l = strength · (Σ k kᵀ + α·I)⁻¹ Σ r_l k``, with the keys k of the network as it is. One pass over the documents
-    without gradients; (V, A·D) numbers are held.
-
-    Raises:
-        ConfigError: The network does not show its queries.
-
-    Source: ours; least squares in the place of the ranking loss of PLANT's stage 1.
-    """
-    if not isinstance(network, HeadNetwork):
-        what = f"{type(network).__name__} has no attention head whose queries could be set"
-        fix = "use method: gradient, or derive the network from HeadNetwork"
-        raise ConfigError(what, where="stage1.method: closed_form", fix=fix)
-    assert prepared.relevance is not None
-    relevance = prepared.relevance.matrix
-    network.to(device).eval()
-    of_types, counts, products = None, torch.zeros(relevance.shape[1]), None
-    with torch.inference_mode():
-        for batch in tqdm(prepared.split("train"), "stage 1", leave=False, disable=silent):
-            hidden = network.encode(move(batch, device))
-            keys = network.head.keys(hidden.states)[hidden.mask].float().cpu()  # (tokens, A, D)
-            types = batch["text"][hidden.mask.cpu()]
-            if of_types is None or products is None:
-                of_types = torch.zeros(relevance.shape[1], *keys.shape[1:])
-                products = torch.zeros(keys.shape[1], keys.shape[2], keys.shape[2], dtype=torch.float64)
-            of_types.index_add_(0, types, keys)
-            counts.index_add_(0, types, torch.ones(len(types)))
-            products += torch.einsum("nad,nae->ade", keys, keys).double()
-    network.train()
-    assert of_types is not None
-    assert products is not None
-    heads = [_solve(relevance, of_types[:, head], counts, products[head]) for head in range(len(products))]
-    network.head.plant_queries(strength * torch.stack(heads, dim=1).float().to(device))
-
-
-def _solve(relevance: sparse.csr_array, sums: Tensor, counts: Tensor, products: Tensor) -> Tensor:
-    """Queries (L, D) of a head: relevance (L, V), sums (V, D) and counts (V,) of keys by token, their Σ k kᵀ (D, D)."""
-    total, mean = counts.sum().double(), sums.sum(dim=0).double() / counts.sum()
-    covariance = products - total * torch.outer(mean, mean)
-    covariance += RIDGE * covariance.diagonal().mean() * torch.eye(len(mean), dtype=torch.float64)
-    with_relevance = torch.from_numpy(relevance @ sums.numpy()).double()
-    of_labels = torch.from_numpy(relevance @ counts.numpy()).double()
-    return torch.linalg.solve(covariance, (with_relevance - torch.outer(of_labels, mean)).T).T
+    return _mean(found)

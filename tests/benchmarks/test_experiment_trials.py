@@ -17,8 +17,8 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.networks import losses
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.report.run import Run
+from plant_plugin.training import closed_form, stage1, stage2
 from plant_plugin.training import run as training_run
-from plant_plugin.training import stage1, stage2
 from plant_plugin.training.build import build_network
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
@@ -31,9 +31,8 @@ TRIALS = sorted(
         if "trial" in flags
     }
 )
-IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge",
-             "factorised_relevance")  # fmt: skip
-IN_CLOSED_FORM = ("more_ridge", "factorised_relevance")
+IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge")
+IN_CLOSED_FORM = ("more_ridge",)
 HAVE_TESTS = ("watched_training", "common_labels_alone")  # of their own: here they change nothing
 
 
@@ -62,7 +61,7 @@ def of_package() -> list[Any]:
         stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.Stage2._loss,
         stage2.hard_negatives,
         stage1.attention_loss, losses.focal_loss, training_run.run_stage1, training_run.run_stage2,
-        LabelAttentionHead.reset_parameters, stage1.RIDGE, stage1.plant_queries,
+        LabelAttentionHead.reset_parameters, closed_form.RIDGE,
     ]  # fmt: skip
 
 

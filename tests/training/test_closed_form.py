@@ -18,9 +18,9 @@ from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
+from plant_plugin.training.closed_form import RIDGE, plant_factors, plant_queries
 from plant_plugin.training.prepare import Prepared, prepare
 from plant_plugin.training.run import run
-from plant_plugin.training.stage1 import RIDGE, plant_queries
 
 Made = Callable[..., Config]
 
@@ -119,3 +119,88 @@ def test_a_network_without_a_head_is_told(made: Made) -> None:
     with pytest.raises(ConfigError, match="OwnNetwork has no attention head") as told:
         run(config)
     assert "method: gradient" in str(told.value.format_message())
+
+
+FACTORS = {"stage1__start": "factors", "stage1__strength": 8.0, "network_config__num_heads": 1}
+ARCHITECTURES = [
+    {},
+    {"network_config": {"encoder": "cnn", "hidden_size": 32, "filter_sizes": [2, 4], "pool_size": 16, "num_heads": 1}},
+    {"model_name": "PlantedCAML", "network_config": {"num_filter_per_size": 32, "filter_sizes": [4]}},
+]
+
+
+def without_context(network: Any) -> None:
+    """Nothing of the drawn convolutions, and no dropout: words alone."""
+    with torch.no_grad():
+        for module in network.backbone.encoder.modules():
+            if isinstance(module, torch.nn.Conv1d):
+                module.weight.copy_(module.weight >= 0.9)
+                module.bias.zero_()
+    network.eval()
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=["cnn", "two_widths", "caml"])
+def test_factors_score_words_as_the_decomposed_relevance_does(made: Made, architecture: dict[str, Any]) -> None:
+    config = made(**(architecture or FACTORS))
+    network, prepared = prepared_network(config)
+    assert prepared.relevance is not None
+    plant_factors(network, prepared.relevance.matrix, 8.0)
+    without_context(network)
+    vectors = network.backbone.embedding.weight.detach()[:, : network.backbone.hidden_size]
+    queries = network.head.queries().detach()[:, 0]
+    linear = queries @ vectors.T  # (L, V)
+    best = linear[:, 1:].amax(dim=1)
+    torch.testing.assert_close(best, torch.full_like(best, 8.0), rtol=0.05, atol=0.05)
+    dense = prepared.relevance.matrix.toarray()
+    agree = [np.corrcoef(linear[label, 1:].numpy(), dense[label, 1:])[0, 1] for label in range(len(dense))]
+    assert np.mean(agree) > 0.5
+    with torch.inference_mode():
+        for batch in prepared.split("train", 4):
+            hidden = network.encode(batch)
+            labels = torch.arange(network.num_labels).expand(len(batch["text"]), -1)
+            wanted = torch.tanh(vectors[batch["text"]]) @ queries.T  # (B, T, L): each word by itself
+            found = network.scores(hidden, labels).transpose(1, 2)
+            torch.testing.assert_close(found[hidden.mask], wanted[hidden.mask], rtol=1e-3, atol=1e-3)
+
+
+def test_epochs_of_the_ranking_loss_go_on_from_factors(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    wide = {"network_config__hidden_size": 64, "network_config__embed_dim": 64}
+    config = made(**{**FACTORS, **wide, "stage1__epochs": 1, "stage2__epochs": 1, "silent": False})
+    run(config)
+    told = capsys.readouterr().err
+    drawn = made(
+        **{**FACTORS, **wide, "stage1__start": "drawn", "stage1__epochs": 1, "stage2__epochs": 1, "silent": False}
+    )
+    run(drawn)
+    starts = [float(text.split("attention-nDCG@10 ")[1].split(";")[0]) for text in (told, capsys.readouterr().err)]
+    assert starts[0] > starts[1] + 0.2
+    (ranked,), (chance,) = (json.loads(Path(one.log_path).read_text())["stage1"] for one in (config, drawn))
+    assert ranked["attention-nDCG@10"] > chance["attention-nDCG@10"]
+
+
+def test_no_epochs_leave_the_factors_as_they_are(made: Made) -> None:
+    config = made(**{**FACTORS, "stage1__epochs": 0, "stage2__epochs": 1})
+    assert run(config)["metrics"]
+    (told,) = json.loads(Path(config.log_path).read_text())["stage1"]
+    assert told["attention-nDCG@10"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"network_config__encoder": "bigru"}, "does not encode words by one layer of convolutions"),
+        ({"network_config__num_heads": 2}, "there are 2 heads"),
+    ],
+)
+def test_factors_need_convolutions_and_one_head(made: Made, changes: dict[str, Any], what: str) -> None:
+    with pytest.raises(ConfigError, match=what) as told:
+        run(made(**{**FACTORS, **changes}))
+    assert "stage1.start" in str(told.value.format_message())
+
+
+@pytest.mark.parametrize(
+    "keys", [{"stage1__epochs": 0}, {"stage1__start": "factors", "stage1__method": "closed_form"}], ids=str
+)
+def test_what_would_plant_nothing_is_refused(made: Made, keys: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="stage1"):
+        made(**keys)
