@@ -197,12 +197,26 @@ def test_bootstrap_and_randomisation_written_out() -> None:
         extreme += abs(f1_gain(one, other)) >= abs(observed) - 1e-12
     comparison = found["Micro-F1@micro"]
     assert comparison.gain == pytest.approx(observed)
-    assert [comparison.low, comparison.high] == pytest.approx(np.quantile(resampled, [0.025, 0.975]))
+    moved = np.array(resampled) - np.mean(resampled) + observed
+    assert [comparison.low, comparison.high] == pytest.approx(np.quantile(moved, [0.025, 0.975]), abs=1e-6)
     assert comparison.randomisation == pytest.approx((extreme + 1) / 41)
     assert comparison.wilcoxon is None
     hits = [[documents.truth[row, documents.top[row, 0]] for row in rows] for documents in (first, second)]
     expected = wilcoxon(np.subtract(*hits), method="approx").pvalue
     assert found["P@1"].wilcoxon == pytest.approx(expected)
+
+
+def test_the_gain_of_a_macro_metric_lies_within_its_interval() -> None:
+    """Labels of one document each: a resample leaves out a third of them, and no gain is as large as that of all."""
+    truth, asked, outside = np.eye(LABELS, dtype=bool), ["Macro-F1@micro"], np.zeros(LABELS, dtype=int)
+    right, wrong = (
+        evaluated(sign * np.where(truth, 1.0, -1.0).astype(np.float32), truth, asked, outside) for sign in (1, -1)
+    )
+    runs = [sums(one.per_document(COLUMNS), asked) for one in (right, wrong)]
+    comparison = compare_documents([runs[0]], [runs[1]], resamples=200)["Macro-F1@micro"]
+    assert comparison.gain == pytest.approx(1.0)
+    assert comparison.low < comparison.gain < comparison.high
+    assert comparison.significant
 
 
 def test_macro_f1_is_tested_over_labels() -> None:
