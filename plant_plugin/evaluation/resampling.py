@@ -12,8 +12,8 @@ replacement; *approximate randomisation*, the systems' outputs exchanged on a ra
 A resample holds fewer different documents, so that macro metrics are smaller in it than they are over all: the interval
 is that of the resampled gains moved by their mean's distance from the observed gain.
 
-Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), bias and percentile interval; Noreen, Computer-Intensive
-Methods for Testing Hypotheses (1989), approximate randomisation with (r + 1) / (R + 1); scipy.stats.wilcoxon.
+Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), bias and percentile interval; Noreen,
+Computer-Intensive Methods for Testing Hypotheses (1989), approximate randomisation with (r + 1) / (R + 1); scipy.stats.wilcoxon.
 """
 
 from __future__ import annotations
