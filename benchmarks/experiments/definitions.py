@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,11 @@ from plant_plugin.errors import ConfigError
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
 CODE = (Path(__file__).with_name("trials.py"), *sorted(Path(plant_plugin.__file__).parent.rglob("*.py")))
 KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants", "grid", "on_demand", "keep_models",
-        "measure", "pictures", "heading", "axis", "drawn", "in_readme", "logarithmic", "on_validation"}  # fmt: skip
-NAMES_VARIANTS = ("on_demand", "drawn", "in_readme")
+        "measure", "pictures", "heading", "axis", "drawn", "in_readme", "logarithmic", "on_validation", "datasets",
+        "one_seed", "equal_steps"}  # fmt: skip
+NAMES_VARIANTS = ("on_demand", "drawn", "in_readme", "one_seed")
+OF_A_DATA_SET = {"seeds", "flags_of", "both_stages"}  # what may differ on one of them
+EPOCHS = ("stage1.epochs", "stage1.patience", "stage2.epochs", "stage2.patience", "patience")
 BOTH_STAGES = "both_stages"  # epochs that the packaged configuration trains
 AFTER_STAGE1 = "after_stage1"  # those of them that a stage 1 by gradient leaves to stage 2
 SHARE = "training_share"  # no key of a configuration: files with a part of the training documents
@@ -94,12 +97,20 @@ def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
     """All experiments by name.
 
     Raises:
-        ConfigError: A key that does not exist, an experiment without variants, or a list of some that it does not have.
+        ConfigError: A key that does not exist, an experiment without variants, a list of some that it does not have, or
+            flags of an experiment that does not exist.
     """
     definitions: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     for name, definition in definitions.items():
         if unknown := set(definition) - KEYS:
             raise ConfigError(f"there is no key {', '.join(sorted(unknown))}", where=f"{path.name}, {name}")
+        for dataset, differs in datasets_of(definition).items():
+            if unknown := set(differs) - OF_A_DATA_SET:
+                what = f"there is no key {', '.join(sorted(unknown))}"
+                raise ConfigError(what, where=f"{path.name}, {name}: datasets, {dataset}")
+            if (other := differs.get("flags_of", name)) not in definitions:
+                what = f"there is no experiment {other}"
+                raise ConfigError(what, where=f"{path.name}, {name}: datasets, {dataset}")
         if not definition.get("variants"):
             raise ConfigError("there are no variants", where=f"{path.name}, {name}")
         for key in NAMES_VARIANTS:
@@ -110,9 +121,20 @@ def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
     return definitions
 
 
+def datasets_of(definition: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The data sets that an experiment is to run on, and what differs on each."""
+    named = definition.get("datasets", {})
+    return named if isinstance(named, dict) else dict.fromkeys(named, {})
+
+
 def packaged(config_name: str) -> dict[str, Any]:
     """What a packaged configuration says, unchecked: the files that it names may still have to be made."""
-    content: dict[str, Any] = yaml.safe_load(find_config(config_name).read_text(encoding="utf-8"))
+    return _parsed(find_config(config_name).read_text(encoding="utf-8"))
+
+
+@cache
+def _parsed(text: str) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(text)
     return content
 
 
@@ -124,7 +146,7 @@ def results_folder(results: Path, experiment: str, dataset: str) -> Path:
 def plan(
     experiment: str,
     dataset: str,
-    seeds: list[int],
+    seeds: list[int] | None = None,
     *,
     variants: list[str] | None = None,
     changes: dict[str, Any] | None = None,
@@ -135,7 +157,7 @@ def plan(
     Args:
         experiment: Its name.
         dataset: As in `plant_DATASET.yml`.
-        seeds: The seeds.
+        seeds: The seeds; None: as many as the definition wants of each variant.
         variants: Some of them only; None: all that need not be named.
         changes: More flags for every run, e.g. for a trial.
         definitions: Instead of those of the file.
@@ -143,33 +165,59 @@ def plan(
     Raises:
         ConfigError: No such variant, or flags that are wrong.
     """
-    definition = (definitions or load_definitions())[experiment]
+    definitions = definitions or load_definitions()
+    definition = definitions[experiment]
     known: dict[str, dict[str, Any]] = definition["variants"]
     if unknown := set(variants or ()) - set(known):
         raise ConfigError(f"{experiment} has no variant {', '.join(sorted(unknown))}", fix=f"choose {', '.join(known)}")
     wanted = variants or [name for name in known if name not in definition.get("on_demand", ())]
+    differs = datasets_of(definition).get(dataset, {})
+    base = definitions[differs["flags_of"]].get("flags", {}) if "flags_of" in differs else {}
+    epochs = {AFTER_STAGE1: base.get("stage2.epochs"), BOTH_STAGES: differs.get(BOTH_STAGES)}
     grid: dict[str, list[Any]] = definition.get("grid", {})
     runs: list[Planned] = []
     missing: list[str] = []
-    for seed in seeds:
+    for seed in seeds or range(1, differs.get("seeds", definition["seeds"]) + 1):
         for value in next(iter(grid.values()), [None]):
             for name in wanted:
-                flags = {**definition.get("flags", {}), **known[name], **dict.fromkeys(grid, value), **(changes or {})}
-                flags = {
-                    key: one.replace("DATASET", dataset) if isinstance(one, str) else one for key, one in flags.items()
-                }
-                named = flags.pop("config", "plant")
-                config_name = named if named.endswith(".yml") else f"{named}_{dataset}.yml"
-                if not _is_packaged(config_name):
+                if seeds is None and seed > 1 and name in definition.get("one_seed", ()):
+                    continue
+                flags = {**base, **definition.get("flags", {}), **known[name], **dict.fromkeys(grid, value)}
+                planned = _planned(experiment, dataset, name, value, {**flags, **(changes or {})}, seed)
+                if not _is_packaged(planned.config_name):
                     missing.append(name)
                     continue
-                share, trial = flags.pop(SHARE, None), flags.pop(TRIAL, None)
-                if definition.get("on_validation"):
-                    flags |= {"test_file": _validation_file(config_name, experiment), "refit": "none"}
-                if flags.get("stage2.epochs") in (BOTH_STAGES, AFTER_STAGE1):
-                    flags["stage2.epochs"] = _epochs(config_name, flags["stage2.epochs"])
-                runs.append(Planned(experiment, name, value, config_name, flags, seed, share, trial))
+                _settle(planned, definition, epochs)
+                runs.append(planned)
     return runs, list(dict.fromkeys(missing))
+
+
+def _planned(
+    experiment: str, dataset: str, variant: str, value: float | None, said: dict[str, Any], seed: int
+) -> Planned:
+    """A run of what a definition says of it; DATASET is filled in, and what is no flag is taken out."""
+    flags = {key: one.replace("DATASET", dataset) if isinstance(one, str) else one for key, one in said.items()}
+    named = flags.pop("config", "plant")
+    config_name = named if named.endswith(".yml") else f"{named}_{dataset}.yml"
+    share, trial = flags.pop(SHARE, None), flags.pop(TRIAL, None)
+    return Planned(experiment, variant, value, config_name, flags, seed, share, trial)
+
+
+def _settle(planned: Planned, definition: dict[str, Any], epochs: dict[str, int | None]) -> None:
+    """Put numbers and files in the place of the flags that depend on the packaged configuration."""
+    flags, config_name = planned.flags, planned.config_name
+    if definition.get("on_validation"):
+        flags |= {"test_file": _validation_file(config_name, planned.experiment), "refit": "none"}
+    if (which := flags.get("stage2.epochs")) in epochs:
+        flags["stage2.epochs"] = epochs[which] or _epochs(config_name, which)
+    if definition.get("equal_steps") and planned.on_a_part:
+        assert planned.share is not None
+        for key in EPOCHS:
+            stage, _, name = key.rpartition(".")
+            content = packaged(config_name)
+            said = flags.get(key, (content.get(stage, {}) if stage else content).get(name))
+            if said is not None:
+                flags[key] = round(said / planned.share)
 
 
 def _is_packaged(config_name: str) -> bool:

@@ -30,7 +30,7 @@ import yaml
 from definitions import Planned, load_definitions, packaged, plan, results_folder
 
 from plant_plugin.data.documents import load_corpus
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.files import atomic_folder
 from plant_plugin.model.folder import MODEL
 from plant_plugin.prepare.embeddings import train_embeddings
@@ -76,6 +76,16 @@ def execute(words: list[str], trial: str | None = None) -> None:
 def place_of(planned: Planned, folder: Path, work: Path) -> Path:
     """Where the run of a result in ``folder`` is made."""
     return work / folder.name / planned.name / f"seed{planned.seed}"
+
+
+def target_of(planned: Planned, folder: Path) -> Path:
+    """The result of a run in the folder of its experiment."""
+    return folder / planned.name / f"seed{planned.seed}.json"
+
+
+def is_measured(target: Path) -> bool:
+    """Whether a result holds what its experiment's `measure` adds to it, for which its model had to be kept."""
+    return "attention" in json.loads(target.read_text(encoding="utf-8"))
 
 
 def beside(folder: Path) -> Path:
@@ -219,15 +229,15 @@ def run_experiment(
     """Make the runs that have no result yet; those that failed, and how."""
     failures = []
     for planned in runs:
-        target = folder / planned.name / f"seed{planned.seed}.json"
+        target = target_of(planned, folder)
         place = place_of(planned, folder, work)
-        if target.is_file() and (not keep_models or finished(place) or "attention" in target.read_text()):
-            continue
-        if not keep_models and copied(planned, target, folder):
+        if target.is_file() and (not keep_models or finished(place) or is_measured(target)):
             continue
         try:
+            if not keep_models and copied(planned, target, folder):
+                continue
             run, documents = train(planned, place, work / "networks")
-        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        except (subprocess.CalledProcessError, FileNotFoundError, PlantError) as error:
             failures.append((planned, f"{error}; what is there is in {place}"))
             continue
         keep(planned, run, target, documents)
@@ -238,13 +248,19 @@ def run_experiment(
     return failures
 
 
+def measure(definition: dict[str, Any], runs: list[Planned], folder: Path, work: Path) -> None:
+    """Add what an experiment measures on the models that it kept to their results; most measure nothing."""
+    if "measure" in definition:
+        importlib.import_module(definition["measure"]).measure(runs, folder, work)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run what is asked for."""
     definitions = load_definitions()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experiment", nargs="?", choices=sorted(definitions))
     parser.add_argument("dataset", nargs="?", help="demo, bc5cdr, eurlex6k, eurlex57k, mimic3, …")
-    parser.add_argument("--seeds", type=int, nargs="+", help="default: 1 up to the number of the definition")
+    parser.add_argument("--seeds", type=int, nargs="+", help="default: as many as the definition says")
     parser.add_argument("--variants", nargs="+", help="default: all but those on demand")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="more flags, for a trial elsewhere")
     parser.add_argument("--results", type=Path, default=RESULTS, help="another folder for the results")
@@ -260,9 +276,10 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--set changes what an experiment is: give --results another folder")
     definition = definitions[options.experiment]
     changes = {key: yaml.safe_load(value) for key, _, value in (text.partition("=") for text in options.set)}
-    seeds = options.seeds or list(range(1, definition["seeds"] + 1))
     try:
-        runs, missing = plan(options.experiment, options.dataset, seeds, variants=options.variants, changes=changes)
+        runs, missing = plan(
+            options.experiment, options.dataset, options.seeds, variants=options.variants, changes=changes
+        )
     except ConfigError as error:
         parser.error(str(error.format_message()))
     for name in missing:
@@ -273,8 +290,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     folder = results_folder(options.results, options.experiment, options.dataset)
     failures = run_experiment(runs, folder, options.work, keep_models=definition.get("keep_models", False))
-    if "measure" in definition:
-        importlib.import_module(definition["measure"]).measure(runs, folder, options.work)
+    measure(definition, runs, folder, options.work)
     for planned, how in failures:
         print(f"failed: {planned.name}, seed {planned.seed}: {how}", file=sys.stderr)
     return 1 if failures else 0
