@@ -22,7 +22,7 @@ KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants",
         "measure", "pictures", "heading", "axis", "drawn", "in_readme", "logarithmic", "on_validation", "datasets",
         "one_seed", "equal_steps"}  # fmt: skip
 NAMES_VARIANTS = ("on_demand", "drawn", "in_readme", "one_seed")
-OF_A_DATA_SET = {"seeds", "flags_of", "both_stages"}  # what may differ on one of them
+OF_A_DATA_SET = {"seeds", "flags_of", "flags", "both_stages"}  # what may differ on one of them
 EPOCHS = ("stage1.epochs", "stage1.patience", "stage2.epochs", "stage2.patience", "patience")
 BOTH_STAGES = "both_stages"  # epochs that the packaged configuration trains
 AFTER_STAGE1 = "after_stage1"  # those of them that a stage 1 by gradient leaves to stage 2
@@ -172,7 +172,8 @@ def plan(
         raise ConfigError(f"{experiment} has no variant {', '.join(sorted(unknown))}", fix=f"choose {', '.join(known)}")
     wanted = variants or [name for name in known if name not in definition.get("on_demand", ())]
     differs = datasets_of(definition).get(dataset, {})
-    base = definitions[differs["flags_of"]].get("flags", {}) if "flags_of" in differs else {}
+    of_other = definitions[differs["flags_of"]].get("flags", {}) if "flags_of" in differs else {}
+    base = {**of_other, **differs.get("flags", {})}
     epochs = {AFTER_STAGE1: base.get("stage2.epochs"), BOTH_STAGES: differs.get(BOTH_STAGES)}
     grid: dict[str, list[Any]] = definition.get("grid", {})
     runs: list[Planned] = []

@@ -155,7 +155,6 @@ def take_over(planned: Planned, folder: Path, networks: Path) -> Path | None:
 
 def train(planned: Planned, folder: Path, networks: Path) -> tuple[Path, int | None]:
     """Make the run, or go on with it; its folder and how many training documents a part had."""
-    word_vectors(planned)
     # A cache of its own: minutes are those of a run that finds nothing made before.
     words, documents = [*flags_of(planned), "--cache_dir", str(beside(folder) / "cache")], None
     if planned.on_a_part:
@@ -234,6 +233,7 @@ def run_experiment(
         if target.is_file() and (not keep_models or finished(place) or is_measured(target)):
             continue
         try:
+            word_vectors(planned)  # a file of the configuration, so before anything reads that
             if not keep_models and copied(planned, target, folder):
                 continue
             run, documents = train(planned, place, work / "networks")
