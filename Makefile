@@ -8,11 +8,12 @@ EXTRAS ?= dev
 STAMP := $(VENV)/.installed-$(EXTRAS)
 WORKERS ?= 2
 SITE ?= site
+DATA ?= .
 # Empty on Python 3.10, which the pinned versions have left behind: make test CONSTRAINTS=
 CONSTRAINTS ?= constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check audit format docs integration packaging speed clean
+.PHONY: help demo test check audit format docs integration packaging speed experiments clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +61,11 @@ speed: $(STAMP) ## kernels against the plain formula and LibMultiLabel's modules
 	$(BIN)/python -m pytest benchmarks/speed -o addopts= --benchmark-only --benchmark-quiet -q \
 		--benchmark-json=.benchmarks/speed.json
 	$(BIN)/python benchmarks/speed/table.py .benchmarks/speed.json
+
+# Results were made with one thread a run: OMP_NUM_THREADS=2 takes two. DATA is the folder that holds data/.
+experiments: $(STAMP) ## list the runs that the tables and claims lack; RUN=1 makes them, MINUTES=60 as many as fit, ONLY=claims some
+	cd $(DATA) && OMP_NUM_THREADS=$(or $(OMP_NUM_THREADS),1) $(abspath $(BIN))/python \
+		$(CURDIR)/benchmarks/experiments/missing.py $(ONLY) $(if $(RUN),--run) $(if $(MINUTES),--minutes $(MINUTES))
 
 clean: ## remove the environment, builds and tool caches; runs/ stays
 	rm -rf $(VENV) $(VENV)-audit build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks

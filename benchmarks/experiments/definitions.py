@@ -124,7 +124,7 @@ def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
 def datasets_of(definition: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The data sets that an experiment is to run on, and what differs on each."""
     named = definition.get("datasets", {})
-    return named if isinstance(named, dict) else dict.fromkeys(named, {})
+    return named if isinstance(named, dict) else {name: {} for name in named}
 
 
 def packaged(config_name: str) -> dict[str, Any]:

@@ -85,10 +85,7 @@ def claims_on(claims: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[st
 
 
 def minutes_of(results: Path, dataset: str) -> list[tuple[str, str, str, float]]:
-    """Experiment, variant, folder and processor minutes of each result of a data set; minutes where they were not noted.
-
-    Results of experiments that are tested on other documents are among them: they cost as much.
-    """
+    """Experiment, variant, folder and processor minutes of each result of a data set; minutes where those are lacking."""
     found = []
     for path in sorted([*results.glob(f"{dataset}/*/seed*.json"), *results.glob(f"{dataset}-*/*/seed*.json")]):
         result, name = json.loads(path.read_text(encoding="utf-8")), path.parent.name
@@ -101,7 +98,9 @@ def minutes_of(results: Path, dataset: str) -> list[tuple[str, str, str, float]]
 
 def estimate(planned: Planned, known: list[tuple[str, str, str, float]]) -> float | None:
     """Processor minutes of a run as ``minutes_of`` knows them; None where nothing has run on the data set."""
-    here = [(variant, name, minutes) for experiment, variant, name, minutes in known if experiment == planned.experiment]
+    here = [
+        (variant, name, minutes) for experiment, variant, name, minutes in known if experiment == planned.experiment
+    ]
     for values in (
         [minutes for _, name, minutes in here if name == planned.name],  # other seeds
         [minutes for variant, _, minutes in here if variant == planned.variant],  # other values of a grid
@@ -168,7 +167,7 @@ def worth_of(claims: Sequence[str], shown: bool, seeds: int, seed: int) -> tuple
 
 
 def rows_of(missing: list[Missing]) -> list[list[str]]:
-    """A row for each variant and reason, in the order of the first run of each; one for each experiment without data."""
+    """A row for each variant and reason, in the order of their first runs; one for each experiment without data."""
     by_name: dict[tuple[Any, ...], list[Missing]] = {}
     for one in missing:
         named = one.absent or (one.worth, one.why, one.planned.name)
@@ -214,7 +213,7 @@ def make(
         missing: The runs; those without data are left out.
         results: The folder of all results.
         work: Runs in progress.
-        budget: Minutes; it ends before the first run that would not fit. One of unknown length is begun while any is left.
+        budget: Minutes; it ends before the first run that would not fit. One of unknown length begins while any are left.
         clock: Seconds.
     """
     definitions, start, failed = load_definitions(), clock(), 0
@@ -250,7 +249,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, default=Path("runs/experiments"), help="runs in progress, kept models")
     options = parser.parse_args(arguments)
     if unknown := set(options.only) - names:
-        parser.error(f"no experiment and no data set is called {', '.join(sorted(unknown))}: {', '.join(sorted(names))}")
+        parser.error(
+            f"no experiment and no data set is called {', '.join(sorted(unknown))}: {', '.join(sorted(names))}"
+        )
     missing, without = find_missing(options.results, options.only)
     if options.run or options.minutes is not None:
         try:

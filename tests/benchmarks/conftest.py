@@ -2,8 +2,51 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
+import pytest
+import yaml
+from made_up_runs import words, write_run
+
+from plant_plugin.config.yaml_file import find_config
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "experiments")]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `plant_tiny.yml`, `linear_tiny.yml` and their files; the working folder."""
+    monkeypatch.chdir(tmp_path)
+    for name, count, seed in (("train", 150, 1), ("valid", 40, 2), ("test", 60, 3)):
+        Path(f"{name}.txt").write_text("".join(words(count, seed)))
+    content = yaml.safe_load(find_config("plant_demo.yml").read_text())
+    content |= {"data_name": "tiny", "training_file": "train.txt", "val_file": "valid.txt", "test_file": "test.txt",
+                "learning_rate": 0.01, "cache_dir": "cache", "cpu": True}  # fmt: skip
+    content["network_config"] |= {"hidden_size": 16, "embed_dim": 16, "pool_size": 8, "filter_sizes": [3]}
+    content["stage2"] |= {"hard_negatives": 5, "epochs": 2}
+    Path("plant_tiny.yml").write_text(yaml.safe_dump(content))
+    linear = yaml.safe_load(find_config("linear_demo.yml").read_text())
+    linear |= {key: content[key] for key in ("data_name", "training_file", "val_file", "test_file")}
+    Path("linear_tiny.yml").write_text(yaml.safe_dump(linear))
+    return tmp_path
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What would have been called; a call without `--resume` leaves a finished run."""
+    seen: list[list[str]] = []
+
+    def execute(words: list[str], trial: str | None) -> None:
+        seen.append(words)
+        if "--resume" in words:
+            folder = Path(words[words.index("--resume") + 1])
+            shutil.rmtree(folder)
+            write_run(folder)
+        else:
+            write_run(Path(words[words.index("--result_dir") + 1]) / "run")
+
+    monkeypatch.setattr("run.execute", execute)
+    return seen

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from claims import HOLDS, IN_PART, NO_DIFFERENCE, NOT_TRIED, OPPOSITE, YES, Answer, answers, load_claims, verdict
 from definitions import load_definitions
-from test_experiments import write_run
+from made_up_runs import write_run
 
 GAIN = {"experiment": "claims", "gain": {"of": "good", "over": "bad", "metrics": ["P@1", "MAP"]}}
 CLAIM = {"id": "one", "claim": "So it is.", "source": "002", "paper": "+1"}

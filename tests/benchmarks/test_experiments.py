@@ -17,50 +17,15 @@ import yaml
 from attention import across_documents, across_seeds, cosine
 from definitions import Planned, load_definitions, packaged, plan, results_folder
 from experiment_pages import column, figures, label_f1, processors, rows_of
+from made_up_runs import LABELS, words, write_run
 from matplotlib.text import Text
 
-from plant_plugin.config.yaml_file import find_config
 from plant_plugin.errors import ConfigError
-from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.report.label_statistics import write_label_statistics
-from plant_plugin.report.result import plain, save_result
 from plant_plugin.report.systems import System
 
 DATA_SETS = ("eurlex6k", "eurlex57k")
-LABELS = [f"L{number:02d}" for number in range(20)]
-
-
-def words(count: int, seed: int) -> list[str]:
-    """Lines whose labels have words of their own; the later a label, the rarer."""
-    random = np.random.default_rng(seed)
-    odds = 1 / np.arange(1, len(LABELS) + 1)
-    lines = []
-    for _ in range(count):
-        chosen = random.choice(len(LABELS), size=random.integers(1, 4), replace=False, p=odds / odds.sum())
-        text = [f"filler{random.integers(30)}" for _ in range(12)] + [
-            f"sign{label}{c}" for label in chosen for c in "xy"
-        ]
-        lines.append(" ".join(LABELS[label] for label in chosen) + "\t" + " ".join(random.permutation(text)) + "\n")
-    return lines
-
-
-@pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with `plant_tiny.yml`, `linear_tiny.yml` and their files; the working folder."""
-    monkeypatch.chdir(tmp_path)
-    for name, count, seed in (("train", 150, 1), ("valid", 40, 2), ("test", 60, 3)):
-        Path(f"{name}.txt").write_text("".join(words(count, seed)))
-    content = yaml.safe_load(find_config("plant_demo.yml").read_text())
-    content |= {"data_name": "tiny", "training_file": "train.txt", "val_file": "valid.txt", "test_file": "test.txt",
-                "learning_rate": 0.01, "cache_dir": "cache", "cpu": True}  # fmt: skip
-    content["network_config"] |= {"hidden_size": 16, "embed_dim": 16, "pool_size": 8, "filter_sizes": [3]}
-    content["stage2"] |= {"hard_negatives": 5, "epochs": 2}
-    Path("plant_tiny.yml").write_text(yaml.safe_dump(content))
-    linear = yaml.safe_load(find_config("linear_demo.yml").read_text())
-    linear |= {key: content[key] for key in ("data_name", "training_file", "val_file", "test_file")}
-    Path("linear_tiny.yml").write_text(yaml.safe_dump(linear))
-    return tmp_path
 
 
 @pytest.mark.parametrize("dataset", DATA_SETS)
@@ -128,6 +93,44 @@ def test_a_grid_runs_each_variant_with_each_value() -> None:
     assert all("training_share" not in planned.flags for planned in runs)
 
 
+def test_a_data_set_may_take_the_flags_of_another_experiment(tiny: Path) -> None:
+    definitions = load_definitions()
+    differs = {"seeds": 2, "flags_of": "claims", "flags": {"stage1.epochs": 3}, "both_stages": 7}
+    definitions["ablations"]["datasets"] = {"tiny": differs}
+    runs, _ = plan("ablations", "tiny", definitions=definitions)
+    full, single = (next(one for one in runs if one.name == name) for name in ("full", "single_stage_focal"))
+    of_claims = definitions["claims"]["flags"]
+    assert {planned.seed for planned in runs} == {1, 2}
+    assert full.flags["stage1.learning_rate"] == of_claims["stage1.learning_rate"]
+    assert (full.flags["stage1.epochs"], full.flags["stage1.method"]) == (
+        3,
+        "gradient",
+    )  # of the data set, of ablations
+    assert full.flags["stage2.epochs"] == of_claims["stage2.epochs"]
+    assert single.flags["stage2.epochs"] == 7
+    assert "refit" not in plan("ablations", "demo", [1], definitions=definitions)[0][0].flags
+
+
+def test_parts_may_get_as_many_steps_as_all(tiny: Path) -> None:
+    content = yaml.safe_load(Path("plant_tiny.yml").read_text()) | {"patience": 3}
+    Path("plant_tiny.yml").write_text(yaml.safe_dump(content | {"stage1": {"epochs": 4, "patience": 2}}))
+    runs, _ = plan("training_size_equal_steps", "tiny", [1], variants=["two_stages"])
+    found = {planned.share: planned.config for planned in runs}
+    for share, times in ((0.125, 8), (0.25, 4), (0.5, 2), (1.0, 1)):
+        stage1, stage2 = found[share].stage1, found[share].stage2
+        assert (stage1.epochs, stage1.patience) == (4 * times, 2 * times), share
+        assert (stage2.epochs, found[share].patience) == (content["stage2"]["epochs"] * times, 3 * times), share
+    assert "stage2.epochs" not in runs[-1].flags
+
+
+def test_variants_without_chance_have_one_seed(tiny: Path) -> None:
+    runs, _ = plan("main", "tiny", variants=["plant", "linear"])
+    assert [(planned.variant, planned.seed) for planned in runs] == [
+        ("plant", 1), ("linear", 1), ("plant", 2), ("plant", 3),
+    ]  # fmt: skip
+    assert len(plan("main", "tiny", [2], variants=["linear"])[0]) == 1  # who asks for it gets it
+
+
 def test_what_is_wrong_in_a_definition_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no variant nothing"):
         plan("main", "demo", [1], variants=["nothing"])
@@ -135,6 +138,8 @@ def test_what_is_wrong_in_a_definition_is_named(tmp_path: Path) -> None:
         ("a: {variant: 1}", "no key variant"),
         ("a: {question: b}", "no variants"),
         ("a: {variants: {b: {}}, in_readme: [b, c]}", "a: in_readme: there is no variant c"),
+        ("a: {variants: {b: {}}, datasets: {d: {seed: 1}}}", "a: datasets, d: there is no key seed"),
+        ("a: {variants: {b: {}}, datasets: {d: {flags_of: c}}}", "a: datasets, d: there is no experiment c"),
     ):
         (tmp_path / "wrong.yml").write_text(content)
         with pytest.raises(ConfigError, match=message):
@@ -151,42 +156,6 @@ def test_flags_on_the_command_line() -> None:
     found = runner.flags_of(Planned("main", "v", None, "plant_demo.yml", flags, 2))
     assert found == ["--config", "plant_demo.yml", "--seed", "2", "--silent", "--stage2.hard_negatives", "null",
                      "--monitor_metrics", "Loss", "P@5", "--strategy", "plant", "--silent", "true"]  # fmt: skip
-
-
-def write_run(folder: Path, quality: float = 1.0, seed: int = 1, config_hash: str = "") -> None:
-    """A finished run's folder."""
-    truth = np.random.default_rng(5).random((40, len(LABELS))) < 0.2
-    scores = np.random.default_rng(seed).standard_normal(truth.shape) + quality * truth
-    evaluator = Evaluator(len(LABELS), train_label_counts=np.arange(len(LABELS)), num_train=150,
-                          thresholds={"0.5": 0.0, "micro": 0.5, "macro": 0.4}, keep_documents=True)  # fmt: skip
-    evaluator.update(scores, truth)
-    result = {
-        "dataset": "tiny", "seed": seed, "split": "test", "metrics": plain(evaluator.compute()),
-        "counts": {**evaluator.counts, "dropped_labels": 0}, "time_s": {"total": 60.0}, "peak_memory_mb": {"total": 1},
-        "hashes": {"test": "t", "labels": "l", "train": "n", "config": config_hash},
-    }  # fmt: skip
-    folder.mkdir(parents=True)
-    save_result(folder / "result.json", result, evaluator.per_document(LABELS))
-    logs = {"config": {"secret": "path"}, "stage1": [{"attention-nDCG@20": 0.25}], "val": [{"P@5": 0.5}], "test": [{}]}
-    (folder / "logs.json").write_text(json.dumps(logs))
-
-
-@pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What would have been called; a call without `--resume` leaves a finished run."""
-    seen: list[list[str]] = []
-
-    def execute(words: list[str], trial: str | None) -> None:
-        seen.append(words)
-        if "--resume" in words:
-            folder = Path(words[words.index("--resume") + 1])
-            shutil.rmtree(folder)
-            write_run(folder)
-        else:
-            write_run(Path(words[words.index("--result_dir") + 1]) / "run")
-
-    monkeypatch.setattr(runner, "execute", execute)
-    return seen
 
 
 def test_results_are_kept_with_their_epochs_and_not_made_again(tiny: Path, calls: list[list[str]]) -> None:
@@ -211,6 +180,17 @@ def test_an_interrupted_run_goes_on(tiny: Path, calls: list[list[str]]) -> None:
     assert runner.run_experiment([planned], tiny / "results" / "tiny", tiny / "work") == []
     assert calls[0][-2:] == ["--resume", str(begun)]
     assert (tiny / "results" / "tiny" / "plant" / "seed1.json").is_file()
+
+
+def test_word_vectors_are_made_before_the_configuration_is_read(
+    tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = yaml.safe_load(Path("plant_tiny.yml").read_text())
+    Path("plant_tiny.yml").write_text(yaml.safe_dump(content | {"embed_file": "vectors.txt"}))
+    monkeypatch.setattr(runner, "train_embeddings", lambda _, out: Path(out).write_text("a 0.1\n"))
+    runs, _ = plan("ablations", "tiny", [1], variants=["full"])
+    assert runner.run_experiment(runs, tiny / "results" / "tiny-ablations", tiny / "work") == []
+    assert Path("vectors.txt").is_file()
 
 
 def test_a_failure_does_not_stop_the_others(
@@ -290,7 +270,7 @@ def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pyte
 
 def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
     assert runner.main(["--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 14
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 15
     assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
     told = capsys.readouterr()
     assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"
