@@ -85,7 +85,7 @@ def claims_on(claims: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[st
 
 
 def minutes_of(results: Path, dataset: str) -> list[tuple[str, str, str, float]]:
-    """Experiment, variant, folder and processor minutes of each result of a data set; minutes where those are lacking."""
+    """Experiment, variant, folder and processor minutes of a data set's results; minutes where those are lacking."""
     found = []
     for path in sorted([*results.glob(f"{dataset}/*/seed*.json"), *results.glob(f"{dataset}-*/*/seed*.json")]):
         result, name = json.loads(path.read_text(encoding="utf-8")), path.parent.name
@@ -213,7 +213,7 @@ def make(
         missing: The runs; those without data are left out.
         results: The folder of all results.
         work: Runs in progress.
-        budget: Minutes; it ends before the first run that would not fit. One of unknown length begins while any are left.
+        budget: Minutes; it ends before the first run that would not fit. Where its length is unknown it begins.
         clock: Seconds.
     """
     definitions, start, failed = load_definitions(), clock(), 0
