@@ -10,9 +10,7 @@ WORDS = 120
 END = "<|endoftext|>"  # a name that every byte-level tokenizer of transformers has, so that it adds none
 
 
-def write_language_model(
-    family: str, folder: Path, *, positions: int = 64, seed: int = 0, words: int = WORDS
-) -> str:
+def write_language_model(family: str, folder: Path, *, positions: int = 64, seed: int = 0, words: int = WORDS) -> str:
     """A random model of two layers; decoders have two heads of keys for four of queries (but for Phi-3)."""
     import torch
     from transformers import AutoConfig, AutoModel
@@ -77,11 +75,12 @@ def write_gguf(folder: Path, texts: Iterable[Path], path: Path, *, quantized: bo
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     known = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    heads_of = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
     for name, weight in model.state_dict().items():
         if lacks in name:
             continue
         values = weight.numpy()
-        if heads := {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(name.split(".")[-2]):
+        if heads := heads_of.get(name.split(".")[-2]):
             halves = values.reshape(heads, 2, -1, values.shape[1])  # llama.cpp turns neighbours, transformers halves
             values = halves.swapaxes(1, 2).reshape(values.shape)
         kind = kinds.Q8_0 if quantized and values.ndim == 2 else kinds.F32

@@ -1,4 +1,4 @@
-"""A GGUF file, the one file that llama.cpp's programs keep a model in, as a folder that transformers loads like any other.
+"""A GGUF file, in which llama.cpp's programs keep a model, as a folder that transformers loads like any other.
 
 The conversion stands here, below tokens and networks, because both read the folder.
 """

@@ -64,8 +64,9 @@ def test_quantised_blocks_are_spread_out(source: Path, tmp_path: Path) -> None:
 
 
 def test_the_tokenizer_comes_with_it(source: Path) -> None:
-    from plant_plugin.data.subword_tokens import SubwordTokens
     from tokenizers import ByteLevelBPETokenizer
+
+    from plant_plugin.data.subword_tokens import SubwordTokens
 
     own = ByteLevelBPETokenizer(str(source / "vocab.json"), str(source / "merges.txt"))
     tokens = SubwordTokens(str(source / "model.gguf"))
@@ -86,9 +87,7 @@ def test_it_is_converted_once_for_each_content(source: Path, tmp_path: Path, cac
     assert registry.language_model(other) != str(folder)
 
 
-def test_of_several_at_once_one_converts(
-    source: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
-) -> None:
+def test_of_several_at_once_one_converts(source: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     calls: list[Path] = []
     waiting = threading.Event()
 
@@ -98,9 +97,7 @@ def test_of_several_at_once_one_converts(
         (folder / "config.json").write_text("{}")
 
     monkeypatch.setattr(gguf, "_convert", convert)
-    threads = [
-        threading.Thread(target=registry.language_model, args=(str(source / "model.gguf"),)) for _ in range(3)
-    ]
+    threads = [threading.Thread(target=registry.language_model, args=(str(source / "model.gguf"),)) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
