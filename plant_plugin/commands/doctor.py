@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DISTRIBUTION = "plant-plugin"
 EXTRAS = {  # their modules, and what for
-    "llm": (("peft", "bitsandbytes", "accelerate"), "language models with LoRA and 4-bit weights"),
+    "llm": (("peft", "bitsandbytes", "accelerate", "gguf"), "language models with LoRA, in 4 bits, from GGUF files"),
     "gpu": (("triton",), "label attention and ranking loss in Triton on a GPU"),
     "xclib": (("xclib",), "propensity-scored metrics by pyxclib; the same numbers come from this package without it"),
     "search": (("ray", "optuna", "bayes_opt"), "hyper-parameters on Ray Tune: `plant search`"),

@@ -64,7 +64,7 @@ class PLANT(Words):
     filter_sizes: Sequence[int] = (9,)  # widths of the cnn, in words
     encoder_dropout: Share = 0.0  # between recurrent layers
     post_encoder_dropout: Share = 0.2  # of the states
-    lm_weight: Text | None = None  # an encoder or decoder: a preset (`plant list backbones`), a name or a folder
+    lm_weight: Text | None = None  # an encoder or decoder: a preset (`plant list backbones`), name, folder or GGUF file
     lm_window: AtLeast1 | None = None  # sub-words of a window over long documents; None: what the model can take
     lm_overlap: AtLeast0 | None = None  # sub-words that neighbouring windows share; None: an eighth of a window
     lm_from_scratch: Truth = False  # draw the weights of its architecture instead of loading them

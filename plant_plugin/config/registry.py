@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from plant_plugin.config import network
+from plant_plugin.config.gguf import folder_of_gguf, is_gguf
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
@@ -106,7 +107,9 @@ def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
 
 
 def language_model(lm_weight: str) -> str:
-    """The name on the hub of a preset; any other name, and the name of a folder that is there, as it is."""
+    """What transformers loads: of a preset its name on the hub, of a GGUF file its folder, any other as it is."""
+    if is_gguf(lm_weight):
+        return str(folder_of_gguf(lm_weight))
     preset = None if Path(lm_weight).is_dir() else entries("backbones").get(lm_weight)
     return lm_weight if preset is None else str(preset.weights)
 

@@ -23,13 +23,13 @@ SUBWORD_BATCH = 1024  # documents handed to the tokenizer at once: bounds memory
 
 
 class SubwordTokens:
-    """A Hugging Face tokenizer, by name or folder.
+    """A Hugging Face tokenizer, by name, folder or file.
 
     A tokenizer without a padding token (Llama, Mistral) pads with its end-of-text token: batches carry a true mask,
     so the id itself never matters.
 
     Args:
-        lm_weight: A preset, or a name or folder that ``AutoTokenizer`` can load.
+        lm_weight: A preset, a GGUF file, or a name or folder that ``AutoTokenizer`` can load.
         add_special_tokens: Whether [CLS], [SEP], <s>, … are put around each text.
         local_only: Never ask the network.
         trust_remote_code: Run Python code that comes with the tokenizer.
@@ -138,7 +138,7 @@ def _load_tokenizer(lm_weight: str, local_only: bool, trust_remote_code: bool) -
         )
     except Exception as error:  # transformers and the hub raise errors of a dozen kinds here
         what = f"no tokenizer could be loaded from it ({type(error).__name__})"
-        fix = "give the folder of a saved Hugging Face model, or a model name that this machine can download"
+        fix = "give the folder of a saved Hugging Face model, a GGUF file, or a name that this machine can download"
         raise ConfigError(what, where=f"lm_weight: {lm_weight}", fix=fix) from error
 
 

@@ -15,6 +15,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import EvidenceOptions
+from plant_plugin.config.registry import language_model
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 
@@ -90,7 +91,7 @@ def load_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:
     """The tokenizer of a language model, which has a padding token."""
     where = f"network_config: lm_weight: {lm_weight}"
     try:
-        tokenizer = AutoTokenizer.from_pretrained(lm_weight, use_fast=True)
+        tokenizer = AutoTokenizer.from_pretrained(language_model(lm_weight), use_fast=True)
     except (OSError, ValueError) as error:
         fix = "give a folder with the model's files, or the name of a model that can be downloaded from here"
         raise ConfigError(f"no tokenizer could be loaded ({type(error).__name__})", where=where, fix=fix) from error

@@ -1,4 +1,4 @@
-"""A decoder in 4 bits with adapters, by the commands: two stages, checkpoint, another place, export."""
+"""A decoder in 4 bits with adapters, by the commands: two stages, checkpoint, another place, export; as GGUF too."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import torch
 import yaml
 from click.testing import CliRunner
 from safetensors import safe_open
-from tiny_language_models import write_language_model, write_tokenizer
+from tiny_language_models import write_gguf, write_language_model, write_tokenizer
 
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.config import Config
+from plant_plugin.errors import ConfigError
 from plant_plugin.model.export import export_model
 from plant_plugin.model.trained import load_model
 
@@ -120,3 +121,53 @@ def test_a_whole_network_has_nothing_to_merge(made: Callable[..., Config], tmp_p
         export_model(tmp_path, tmp_path / "out", torch.float32)
     with pytest.raises(CheckpointError, match="no complete PLANT model"):
         export_model(tmp_path / "none", tmp_path / "out", torch.float32)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [{"quantization": "nf4", "lora": {"r": 4}}, {"freeze_encoder": True, "encoder": "cnn", "hidden_size": 16}, {}],
+    ids=["nf4", "frozen", "whole"],
+)
+def test_a_gguf_file_trains_and_predicts(
+    configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: dict[str, Any]
+) -> None:
+    pytest.importorskip("gguf", reason="needs the extra llm")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    words = 280
+    write_language_model("llama", tmp_path / "llama", words=words)
+    path = write_gguf(tmp_path / "llama", [tmp_path / "train.txt"], tmp_path / "tiny.gguf", quantized=True)
+    values = yaml.safe_load(configuration.read_text())
+    values["network_config"] = {"lm_weight": path, "num_heads": 2, "pool_size": 8, **network}
+    configuration.write_text(yaml.safe_dump(values))
+
+    call = CliRunner().invoke
+    done = call(libmultilabel, ["--config", str(configuration)])
+    assert done.exit_code == 0, done.output
+    (folder,) = (tmp_path / "runs").iterdir()
+    result = json.loads((folder / "result.json").read_text())
+    assert {"stage1", "stage2"} <= result["time_s"].keys()
+    before = logits_of(folder)
+
+    shutil.rmtree(tmp_path / "user")  # the converted folder is made again
+    text = tmp_path / "note.txt"
+    text.write_text("sign1x filler2\n")
+    assert call(plant, ["predict", str(folder), str(text), "--device", "cpu"]).exit_code == 0
+    torch.testing.assert_close(logits_of(folder), before, rtol=0, atol=0)
+    evaluate = ["--config", str(configuration), "--eval", "--checkpoint_path", str(folder)]
+    again = call(libmultilabel, [*evaluate, "--result_dir", str(tmp_path / "again")])
+    assert again.exit_code == 0, again.output
+    (second,) = (tmp_path / "again").iterdir()
+    assert json.loads((second / "result.json").read_text())["metrics"] == result["metrics"]
+
+    moved = Path(path).rename(tmp_path / "moved.gguf")
+    if not network:  # all of it was trained, and is in the folder
+        torch.testing.assert_close(logits_of(folder), before, rtol=0, atol=0)
+        return
+    with pytest.raises(ConfigError, match=r"tiny\.gguf: cannot be read"):
+        load_model(folder)
+    torch.testing.assert_close(logits_of(folder, str(moved)), before, rtol=0, atol=0)
+    out = tmp_path / "export"
+    exported = call(plant, ["export", str(folder), "--out", str(out), "--dtype", "float32", "--lm-weight", str(moved)])
+    assert exported.exit_code == 0, exported.output
+    moved.unlink()
+    torch.testing.assert_close(logits_of(out), before, rtol=1e-4, atol=1e-5)

@@ -31,13 +31,13 @@ NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version", "architectures", "d
 
 
 class HuggingFaceBackbone(nn.Module):
-    """A pretrained encoder or decoder of transformers, by preset, name or folder; documents longer than it in windows.
+    """A pretrained encoder or decoder of transformers, by preset, name, folder or file; long documents in windows.
 
     Only hidden states are computed: no language model head is in memory. A model whose weights are quantised, adapted
     by LoRA or declared frozen is not trained itself and never saved; a checkpoint holds the adapters alone.
 
     Args:
-        lm_weight: A preset (``plant list backbones``), or a name or folder that ``AutoModel`` can load.
+        lm_weight: A preset (``plant list backbones``), a GGUF file, or a name or folder that ``AutoModel`` can load.
         window: Sub-words of a window; None: what the model can take at most.
         overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
         from_scratch: Take only the model's configuration and draw the weights (to load a checkpoint into).

@@ -1,4 +1,4 @@
-"""From a preset, name or folder to a language model in memory, quantised and adapted where that is asked for."""
+"""From a preset, name, folder or GGUF file to a language model in memory, quantised and adapted where asked for."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def _no_model(lm_weight: str, error: Exception) -> ConfigError:
     return ConfigError(
         f"{lm_weight!r} is no model that transformers can load ({type(error).__name__})",
         where="network_config: lm_weight",
-        fix="give a preset (`plant list backbones`), the name of a model on the hub that this machine can download, or "
-        "a folder with its config.json and weights; a model with code of its own needs trust_remote_code: true",
+        fix="give a preset (`plant list backbones`), the name of a model on the hub that this machine can download, a "
+        "GGUF file, or a folder with config.json and weights; one with code of its own needs trust_remote_code: true",
     )
 
 

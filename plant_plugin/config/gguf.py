@@ -1,0 +1,127 @@
+"""A GGUF file, in which llama.cpp's programs keep a model, as a folder that transformers loads like any other.
+
+The conversion stands here, below tokens and networks, because both read the folder.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
+from plant_plugin.files import atomic_folder, cache_folder, sha256
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
+
+MAGIC = b"GGUF"  # the first bytes of every such file
+KEY = "network_config: lm_weight"
+
+
+def is_gguf(lm_weight: str) -> bool:
+    """Whether the weights are named by a file; names on the hub and folders are others."""
+    path = Path(lm_weight)
+    return path.is_file() or (path.suffix.lower() == ".gguf" and not path.is_dir())
+
+
+def folder_of_gguf(lm_weight: str) -> Path:
+    """The folder with configuration, tokenizer and weights of a GGUF file, its quantised weights spread out to float16.
+
+    It is made once, named by the file's content, in the user's cache folder and not in ``cache_dir``: a finished run is
+    read without its configuration, and several runs share it. Of processes that want it at once one makes it.
+
+    Raises:
+        ConfigError: The file is missing, torn, no GGUF, or holds a model that transformers cannot read from GGUF.
+        MissingExtraError: gguf or accelerate is not installed.
+        PlantError: The cache folder cannot be written, or the disk is full.
+    """
+    from filelock import FileLock
+
+    path = Path(lm_weight)
+    kept = cache_folder() / "language_models" / _content(path)
+    if kept.is_dir():
+        return kept
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(kept.with_suffix(".lock")).acquire()
+    except OSError as error:
+        fix = "name another cache folder in the environment variable XDG_CACHE_HOME, or change its permissions"
+        raise PlantError(f"cannot be written ({error.strerror})", where=str(kept.parent), fix=fix) from error
+    with held:
+        if not kept.is_dir():
+            with atomic_folder(kept) as temporary:
+                _convert(path, temporary)
+    return kept
+
+
+def _content(path: Path) -> str:
+    """The hash of a file that begins as a GGUF does."""
+    try:
+        with open(path, "rb") as stream:
+            begins = stream.read(len(MAGIC))
+        status = path.stat()
+    except OSError as error:
+        raise _unreadable(path, f"cannot be read ({error.strerror})") from error
+    if begins != MAGIC:
+        raise _unreadable(path, "not a GGUF file: it does not begin with these four letters")
+    return _hash(path.resolve(), status.st_size, status.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=8)
+def _hash(path: Path, size: int, changed: int) -> str:
+    """Of files of gigabytes, which tokens, configuration and weights ask for one after the other."""
+    return sha256(path)
+
+
+def _convert(path: Path, folder: Path) -> None:
+    try:
+        import accelerate  # noqa: F401 transformers reads GGUF through both
+        import gguf  # noqa: F401
+    except ModuleNotFoundError as error:
+        fix = "pip install 'plant-plugin[llm]'"
+        raise MissingExtraError(f"{error.name} is not installed", where=f"{KEY}: {path.name}", fix=fix) from error
+    import torch
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    place, name = str(path.parent), path.name
+    try:
+        config = AutoConfig.from_pretrained(place, gguf_file=name)
+        tokenizer = AutoTokenizer.from_pretrained(place, gguf_file=name)
+        with torch.device("meta"):
+            whole = AutoModel.from_config(config, dtype=torch.float16)  # one that knows nothing of GGUF can be saved
+        weights = _weights(path, config)
+    except ConfigError:
+        raise
+    except Exception as error:  # transformers and gguf raise errors of a dozen kinds here
+        what = f"the model in it cannot be read ({type(error).__name__}: {error})"
+        raise _unreadable(path, what.splitlines()[0]) from error
+    whole.save_pretrained(folder, state_dict=weights)
+    tokenizer.save_pretrained(folder)
+
+
+def _weights(path: Path, config: PretrainedConfig) -> dict[str, object]:
+    """The weights by name, dequantised."""
+    import transformers
+    from transformers import AutoModel
+
+    options = {}
+    if hasattr(transformers, "GgufConfig"):  # newer versions may leave them in GGUF's blocks, which do not train
+        options["quantization_config"] = transformers.GgufConfig(dequantize=True)
+    model, found = AutoModel.from_pretrained(
+        str(path.parent), gguf_file=path.name, config=config, dtype="float16", output_loading_info=True, **options
+    )
+    if missing := sorted(found["missing_keys"]):  # else they would be drawn at random
+        raise _unreadable(path, f"it lacks {len(missing)} of the model's weights ({missing[0]}, …)")
+    weights: dict[str, object] = model.state_dict()
+    if not all(bool(value.isfinite().all()) for value in model.state_dict().values()):
+        raise _unreadable(path, "weights in it are no numbers, or too large for float16")
+    return weights
+
+
+def _unreadable(path: Path, what: str) -> ConfigError:
+    fix = (
+        "give a whole GGUF file of one part with a decoder that transformers knows (Llama, Mistral, Qwen, Phi-3, …), "
+        "or download it again; or the folder of the same model"
+    )
+    return ConfigError(what, where=f"{KEY}: {path}", fix=fix)
