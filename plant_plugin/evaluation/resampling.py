@@ -13,7 +13,8 @@ A resample holds fewer different documents, so that macro metrics are smaller in
 is that of the resampled gains moved by their mean's distance from the observed gain.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), bias and percentile interval; Noreen,
-Computer-Intensive Methods for Testing Hypotheses (1989), approximate randomisation with (r + 1) / (R + 1); scipy.stats.wilcoxon.
+Computer-Intensive Methods for Testing Hypotheses (1989), approximate randomisation with (r + 1) / (R + 1);
+scipy.stats.wilcoxon.
 """
 
 from __future__ import annotations
