@@ -114,9 +114,10 @@ def estimate(planned: Planned, known: list[tuple[str, str, str, float]]) -> floa
 
 def absent_file(planned: Planned) -> str | None:
     """The first file of the data that is not there."""
-    content = packaged(planned.config_name) | planned.flags
-    evidence = content.get("evidence", {})
-    names = [content.get(key) for key in FILES] + [evidence.get(key) for key in FILES]
+    content = packaged(planned.config_name)
+    evidence = {f"evidence.{key}": name for key, name in content.get("evidence", {}).items()}
+    said = {**content, **evidence, **planned.flags}
+    names = [said.get(f"{of}{key}") for of in ("", "evidence.") for key in FILES]
     names += [name for name in [planned.flags.get("planted_scores.names")] if "/" in str(name)]
     return next((name for name in names if name and not name.startswith("demo:") and not Path(name).is_file()), None)
 

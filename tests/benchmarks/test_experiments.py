@@ -270,7 +270,7 @@ def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pyte
 
 def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
     assert runner.main(["--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 15
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 16
     assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
     told = capsys.readouterr()
     assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"
