@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def packaged_configs() -> dict[str, Path]:
 def find_config(name: str | Path) -> Path:
     """The file of ``--config``: a path, or a packaged configuration with or without ``.yml``, or an error."""
     path = Path(name)
-    if path.is_file():
+    if os.path.isfile(path):
         return path
     packaged = packaged_configs()
     if str(name).removesuffix(".yml") in packaged:
