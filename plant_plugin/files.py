@@ -10,6 +10,7 @@ import os
 import platform
 import shutil
 import struct
+import tokenize
 import uuid
 import zipfile
 import zlib
@@ -35,7 +36,7 @@ UNFLUSHED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)  # what can
 # What readers of arrays raise where a file is damaged: numpy, scipy, zip and, of a number that no memory holds, Python.
 DAMAGED_ARRAYS = (
     OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, RuntimeError, SyntaxError,
-    OverflowError, MemoryError, zipfile.BadZipFile, zlib.error, struct.error,
+    OverflowError, MemoryError, zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError,
 )  # fmt: skip
 
 # Files that would fill the memory are refused before they do. A number in this environment variable moves all limits.

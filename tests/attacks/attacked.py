@@ -121,10 +121,14 @@ def differences(one: Path, other: Path, *, history: bool = True) -> list[str]:
         found += [key for key in ("metrics", "thresholds", "counts") if left[key] != right[key]]
         weights = [load_file(folder / "model.safetensors") for folder in (one, other)]
         same = weights[0].keys() == weights[1].keys()
-        if not same or any(own.numpy().tobytes() != weights[1][name].numpy().tobytes() for name, own in weights[0].items()):
+        if not same or any(
+            own.numpy().tobytes() != weights[1][name].numpy().tobytes() for name, own in weights[0].items()
+        ):
             found.append("weights")
         logs = [json.loads((folder / "logs.json").read_text()) for folder in (one, other)]
-        found += [f"logs.json: {split}" for split in ("stage1", "val", "test") if logs[0].get(split) != logs[1].get(split)]
+        found += [
+            f"logs.json: {split}" for split in ("stage1", "val", "test") if logs[0].get(split) != logs[1].get(split)
+        ]
     except (OSError, ValueError, KeyError) as error:
         return [f"{type(error).__name__}: {error}"]
     if history and (one / "metrics.csv").read_bytes() != (other / "metrics.csv").read_bytes():

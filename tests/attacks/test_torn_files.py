@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attacked import attempt, differences, only_run, short_config, write_data
@@ -14,6 +16,12 @@ from test_kill_points import killed, operations
 from plant_plugin.training.run import run
 
 Tally = Callable[[str, bool], None]
+
+
+def flipped(content: bytes) -> bytes:
+    return bytes([content[0] ^ 1]) + content[1:]
+
+
 TEARS: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda content: b"",
     "one byte": lambda content: content[:1],
@@ -21,17 +29,21 @@ TEARS: dict[str, Callable[[bytes], bytes]] = {
     "all but the last byte": lambda content: content[:-1],
     "zeros, as of blocks that were never written": lambda content: bytes(len(content)),
     "the second half zeros": lambda content: content[: len(content) // 2].ljust(len(content), b"\0"),
-    "one bit": lambda content: content[: (middle := len(content) // 2)] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+    "one bit": lambda content: content[: len(content) // 2] + flipped(content[len(content) // 2 :]),
 }
 # A bit of JSON may make another number: no sum is kept of files that are small, and written many times.
 NO_SUMS = {"run.json", "logs.json", "metrics.csv", "result.json", "thresholds.json", "config.json", "labels.txt"}
+
+
+def result_of(folder: Path) -> Any:
+    return json.loads((folder / "result.json").read_text())["metrics"]
 
 
 @pytest.mark.parametrize(
     ("moments", "tears"),
     [
         ((0.6,), ("half",)),
-        pytest.param((0.3, 0.6, 0.9, 1.1), tuple(TEARS), marks=pytest.mark.attacks),
+        pytest.param((1.1,), tuple(TEARS), marks=pytest.mark.attacks),
     ],
 )
 def test_a_torn_file(tmp_path: Path, tally: Tally, moments: tuple[float, ...], tears: tuple[str, ...]) -> None:
@@ -53,7 +65,11 @@ def test_a_torn_file(tmp_path: Path, tally: Tally, moments: tuple[float, ...], t
                 torn.write_bytes(TEARS[tear](torn.read_bytes()))
                 config = short_config(tmp_path, place, resume=str(folder))
                 ended = attempt(run, replace(config, checkpoint_dir=folder))
-                found = differences(whole, folder, history=path.name != "metrics.csv") if ended.code == 0 else []
+                found = []
+                if ended.code == 0 and moment < 1:
+                    found = differences(whole, folder, history=path.name != "metrics.csv")
+                elif ended.code == 0 and result_of(folder) != result_of(whole):  # it has ended: nothing is made again
+                    found = ["result.json"]
                 survived = ended.well and not found
                 tally("a torn file of a run folder", survived)
                 tried.add(path.name)
