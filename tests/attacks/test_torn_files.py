@@ -43,7 +43,7 @@ def result_of(folder: Path) -> Any:
     ("moments", "tears"),
     [
         ((0.6,), ("half",)),
-        pytest.param((1.1,), tuple(TEARS), marks=pytest.mark.attacks),
+        pytest.param((0.3, 0.6, 0.9, 1.1), tuple(TEARS), marks=pytest.mark.attacks),
     ],
 )
 def test_a_torn_file(tmp_path: Path, tally: Tally, moments: tuple[float, ...], tears: tuple[str, ...]) -> None:
