@@ -13,7 +13,7 @@ DATA ?= .
 CONSTRAINTS ?= constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check audit format docs integration packaging speed experiments clean
+.PHONY: help demo test check audit format docs integration packaging attacks speed experiments clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ integration: $(STAMP) ## whole configurations, baselines beside LibMultiLabel's 
 
 packaging: $(STAMP) ## build the wheel, install it elsewhere, use it there
 	$(BIN)/python -m pytest -m packaging
+
+attacks: $(STAMP) ## kill, tear, mutate and flood; the table of docs/reliability.md (about 10 minutes)
+	$(BIN)/python -m pytest -n $(WORKERS) tests/attacks -m "attacks or not attacks" --write-reliability
 
 speed: $(STAMP) ## kernels against the plain formula and LibMultiLabel's modules: one table of ratios (minutes)
 	mkdir -p .benchmarks

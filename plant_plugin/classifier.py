@@ -95,8 +95,9 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, texts: list[str], labels: sparse.csr_array, folder: Path) -> None:
         from plant_plugin.model.predictor import Predictor
-        from plant_plugin.report.record import found_again
-        from plant_plugin.training.run import run
+        from plant_plugin.report.run_folder import own_folder
+        from plant_plugin.report.states import found_again
+        from plant_plugin.training.run import run_in_folder
 
         width = len(str(max(labels.shape[1] - 1, 0)))  # so that the alphabet, the order of label sets, is the columns'
         names = [f"{column:0{width}}" for column in range(labels.shape[1])]
@@ -105,8 +106,8 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
                 own = " ".join(names[column] for column in labels.indices[start:end])
                 stream.write(f"{own}\t{text}\n")
         (folder / "labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        config = found_again(load_config(self.config, self._overrides(folder, len(names))))
-        run(config)
+        with own_folder(found_again(load_config(self.config, self._overrides(folder, len(names))))) as config:
+            run_in_folder(config)
         trained = Path(config.checkpoint_dir)
         self.predictor_: Predictor = Predictor.load(trained, device=self.device)
         _ = self.predictor_.relevance  # read while its file is there: `explain` wants it

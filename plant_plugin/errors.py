@@ -70,3 +70,9 @@ class Stopped(Interrupted):
     def show(self, file: IO[str] | None = None) -> None:
         """Print the message; click would put "Error" before it."""
         click.echo(self.message, file=file, err=True)
+
+
+class Terminated(Stopped):
+    """Ended by SIGTERM with nothing saved; the exit code is that of the signal."""
+
+    exit_code = 143

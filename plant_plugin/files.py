@@ -7,8 +7,13 @@ import errno
 import hashlib
 import logging
 import os
+import platform
 import shutil
+import struct
+import tokenize
 import uuid
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
@@ -16,7 +21,7 @@ from typing import IO, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from typing_extensions import NotRequired, Required, is_typeddict
 
-from plant_plugin.errors import CheckpointError, FullDiskError, PlantError
+from plant_plugin.errors import CheckpointError, DataError, FullDiskError, PlantError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Libraries that write through C or Rust report a full disk in their own words, without an error number.
@@ -26,6 +31,22 @@ FULL_DISK_PHRASES = (
     "PytorchStreamWriter failed writing",  # torch.save to a name
 )
 NUMPY_PHRASE = "requested and"  # an OSError without a number: "1000 requested and 12 written"
+
+UNFLUSHED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)  # what cannot be flushed says so by one of these
+# What readers of arrays raise where a file is damaged: numpy, scipy, zip and, of a number that no memory holds, Python.
+DAMAGED_ARRAYS = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, RuntimeError, SyntaxError,
+    OverflowError, MemoryError, zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError,
+)  # fmt: skip
+
+# Files that would fill the memory are refused before they do. A number in this environment variable moves all limits.
+LIMITS = "PLANT_LIMITS"
+LONGEST_LINE = 1 << 26  # characters, decompressed: more is a file without line ends
+LARGEST_INFLATED = 1 << 29  # bytes of an archive's content, where that is more than HIGHEST_RATIO times the archive
+HIGHEST_RATIO = 100
+LONGEST_CONFIGURATION = 1 << 17  # characters
+MOST_VALUES = 10_000  # of a configuration, each alias counted as what it stands for
+DEEPEST_CONFIGURATION = 50
 
 CHUNK = 1 << 20  # bytes
 UNION = "|"  # stands in the place of a fault in JSON where several types are allowed
@@ -48,7 +69,8 @@ def sha256(path: str | os.PathLike[str]) -> str:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; rename it onto ``path`` when the block ends well.
 
-    A reader sees the old file or the new one, never half of it: both names lie on one file system. The temporary one
+    A reader sees the old file or the new one, never half of it: both names lie on one file system, and what a file
+    holds is on the disk before its name is, so that this is true after a power cut too. The temporary one
     keeps the ending of ``path``, because numpy and others append theirs to a name that lacks it. Missing folders are
     made; a block that ends without having written the file gets a ``FileNotFoundError``.
 
@@ -61,12 +83,35 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
+        flush(temporary)
         os.replace(temporary, target)
+        _flush(target.parent)
     except BaseException as error:  # also on Ctrl-C: half a file helps nobody
         remove(temporary)
         if isinstance(error, Exception) and (explained := _explained(error, target, temporary)):
             raise explained from error
         raise
+
+
+def flush(path: Path) -> None:
+    """Wait until a file, or a folder and all in it, is on the disk itself, where a power cut does not reach it."""
+    if path.is_dir() and not path.is_symlink():
+        for inner in path.iterdir():
+            flush(inner)
+    _flush(path)
+
+
+def _flush(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return  # Windows opens no folders
+    number = os.open(str(path), os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in UNFLUSHED:
+            raise
+    finally:
+        os.close(number)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -82,6 +127,79 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.mkdir()
         yield temporary
         remove(Path(path))
+
+
+@contextlib.contextmanager
+def locked(path: Path, fix: str) -> Iterator[None]:
+    """Hold the lock that a file stands for, which is there as long as the block runs and says who holds it.
+
+    The system gives a lock back when its process ends, however that ends. Where there are no locks (Windows, some file
+    systems of networks) the block runs without one.
+
+    Raises:
+        PlantError: Another process holds it, which is named; with this ``fix``.
+    """
+    number = _lock(path, fix)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()  # while it is held: whoever opened it before sees that it is another file now
+        if number is not None:
+            os.close(number)
+
+
+def _lock(path: Path, fix: str) -> int | None:
+    if os.name == "nt":
+        return None
+    import fcntl
+
+    while True:
+        number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(number, 300).decode(errors="replace").strip() or "another process"
+            os.close(number)
+            raise PlantError(f"in use by {holder}", where=str(path.parent), fix=fix) from None
+        except OSError as error:
+            os.close(number)
+            logger.warning("%s: this file system has no locks (%s)", path.parent, error.strerror)
+            return None
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(number), os.stat(path)):
+                os.ftruncate(number, 0)
+                os.write(number, f"process {os.getpid()} on {platform.node()}\n".encode())
+                return number
+        os.close(number)  # its holder removed it a moment ago
+
+
+def limit(most: int) -> int:
+    """A limit of this module, times the number in :data:`LIMITS`, if there is one."""
+    told = os.environ.get(LIMITS, "1")
+    try:
+        return int(most * float(told))
+    except (ValueError, OverflowError):
+        raise PlantError(f"{told!r} is no number", where=LIMITS, fix=f"e.g. {LIMITS}=10, or leave it out") from None
+
+
+def above_limit(what: str, where: str, fix: str) -> DataError:
+    """The error about a file that goes beyond a limit."""
+    return DataError(what, where=where, fix=f"{fix}; if it has to be so, {LIMITS}=10 allows ten times as much")
+
+
+def check_archive(path: str | os.PathLike[str]) -> None:
+    """Refuse an ``.npz`` that is nearly nothing but would be large in memory.
+
+    Raises:
+        DataError: It is such a file.
+        zipfile.BadZipFile: It is no archive; other errors are in :data:`DAMAGED_ARRAYS`.
+    """
+    with zipfile.ZipFile(path) as archive:
+        inflated = sum(member.file_size for member in archive.infolist())  # zipfile reads no more than it says there
+    if inflated > limit(max(LARGEST_INFLATED, HIGHEST_RATIO * os.stat(path).st_size)):
+        what = f"{os.stat(path).st_size:,} bytes that inflate to {inflated:,}"
+        raise above_limit(what, str(path), "write the matrix sparse, with what was scored only")
 
 
 def cache_folder(cache_dir: str | Path | None = None) -> Path:

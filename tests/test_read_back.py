@@ -14,7 +14,7 @@ from plant_plugin.errors import PlantError
 from plant_plugin.files import read_json
 from plant_plugin.model.folder import read_content, read_labels
 from plant_plugin.model.passages import EvidenceRule, read_rule
-from plant_plugin.report.logs import append_log, log_lengths, logged_config, read_logs
+from plant_plugin.report.logs import append_log, evaluations, logged_config, read_logs
 from plant_plugin.report.record import read_run_record
 from plant_plugin.report.result import read_result
 from plant_plugin.training.search.trial import read_outcome
@@ -142,7 +142,7 @@ def test_numbers_that_are_none_stay_in_the_log(tmp_path: Path) -> None:
     path = tmp_path / "logs.json"
     append_log(path, "val", {"Loss": float("nan")})
     append_log(path, "val", {"Loss": 0.5})
-    assert log_lengths(path, ["val", "test"]) == {"val": 2, "test": 0}
+    assert [len(evaluations(read_logs(path), split)) for split in ("val", "test")] == [2, 0]
     assert logged_config(tmp_path) == {}
 
 

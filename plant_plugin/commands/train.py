@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
@@ -22,11 +24,13 @@ def libmultilabel(config: str | None, **flags: object) -> None:
     Takes the configuration files and flags of LibMultiLabel's main.py, and PLANT's own. A flag beats the file. What
     is wrong with a configuration is reported all at once, before any data are read.
     """
-    from plant_plugin.config import load_config
+    from plant_plugin.report.run_folder import stoppable
 
-    settings = load_config(config, overrides_from(flags))
-    from plant_plugin.training.run import run
+    with stoppable(lambda: True):  # the imports take seconds
+        from plant_plugin.config import load_config
 
+        settings = load_config(config, overrides_from(flags))
+        from plant_plugin.training.run import run
     result = run(settings)
     if result and not settings.silent:  # there is none where nothing was tested
         from plant_plugin.report.tables import print_results
@@ -47,12 +51,14 @@ def search(config: str, **flags: object) -> None:
     overrides = overrides_from(flags)
     silent = bool(overrides.pop("silent", False))  # in the file it is for the trials
     plan = plan_search(config, overrides)
+    from plant_plugin.report.run_folder import own_folder
     from plant_plugin.training.search.search import search as run_search
 
-    result = run_search(plan, silent=silent)
+    with own_folder(plan.base) as base:
+        result = run_search(replace(plan, base=base), silent=silent)
     if not silent:
         from plant_plugin.report.tables import print_results
 
         if result:
             print_results(result)
-        click.echo(f"{plan.base.checkpoint_dir}: trials.csv, trials.json, best.yml, best/")
+        click.echo(f"{base.checkpoint_dir}: trials.csv, trials.json, best.yml, best/")

@@ -6,6 +6,7 @@ The conversion stands here, below tokens and networks, because both read the fol
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ KEY = "network_config: lm_weight"
 def is_gguf(lm_weight: str) -> bool:
     """Whether the weights are named by a file; names on the hub and folders are others."""
     path = Path(lm_weight)
-    return path.is_file() or (path.suffix.lower() == ".gguf" and not path.is_dir())
+    return os.path.isfile(path) or (path.suffix.lower() == ".gguf" and not os.path.isdir(path))
 
 
 def folder_of_gguf(lm_weight: str) -> Path:

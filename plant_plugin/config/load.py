@@ -24,7 +24,7 @@ from plant_plugin.config.registry import suggestion
 from plant_plugin.config.rules import check, reads_whole_documents
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, OPTIONS, Settings
 from plant_plugin.config.values import Keys
-from plant_plugin.config.yaml_file import find_config, read_yaml
+from plant_plugin.config.yaml_file import find_config, parse, read_yaml
 
 # Where things are written or kept, and how the work is spread: the result does not depend on them.
 WITHOUT_INFLUENCE = frozenset(name for name, field in FIELDS.items() if not field.metadata["influence"])
@@ -159,7 +159,7 @@ def _override(given: Keys, key: str, value: object, problems: Problems) -> None:
     block, dot, inner = key.partition(".")
     if isinstance(value, str) and (dot or block in (*BLOCKS, *MAPPINGS)):
         try:
-            value = yaml.safe_load(value)
+            value = parse(value)
         except yaml.YAMLError:
             problems.add(key, f"{value!r} is not YAML", "put texts with special characters in quotes")
             return

@@ -116,6 +116,8 @@ def read_section(section: type[Section], given: Mapping[str, object], problems: 
 
     What is wrong is noted, and stays at its default; ``given`` stays as it is.
     """
+    given = _named(given)
+    given |= {name: _named(given[name]) for name in BLOCKS if isinstance(given.get(name), Mapping)}
     read, faults = _faults(section, given)
     by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
     for fault in faults:
@@ -125,12 +127,17 @@ def read_section(section: type[Section], given: Mapping[str, object], problems: 
         by_key.setdefault(path, []).append(fault)
     if not faults:
         return cast(Section, read)
-    right: Keys = {str(name): value for name, value in given.items() if (str(name),) not in by_key}
+    right: Keys = {name: value for name, value in given.items() if (name,) not in by_key}
     for path, found in by_key.items():
         _note(BLOCKS[path[0]] if len(path) == 2 else section, above + ".".join(path), path[-1], found, problems)
         if len(path) == 2:
             right[path[0]] = {name: value for name, value in right[path[0]].items() if str(name) != path[1]}
     return cast(Section, _faults(section, right)[0])
+
+
+def _named(given: Mapping[str, Value]) -> Keys:
+    """With keys that are texts: in YAML they may be numbers, days or null."""
+    return {str(name): value for name, value in given.items()}
 
 
 def _note(section: type[Block], key: str, name: str, faults: list[ErrorDetails], problems: Problems) -> None:

@@ -10,6 +10,7 @@ import ast
 import dataclasses
 import difflib
 import functools
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -110,7 +111,7 @@ def language_model(lm_weight: str) -> str:
     """What transformers loads: of a preset its name on the hub, of a GGUF file its folder, any other as it is."""
     if is_gguf(lm_weight):
         return str(folder_of_gguf(lm_weight))
-    preset = None if Path(lm_weight).is_dir() else entries("backbones").get(lm_weight)
+    preset = None if os.path.isdir(lm_weight) else entries("backbones").get(lm_weight)
     return lm_weight if preset is None else str(preset.weights)
 
 

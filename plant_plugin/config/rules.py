@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from pathlib import Path
 
@@ -180,7 +181,7 @@ def _check_metrics(settings: Settings, network: Entry | None, problems: Problems
 
 def _check_file(key: str, name: str | None, problems: Problems, or_else: str = "") -> bool:
     """Whether a file is given and there; one that is not there is noted."""
-    if name is None or Path(name).is_file():
+    if name is None or os.path.isfile(name):
         return name is not None
     problems.add(key, "no such file", PATH_FIX + or_else, value=name)
     return False
@@ -201,9 +202,9 @@ def _check_files(settings: Settings, problems: Problems) -> None:
         or_else = f", or name GloVe vectors: {near}; `plant embeddings TRAIN --out FILE` makes such a file"
         _check_file("embed_file", vectors, problems, or_else)
     start, resume = settings.checkpoint_path, settings.resume
-    if start is not None and not Path(start).exists():
+    if start is not None and not os.path.exists(start):
         problems.add("checkpoint_path", "no such file or folder", PATH_FIX, value=start)
-    if resume not in (None, AUTO) and not Path(resume).is_dir():
+    if resume not in (None, AUTO) and not os.path.isdir(resume):
         problems.add("resume", "no such folder", PATH_FIX, value=resume)
 
 
@@ -211,7 +212,7 @@ def _check_task(settings: Settings, problems: Problems) -> None:
     """Something to train on, or something to test and a model for it; and a place for predictions."""
     if settings.save_k_predictions or settings.save_positive_predictions:
         out = settings.predict_out_path
-        if out and not Path(out).parent.is_dir():
+        if out and not os.path.isdir(Path(out).parent):
             problems.add("predict_out_path", "its folder does not exist", "make the folder first", value=out)
     if not settings.eval:
         if settings.training_file is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, U
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
+SHOWN = 200  # characters of a wrong value
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _NAMES: dict[object, str] = {  # in the order in which a message names them
     type(None): "null", bool: "true or false", int: "a whole number", float: "a number", str: "a text",
@@ -77,8 +78,11 @@ def _whole(value: object) -> int:
 
 def _number(value: object) -> float:
     number = _spelled(value)
-    if not math.isfinite(float(number)):
-        raise ValueError(value)
+    try:
+        if not math.isfinite(float(number)):
+            raise ValueError(value)
+    except OverflowError as error:  # of a whole number of 400 digits
+        raise ValueError(value) from error
     return number if isinstance(number, int) else float(number)  # val_size: 100 documents has to stay a whole number
 
 
@@ -162,4 +166,6 @@ def parse_interval(text: str) -> tuple[int | None, float | None]:
 
 def shown(value: object) -> str:
     """A wrong value, in a message."""
-    return "null" if value is None else repr(value) if isinstance(value, str | int | float) else type(value).__name__
+    if value is None or not isinstance(value, str | int | float):
+        return "null" if value is None else type(value).__name__
+    return text if len(text := repr(value)) <= SHOWN else f"{text[:SHOWN]}…"

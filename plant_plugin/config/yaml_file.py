@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import yaml
 
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.registry import suggestion
-from plant_plugin.config.values import Keys
+from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
+from plant_plugin.files import DEEPEST_CONFIGURATION, LIMITS, LONGEST_CONFIGURATION, MOST_VALUES, limit
 
-DEEPEST = 5  # a mapping that holds itself, through an anchor, has no end
+MORE = f" ({LIMITS}=10 allows ten times as much)"
+DEEPEST = 5  # a key of a key of …: whose lines are noted
 
 
 def packaged_configs() -> dict[str, Path]:
@@ -24,7 +27,7 @@ def packaged_configs() -> dict[str, Path]:
 def find_config(name: str | Path) -> Path:
     """The file of ``--config``: a path, or a packaged configuration with or without ``.yml``, or an error."""
     path = Path(name)
-    if path.is_file():
+    if os.path.isfile(path):
         return path
     packaged = packaged_configs()
     if str(name).removesuffix(".yml") in packaged:
@@ -32,6 +35,78 @@ def find_config(name: str | Path) -> Path:
     known = [f"{stem}.yml" for stem in packaged]
     fix = f"check the path; of the packaged configurations: {suggestion(path.name, known)}" if known else None
     raise ConfigError("no such file, and no packaged configuration of this name", where=f"--config {name}", fix=fix)
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses what would take the memory or the time; says where a value is one that cannot be."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """One value, not too deep: each level of nesting costs Python several of its own."""
+        self._depth += 1
+        if self._depth > limit(DEEPEST_CONFIGURATION):
+            raise _refused(
+                f"more than {limit(DEEPEST_CONFIGURATION)} levels of values in values{MORE}", self.peek_event()
+            )
+        found: yaml.Node | None = super().compose_node(parent, index)
+        self._depth -= 1
+        return found
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        """A value; of a day that no calendar has, or a number that is none, the line."""
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, OverflowError, AttributeError, KeyError, IndexError) as error:
+            kind = node.tag.rpartition(":")[2]
+            raise _refused(f"no {kind} is written like this; put a text in quotes", node) from error
+
+
+def _refused(problem: str, at: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)  # type: ignore[arg-type]
+
+
+def compose(text: str) -> tuple[yaml.Node | None, Value]:
+    """A YAML document as its nodes and as its values.
+
+    Raises:
+        yaml.YAMLError: It is none, or larger than :mod:`plant_plugin.files` allows.
+    """
+    if len(text) > (most := limit(LONGEST_CONFIGURATION)):
+        raise yaml.YAMLError(f"more than {most:,} characters{MORE}")
+    loader = _Loader(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return None, None
+        _count(root, {})
+        return root, loader.construct_document(root)
+    finally:
+        loader.dispose()
+
+
+def _count(node: yaml.Node, counts: dict[int, int | None]) -> int:
+    """Values in a node, where an alias counts as all that it stands for."""
+    if id(node) in counts:
+        known = counts[id(node)]
+        if known is None:
+            raise _refused("it holds itself, through an alias", node)
+        return known
+    counts[id(node)] = None
+    inner = node.value if isinstance(node, yaml.CollectionNode) else []
+    parts = [part for pair in inner for part in pair] if isinstance(node, yaml.MappingNode) else inner
+    total = 1 + sum(_count(part, counts) for part in parts)
+    if total > limit(MOST_VALUES):
+        raise _refused(f"more than {limit(MOST_VALUES):,} values, those of aliases included{MORE}", node)
+    counts[id(node)] = total
+    return total
+
+
+def parse(text: str) -> Value:
+    """What a short text in YAML says, as a flag gives it; errors as of :func:`compose`."""
+    return compose(text)[1]
 
 
 def read_yaml(path: Path) -> tuple[Keys, Problems]:
@@ -42,15 +117,15 @@ def read_yaml(path: Path) -> tuple[Keys, Problems]:
     """
     problems = Problems(path)
     try:
-        text = path.read_text(encoding="utf-8")
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(text)
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read(limit(LONGEST_CONFIGURATION) + 1)
+        root, values = compose(text)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the file cannot be read ({type(error).__name__})", where=str(path)) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}, line {mark.line + 1}" if mark else str(path)
-        reason = getattr(error, "problem", None) or type(error).__name__
+        reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
         fix = "check the indentation and the quotes there"
         raise ConfigError(f"this is not YAML: {reason}", where=where, fix=fix) from error
     if root is None:

@@ -13,10 +13,18 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from plant_plugin.data.text import UNDECODED, is_valid, open_text, plain_name, reading_errors
+from plant_plugin.data.text import (
+    UNDECODED,
+    bounded,
+    bounded_lines,
+    is_valid,
+    open_text,
+    plain_name,
+    reading_errors,
+)
 from plant_plugin.errors import DataError
+from plant_plugin.files import LONGEST_LINE, limit
 
-LONGEST = 64 * 2**20  # characters of one line: more is a file without line ends, and would fill the memory
 NUMBERS_KEPT = 5  # line numbers of bad lines that are told
 ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv")
@@ -98,10 +106,10 @@ class Documents:
 
     def _items(self, stream: IO[str]) -> Items:
         if self.form == "text":
-            text = _bounded(stream.read(LONGEST + 1), self._name)
+            text = bounded(stream.read(limit(LONGEST_LINE) + 1), self._name)
             yield 1, _problem(text) or Found(text)
             return
-        lines = self._lines(stream)
+        lines = bounded_lines(stream, self._name)
         if self.form == "csv":
             yield from _table(lines, self.fields, self._name)
             return
@@ -119,10 +127,6 @@ class Documents:
                 yield number, _NOT_LINES if "\t" in line else Found(line)
             elif line.strip():
                 yield number, _json(line, self.fields) if form == "jsonl" else _columns(line, first.count("\t") + 1)
-
-    def _lines(self, stream: IO[str]) -> Iterator[str]:
-        while line := stream.readline(LONGEST + 1):
-            yield _bounded(line, self._name)
 
 
 _NOT_LINES = DataError("a TAB, and the first line has none", fix="name the form of the file with --input")
@@ -152,7 +156,7 @@ def _columns(line: str, columns: int) -> Found | DataError:
 
 
 def _table(lines: Iterator[str], fields: Fields, name: str) -> Items:
-    csv.field_size_limit(LONGEST)
+    csv.field_size_limit(limit(LONGEST_LINE))
     reader = csv.reader(lines)
     header = next(reader, None)
     if header is None:
@@ -185,13 +189,6 @@ def _problem(text: str) -> DataError | None:
     if not is_valid(text):
         return DataError("not valid UTF-8", fix="save the file as UTF-8 (iconv -f latin1 -t utf-8)")
     return None
-
-
-def _bounded(text: str, name: str) -> str:
-    if len(text) <= LONGEST:
-        return text
-    what = f"a document of more than {LONGEST:,} characters"
-    raise DataError(what, where=name, fix="give one document a line; is it a binary file?")
 
 
 def _opened(source: str, newline: str | None) -> AbstractContextManager[IO[str]]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from plant_plugin.errors import DataError
+from plant_plugin.files import LONGEST_LINE, above_limit, limit
 
 OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open}
 UNDECODED = "surrogateescape"  # see open_text
@@ -123,7 +124,7 @@ def _checked(stream: IO[str], path: Path, encoding: str) -> Iterator[str]:
     number, fix = 0, "save the file as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
     try:
         with reading_errors(str(path)):
-            for number, line in enumerate(stream, 1):
+            for number, line in enumerate(bounded_lines(stream, str(path)), 1):
                 if not is_valid(line):
                     raise DataError(f"not valid {encoding}", where=f"{path}, line {number}", fix=fix)
                 yield line
@@ -131,11 +132,27 @@ def _checked(stream: IO[str], path: Path, encoding: str) -> Iterator[str]:
         raise DataError(f"not valid {encoding}", where=f"{path}, soon after line {number}", fix=fix) from None
 
 
+def bounded_lines(stream: IO[str], name: str) -> Iterator[str]:
+    """The lines of a stream; a ``DataError`` instead of one that would fill the memory."""
+    most = limit(LONGEST_LINE)
+    while line := stream.readline(most + 1):
+        yield bounded(line, name)
+
+
+def bounded(text: str, name: str) -> str:
+    """A text that is not longer than a line may be."""
+    if len(text) <= (most := limit(LONGEST_LINE)):
+        return text
+    raise above_limit(
+        f"a line of more than {most:,} characters", name, "give one document a line; is it a binary file?"
+    )
+
+
 def parsed_json(text: str, where: str, fix: str = "export it again; the file may be cut off") -> Any:
     """What a text in JSON says; a ``DataError`` where it is none."""
     try:
         return json.loads(text)
-    except ValueError:  # its message would show the text
+    except (ValueError, RecursionError):  # its message would show the text
         raise DataError("broken JSON", where=where, fix=fix) from None
 
 

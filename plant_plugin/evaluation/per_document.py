@@ -7,7 +7,6 @@ document's average precision, the AUCs from where true and false documents stand
 from __future__ import annotations
 
 import os
-import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import scipy.sparse as sp
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.ranking import with_unranked
 from plant_plugin.evaluation.roc import RocParts
-from plant_plugin.files import atomic_write
+from plant_plugin.files import DAMAGED_ARRAYS, atomic_write, check_archive
 
 VERSION = 1
 # What a file may lack, and how the rest is written.
@@ -121,6 +120,7 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
         DataError: No such file, torn, or of another version.
     """
     try:
+        check_archive(path)
         with np.load(Path(path), allow_pickle=False) as stored:
             arrays = dict(stored)
         if int(arrays["version"]) != VERSION:
@@ -145,7 +145,7 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
             RocParts.restored(arrays),
             arrays.get("gold_precision"),
         )
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
+    except DAMAGED_ARRAYS as error:
         what = f"not the per-document values of a result ({type(error).__name__})"
         fix = "copy it again beside its result.json, or delete it to compare without tests"
         raise DataError(what, where=str(path), fix=fix) from error

@@ -58,9 +58,9 @@ def save_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapp
     write_tensors(folder / f"{stage}.safetensors", trained_state(network), _identity(hashes))
 
 
-def has_stage(folder: Path, stage: str) -> bool:
-    """Whether the stage was finished."""
-    return (folder / f"{stage}.safetensors").is_file()
+def stage_path(folder: Path, stage: str) -> Path:
+    """The weights behind a stage; there once it has ended."""
+    return folder / f"{stage}.safetensors"
 
 
 def load_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
@@ -69,7 +69,7 @@ def load_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapp
     Raises:
         CheckpointError: Torn, of another shape, or trained on another label set or vocabulary.
     """
-    path = folder / f"{stage}.safetensors"
+    path = stage_path(folder, stage)
     check_identity(path, hashes)
     _load_into(network, path)
 

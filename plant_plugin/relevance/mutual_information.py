@@ -6,8 +6,6 @@ Shapes: N training documents, L labels, V token types.
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +21,7 @@ import scipy.sparse as sp
 from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.files import atomic_write
+from plant_plugin.files import DAMAGED_ARRAYS, atomic_write, check_archive
 from plant_plugin.relevance.spool import Spool
 
 FORMAT_VERSION = 1
@@ -32,7 +30,6 @@ CELL_BYTES = 16  # of one such cell: token and count, and what is kept of them
 CELL_BYTES_OF_TYPE = 24  # of one token type in a worker: its counters and one row's values
 MAX_WORKERS = 8
 # What reading a torn ``.npz`` file raises.
-TORN = (OSError, ValueError, KeyError, TypeError, EOFError, IndexError, zipfile.BadZipFile, zlib.error)
 
 Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -89,7 +86,7 @@ class Relevance:
                 raise CheckpointError(f"format {int(stored['version'])}, expected {FORMAT_VERSION}", where=str(path))
             shape = tuple(stored["shape"].tolist())
             matrix = sp.csr_array((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
-        except TORN as error:
+        except DAMAGED_ARRAYS as error:
             what = f"the relevance file cannot be read ({type(error).__name__})"
             fix = "remove it and run again: it is made anew"
             raise CheckpointError(what, where=str(path), fix=fix) from error
@@ -103,7 +100,8 @@ class Relevance:
 
 
 def read_arrays(path: Path) -> Arrays:
-    """All arrays of an ``.npz`` file; what a torn one raises is in ``TORN``."""
+    """All arrays of an ``.npz`` file; what a torn one raises is in ``DAMAGED_ARRAYS``."""
+    check_archive(path)
     with np.load(path, allow_pickle=False) as content:
         return {name: content[name] for name in content.files}
 

@@ -24,10 +24,10 @@ import scipy.sparse as sp
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import read_json, write_text
+from plant_plugin.files import DAMAGED_ARRAYS, read_json, write_text
 from plant_plugin.relevance.linear import LinearModel, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases
-from plant_plugin.relevance.mutual_information import TORN, Arrays, Floats, read_arrays, write_arrays
+from plant_plugin.relevance.mutual_information import Arrays, Floats, read_arrays, write_arrays
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases, ReadingWords
 
 # options that null leaves to validation documents
@@ -191,9 +191,8 @@ class PlantedScores:
             linear = LinearModel.from_arrays(arrays, terms)
             sentences, phrases = _marked(folder, arrays, len(rarity))
             chosen = _chosen(arrays)
-        except TORN as error:
-            what = f"the planted scores cannot be read ({type(error).__name__})"
-            raise CheckpointError(what, where=str(folder / ARRAYS), fix="train anew") from error
+        except DAMAGED_ARRAYS as error:
+            raise _unreadable(folder, error) from error
         if found != labels:
             what = f"the planted scores were made for labels {found[:12]}, the model for {labels[:12]}"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
@@ -245,6 +244,17 @@ def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
 
 
 def read_weights(folder: Path) -> dict[str, float]:
-    """What was chosen for planted scores that were saved in a model's folder, by the name of its option."""
-    with np.load(folder / ARRAYS, allow_pickle=False) as content:
-        return _chosen(content)
+    """What was chosen for planted scores that were saved in a model's folder, by the name of its option.
+
+    Raises:
+        CheckpointError: The file is missing or torn.
+    """
+    try:
+        return _chosen(read_arrays(folder / ARRAYS))
+    except DAMAGED_ARRAYS as error:
+        raise _unreadable(folder, error) from error
+
+
+def _unreadable(folder: Path, error: BaseException) -> CheckpointError:
+    what = f"the planted scores cannot be read ({type(error).__name__})"
+    return CheckpointError(what, where=str(folder / ARRAYS), fix="train anew")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from typing_extensions import TypedDict
@@ -65,10 +65,14 @@ def write_log_config(path: str | Path, config: Mapping[str, object]) -> None:
     _write(path, {**read_logs(path), "config": dict(config)})
 
 
-def log_lengths(path: str | Path, splits: Iterable[str]) -> dict[str, int]:
-    """How many evaluations of each split ``logs.json`` holds."""
-    logs = read_logs(path)
-    return {split: len(evaluations(logs, split)) for split in splits}
+def without_config(logs: Logs) -> Logs:
+    """The evaluations alone."""
+    return {split: found for split, found in logs.items() if isinstance(found, list)}
+
+
+def write_logs(path: str | Path, logs: Logs) -> None:
+    """Store whole logs."""
+    _write(path, logs)
 
 
 def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import uuid
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from plant_plugin.config import Config
 from plant_plugin.errors import MissingExtraError
-from plant_plugin.files import append, atomic_write, write_text
+from plant_plugin.files import append, atomic_write, flush, write_text
 
 FILE = "metrics.csv"
 STAGES = ("stage1", "stage2", "test")  # in the order of a run
@@ -122,7 +123,10 @@ class MetricLog:
 
     def go_on(self, stage: str, step: int) -> None:
         """Forget what comes behind a step of a stage, which starts there: a resumed run measures it again."""
-        kept = [row for row in read_metrics(self.path) if _before(row[0], stage, step)]
+        kept = sorted(
+            (row for row in read_metrics(self.path) if row[0].stage != stage or 0 < row[0].step <= step),
+            key=lambda row: STAGES.index(row[0].stage),
+        )
         with atomic_write(self.path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow([*Place._fields, "metric", "value"])
@@ -137,6 +141,15 @@ class MetricLog:
         if self._sink:
             self._sink.write(place, metrics)
 
+    def flush(self) -> None:
+        """Wait until the file is on the disk."""
+        if self.path.is_file():
+            flush(self.path)
+
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self.path.stat().st_size if self.path.is_file() else 0
+
     def close(self) -> None:
         """Nothing more comes."""
         if self._sink:
@@ -144,15 +157,13 @@ class MetricLog:
 
 
 def read_metrics(path: Path) -> list[tuple[Place, str, float]]:
-    """The lines of ``metrics.csv``; a last one that a killed process left unfinished is passed over."""
+    """The lines of ``metrics.csv``; those that are torn are passed over, as the last one of a killed process."""
     if not path.is_file():
         return []
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
-    return [
-        (Place(stage, int(epoch), int(step), split), metric, float(value))
-        for stage, epoch, step, split, metric, value in csv.reader(whole[1:])
-    ]
-
-
-def _before(place: Place, stage: str, step: int) -> bool:
-    return (STAGES.index(place.stage), place.step) <= (STAGES.index(stage), step if stage != "test" else -1)
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").rpartition("\n")[0].splitlines()[1:]:
+        with contextlib.suppress(ValueError, csv.Error):
+            stage, epoch, step, split, metric, value = next(csv.reader([line]))
+            STAGES.index(stage)
+            found.append((Place(stage, int(epoch), int(step), split), metric, float(value)))
+    return found

@@ -6,7 +6,6 @@ Read are LibMultiLabel's ``label:score`` lines, a sparse ``.npz`` or a dense ``.
 from __future__ import annotations
 
 import math
-import zipfile
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS, rows_of
+from plant_plugin.files import DAMAGED_ARRAYS, check_archive
 from plant_plugin.report.result import Result, plain, versions
 
 MATRICES = (".npz", ".npy")
@@ -97,6 +97,7 @@ def read_score_matrix(path: str | Path) -> Matrix:
                     fix = "only -inf may stand in the place of a score, where a label was not scored"
                     raise DataError(what, where=f"{path}, row {rows.start + int(bad.argmax()) + 1}", fix=fix)
             return dense
+        check_archive(path)
         loaded = sp.load_npz(path)  # refuses pickles
         if loaded.ndim != 2:
             raise ValueError("not a matrix")
@@ -105,7 +106,7 @@ def read_score_matrix(path: str | Path) -> Matrix:
         scores.sum_duplicates()
     except FileNotFoundError as error:
         raise DataError("no such file", where=str(path), fix="check --scores") from error
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGED_ARRAYS as error:
         fix = "write scipy.sparse.save_npz(file, csr_matrix) or numpy.save(file, array), documents × labels"
         raise DataError(f"no matrix of scores ({type(error).__name__})", where=str(path), fix=fix) from error
     if not np.isfinite(scores.data).all():

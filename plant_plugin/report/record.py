@@ -8,8 +8,6 @@ from pathlib import Path
 
 from typing_extensions import Required, TypedDict
 
-from plant_plugin.config import Config
-from plant_plugin.config.options import AUTO
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import read_json, write_text
 
@@ -26,6 +24,7 @@ class RunRecord(TypedDict, total=False):
     cost: dict[str, dict[str, float]]  # what `Run.totals` said when the last state was written
     skipped_steps: dict[str, int]  # by stage
     best_epochs: dict[str, int]  # by stage, from 1: whose weights it has kept
+    weights: dict[str, str]  # by stage: SHA-256 of its file, where that was written
 
 
 def write_run_record(folder: Path, record: RunRecord) -> None:
@@ -58,22 +57,14 @@ def note_best_epoch(folder: Path, stage: str, epoch: int) -> None:
         write_run_record(folder, {**record, "best_epochs": {**record.get("best_epochs", {}), stage: epoch}})
 
 
+def note_weights(folder: Path, stage: str, digest: str) -> None:
+    """Add what the file of a finished stage has to be like to ``run.json``."""
+    if record := read_run_record(folder):
+        write_run_record(folder, {**record, "weights": {**record.get("weights", {}), stage: digest}})
+
+
 def skipped_steps(folder: Path) -> dict[str, int]:
     """``skipped_steps`` where there were any, for the counts of ``result.json``."""
     record = read_run_record(folder)
     steps = sum(record.get("skipped_steps", {}).values()) if record else 0
     return {"skipped_steps": steps} if steps else {}
-
-
-def found_again(config: Config) -> Config:
-    """Where ``resume`` is ``auto``: the configuration that goes on with the newest run of it that has not ended."""
-    if config.resume != AUTO:
-        return config
-    found = []
-    for path in config.checkpoint_dir.parent.glob(f"*/{RUN_FILE}"):
-        with contextlib.suppress(CheckpointError):  # of another run that is torn: none to go on with
-            record = read_run_record(path.parent)
-            if record and record["config_hash"] == config.hash() and not record.get("finished"):
-                found.append(path)
-    newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
-    return config.resumed(newest and newest.parent)

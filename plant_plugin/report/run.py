@@ -15,6 +15,7 @@ from pathlib import Path
 from plant_plugin.errors import PlantError
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE
+from plant_plugin.report.run_folder import LOCK, unwritable
 
 SAMPLE_SECONDS = 0.2  # how often the resident memory is read while a phase runs
 
@@ -23,7 +24,7 @@ class Run:
     """The folder of a run and what each phase cost.
 
     Args:
-        folder: Where everything is written; made here.
+        folder: Where everything is written; made here where nobody has.
         silent: Print nothing but errors.
         tests: Look at the test split after training; a trial of a search does not.
         writes: Whether this process writes; of several only the first does.
@@ -49,8 +50,7 @@ class Run:
         self._open: dict[str, tuple[float, float]] = {}  # phase -> when it began, by both clocks
         self._started = _clocks()
         self._before: dict[str, dict[str, float]] = {}
-        self._writes = writes
-        self._new_folder = writes and not folder.exists()
+        self._writes, self._new_folder = writes, False
         if not writes:
             return
         try:
@@ -58,10 +58,9 @@ class Run:
             probe = folder / ".writable"
             probe.touch()
             probe.unlink()
+            self._new_folder = {path.name for path in folder.iterdir()} <= {LOCK}
         except OSError as error:
-            what = f"the result folder cannot be written ({error.strerror})"
-            fix = "choose another with --result_dir, or change its permissions"
-            raise PlantError(what, where=str(folder), fix=fix) from error
+            raise unwritable(folder, error) from error
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -127,7 +126,7 @@ class Run:
     @property
     def keeps_nothing(self) -> bool:
         """Whether the run failed before it had anything to keep."""
-        return self._new_folder and {path.name for path in self.folder.iterdir()} <= {RUN_FILE}
+        return self._new_folder and {path.name for path in self.folder.iterdir()} <= {RUN_FILE, LOCK}
 
     def remove_empty_folder(self) -> None:
         """Leave no folder behind of a run that keeps nothing."""

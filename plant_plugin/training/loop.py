@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import gc
 import logging
-import pickle
 import time
 import warnings
-import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import lightning as L
@@ -26,9 +23,10 @@ from plant_plugin.config.values import parse_interval
 from plant_plugin.errors import PlantError
 from plant_plugin.files import atomic_write
 from plant_plugin.networks.kernels.label_attention import halve_blocks
-from plant_plugin.report.logs import log_lengths, shorten_log
-from plant_plugin.report.record import note_best_epoch, note_cost, note_skipped_steps
+from plant_plugin.report.logs import evaluations, read_logs, shorten_log, without_config
+from plant_plugin.report.record import note_best_epoch, note_cost, note_skipped_steps, read_run_record
 from plant_plugin.report.run import Run
+from plant_plugin.report.states import FORMAT, PATTERN, STATE_KEY, StateContent, is_whole, read_state
 from plant_plugin.training.devices import count, device_of, from_first, is_first, same_weights
 from plant_plugin.training.guards import out_of_memory
 from plant_plugin.training.resume import interrupted, listen, stopped
@@ -45,15 +43,8 @@ BESIDE_THE_POINT = (  # warnings of Lightning
     ".*Total length of `list` across ranks is zero.*",  # no validation
     ".*your dataloader is not resumable.*",  # it is: resumed_at
 )
-FORMAT = 1
-STATE_KEY = "plant_plugin"  # our part of Lightning's checkpoint
 KEPT = 2  # states of a stage on disk: the newest, and one to fall back on
 LOSS_EVERY = 10  # optimiser steps
-PATTERN = "state-*.ckpt"
-
-UNREADABLE = (
-    OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, zipfile.BadZipFile, pickle.UnpicklingError,
-)  # fmt: skip
 
 
 def train_stage(module: StageModule, run: Run) -> None:
@@ -89,20 +80,23 @@ def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
     module.guard.forget()
     keep_state = KeepState(module, run)
     found = from_first(lambda: newest_state(keep_state.folder, module.config.hash())) if resumed else None
+    path, told = (None, None) if found is None else found
     if is_first():
-        shorten_log(module.config.log_path, dict.fromkeys(module.logs, 0) if found is None else found.log_lengths)
-        run.metrics.go_on(module.stage, 0 if found is None else found.step)
-    if found is not None:
-        module.resumed_at = (found.epoch, found.batch)
-        module.guard.skipped, module.pieces = found.skipped, max(module.pieces, found.pieces)
-        keep_state.has_ended = found.has_ended
-        run.log(f"{module.stage} goes on behind step {found.step}")
+        shorten_log(module.config.log_path, dict.fromkeys(module.logs, 0) if told is None else told["log_lengths"])
+        run.metrics.go_on(module.stage, 0 if told is None else told["step"])
+        if told is not None and run.metrics.size() < told.get("metrics_size", 0):
+            logger.warning("%s is torn: some of its numbers are lost. The run does not need them.", run.metrics.path)
+    if told is not None:
+        module.resumed_at = (told["epoch"], told["batch"])
+        module.guard.skipped, module.pieces = told["skipped"], max(module.pieces, told["pieces"])
+        keep_state.has_ended = told["has_ended"]
+        run.log(f"{module.stage} goes on behind step {told['step']}")
     trainer = _trainer(module, run, keep_state)
     with warnings.catch_warnings(), run.stopping_by_itself():
         for message in BESIDE_THE_POINT:
             warnings.filterwarnings("ignore", message=message)
         try:
-            trainer.fit(module, ckpt_path=None if found is None else str(found.path), weights_only=True)
+            trainer.fit(module, ckpt_path=path and str(path), weights_only=True)
         except SystemExit as stop:  # how Lightning ends after Ctrl-C
             raise interrupted(run) from stop
         except (RuntimeError, MemoryError) as error:
@@ -182,20 +176,6 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
     )
 
 
-@dataclass(frozen=True)
-class State:
-    """What is known of a state without loading it into a network."""
-
-    path: Path
-    step: int  # optimiser steps done
-    epoch: int  # to go on with, at `batch`
-    batch: int
-    has_ended: bool  # the early stopping had already ended the stage
-    skipped: int  # steps left out so far, see training/guards.py
-    pieces: int  # parts that a batch was computed in, see there
-    log_lengths: dict[str, int]  # evaluations that `logs.json` held, by split
-
-
 class WholeFiles(TorchCheckpointIO):
     """How Lightning writes: our way, straight into the folder. Its own goes through memory and the temporary folder."""
 
@@ -251,15 +231,26 @@ class KeepState(Checkpoint):
     def on_save_checkpoint(self, trainer: L.Trainer, pl_module: object, checkpoint: dict[str, object]) -> None:
         """Add what Lightning does not know."""
         module = self.module
-        checkpoint[STATE_KEY] = self._place | {
+        logs, record = read_logs(module.config.log_path), read_run_record(self.run.folder)
+        epoch, batch = self._place
+        content: StateContent = {
             "format": FORMAT,
             "config": module.config.hash(),
             "step": trainer.global_step,
+            "epoch": epoch,
+            "batch": batch,
             "has_ended": trainer.should_stop,
             "skipped": module.guard.skipped,
             "pieces": module.pieces,
-            "log_lengths": log_lengths(module.config.log_path, module.logs),
+            "log_lengths": {split: len(evaluations(logs, split)) for split in module.logs},
+            "logs": without_config(logs),
+            "has_best": (self.folder / BEST).is_file(),
         }
+        if record is not None:
+            content["record"] = record
+        if is_first():
+            content["metrics_size"] = self.run.metrics.size()
+        checkpoint[STATE_KEY] = content
 
     def _stop_if_asked(self, trainer: L.Trainer) -> None:
         if trainer.strategy.reduce_boolean_decision(self.run.stop_asked, all=False):
@@ -267,7 +258,9 @@ class KeepState(Checkpoint):
 
     def _write(self, trainer: L.Trainer, epoch: int, batch: int) -> None:
         """One whole file, then remove all but the newest."""
-        self._place = {"epoch": epoch, "batch": batch}
+        self._place = (epoch, batch)
+        if is_first():
+            self.run.metrics.flush()  # no state is on the disk before the numbers up to it
         path = self.folder / f"state-{trainer.global_step:09d}.ckpt"
         self._last = time.monotonic()
         trainer.save_checkpoint(path)  # the others wait for the first process, which writes
@@ -278,19 +271,18 @@ class KeepState(Checkpoint):
         self._stop_if_asked(trainer)
 
 
-def newest_state(folder: Path, config_hash: str) -> State | None:
+def newest_state(folder: Path, config_hash: str) -> tuple[Path, StateContent] | None:
     """The newest whole state of a stage, of this configuration; says which files were passed over and why."""
     for path in sorted(folder.glob(PATTERN), reverse=True):
-        try:
-            with zipfile.ZipFile(path) as archive:  # torch itself does not compare the sums
-                if archive.testzip() is not None:
-                    raise ValueError("a sum does not agree")
-            content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)[STATE_KEY]
-            if (content.pop("format"), content.pop("config")) == (FORMAT, config_hash):
-                return State(path, **content)
-            what = "of another run"
-        except UNREADABLE:
-            what = "torn"
-        logger.warning("%s is %s and set aside; the state before it is used.", path, what)
+        content = read_state(path)
+        if content is None:
+            what = "torn and set aside; the state before it is used"
+        elif (content["format"], content["config"]) != (FORMAT, config_hash):
+            what = "of another run and set aside; the state before it is used"
+        elif content.get("has_best") and not is_whole(folder / BEST):
+            what = f"set aside: the weights of the best epoch, {BEST}, are torn, and the stage is trained again"
+        else:
+            return path, content
+        logger.warning("%s is %s.", path, what)
         path.rename(path.with_suffix(".unusable"))
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import shlex
 import shutil
 import signal
@@ -12,12 +13,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from plant_plugin.errors import CheckpointError, FullDiskError, Interrupted, PlantError, Stopped
-from plant_plugin.files import is_full, remove
-from plant_plugin.model.folder import has_stage, load_stage, save_stage
+from plant_plugin.files import is_full, remove, sha256
+from plant_plugin.model.folder import load_stage, save_stage, stage_path
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.report.record import read_run_record, write_run_record
+from plant_plugin.report.record import RUN_FILE, note_weights, read_run_record, write_run_record
 from plant_plugin.report.run import Run
+from plant_plugin.report.states import mend_logs, record_of
 from plant_plugin.training.devices import from_first, is_first, same_weights
+
+logger = logging.getLogger(__name__)
 
 
 def has_ended(run: Run, config_hash: str, *, resumed: bool) -> bool:
@@ -25,16 +29,22 @@ def has_ended(run: Run, config_hash: str, *, resumed: bool) -> bool:
     if not resumed:
         write_run_record(run.folder, {"config_hash": config_hash, "finished": False})
         return False
-    record = read_run_record(run.folder)
+    record = record_of(run.folder)
     if record is None:
-        fix = "give the folder of an interrupted run"
-        raise CheckpointError("nothing to resume is here", where=str(run.folder), fix=fix)
+        what, fix = "nothing to resume is here", "give the folder of an interrupted run"
+        if (run.folder / RUN_FILE).is_file():
+            what = f"{RUN_FILE} is torn, and no state of the training is here: it is lost what the run was to do"
+            fix = "start a new run; a model that was saved here can be used as it is"
+        raise CheckpointError(what, where=str(run.folder), fix=fix)
     if record["config_hash"] != config_hash:
         what = f"the run was started with configuration {record['config_hash'][:12]}, this one is {config_hash[:12]}"
         fix = "resume with the same configuration and flags, or start a new run"
         raise CheckpointError(what, where=str(run.folder), fix=fix)
     if record.get("finished"):
         _clean(run)
+    else:
+        write_run_record(run.folder, record)
+        mend_logs(run.folder)
     run.go_on(record.get("cost", {}))
     return bool(record.get("finished"))
 
@@ -58,14 +68,27 @@ def do_stage(
     stage: str, train: Callable[[], None], network: PlantableNetwork, hashes: Mapping[str, str], run: Run, resumed: bool
 ) -> None:
     """Train a stage and keep the whole network in ``<stage>.safetensors``, or load it where a resumed run has it."""
-    if resumed and from_first(lambda: has_stage(run.folder, stage)):
-        if is_first():
-            load_stage(run.folder, stage, network, hashes)
+    if resumed and from_first(lambda: _loaded(stage, network, hashes, run.folder)):
         same_weights(network)
         return
     train()
     if is_first():
         save_stage(run.folder, stage, network, hashes)
+        note_weights(run.folder, stage, sha256(stage_path(run.folder, stage)))
+
+
+def _loaded(stage: str, network: PlantableNetwork, hashes: Mapping[str, str], folder: Path) -> bool:
+    """Load a stage that was finished; of a file that is torn, the stage goes on from its last state."""
+    path, record = stage_path(folder, stage), read_run_record(folder)
+    if not path.is_file():
+        return False
+    noted = record.get("weights", {}).get(stage) if record else None  # an older run has none
+    if noted in (None, sha256(path)):
+        with contextlib.suppress(CheckpointError):
+            load_stage(folder, stage, network, hashes)
+            return True
+    logger.warning("%s is torn; it is made again from the last state of %s.", path, stage)
+    return False
 
 
 def finish(run: Run) -> None:
@@ -86,11 +109,16 @@ def _clean(run: Run) -> None:
 
 @contextlib.contextmanager
 def sigterm_stops(run: Run) -> Iterator[None]:
-    """Inside the block SIGTERM ends the run at the next optimiser step, or at once where nothing is being trained."""
+    """Inside the block SIGTERM ends the run at the next optimiser step, or at once where nothing is being trained.
+
+    Ctrl-C says how to go on there too.
+    """
     before = signal.getsignal(signal.SIGTERM)
     listening = listen(run)
     try:
         yield
+    except KeyboardInterrupt as stop:
+        raise interrupted(run) from stop
     finally:
         if listening and before is not None:
             signal.signal(signal.SIGTERM, before)

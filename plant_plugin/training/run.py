@@ -13,16 +13,18 @@ import lightning as L
 
 from plant_plugin.config import Config, registry
 from plant_plugin.config.values import Keys
-from plant_plugin.errors import PlantError
+from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.model.folder import read_labels
 from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
-from plant_plugin.report.record import FIRST_PASS, found_again, note_cost, read_run_record
+from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record
 from plant_plugin.report.result import Result, read_result, report, tuned_thresholds
 from plant_plugin.report.run import Run
+from plant_plugin.report.run_folder import own_folder
+from plant_plugin.report.states import found_again
 from plant_plugin.training import resume
 from plant_plugin.training.build import add_frozen_states, build_network, load, save
 from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
@@ -42,7 +44,12 @@ def run(config: Config, *, tests: bool = True) -> Result:
     Returns:
         The content of ``result.json``, or an empty dictionary when there was nothing to test.
     """
-    config = found_again(config)
+    with own_folder(found_again(config)) as own:
+        return run_in_folder(own, tests=tests)
+
+
+def run_in_folder(config: Config, *, tests: bool = True) -> Result:
+    """What :func:`run` does, in the folder that :func:`.own_folder` has made."""
     if config.devices * config.num_nodes == 1 and os.environ.get("WORLD_SIZE", "1") == "1":
         return _one_process(config, tests=tests)
     return together(config, functools.partial(_one_process, tests=tests))
@@ -176,5 +183,8 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
 def _found(folder: Path, *, planted: bool) -> tuple[dict[str, float], Keys, dict[str, int]]:
     """Thresholds, what was chosen for planted scores, and the best epoch of each stage."""
     record = read_run_record(folder)
-    epochs = record.get("best_epochs", {}) if record else {}
+    if record is None:
+        what, fix = f"{RUN_FILE} is torn: the best epochs of the first training are lost", "start a new run"
+        raise CheckpointError(what, where=str(folder), fix=fix)
+    epochs = record.get("best_epochs", {})
     return read_labels(folder)[1], {**read_weights(folder)} if planted else {}, epochs

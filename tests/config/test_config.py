@@ -49,7 +49,7 @@ def test_all_problems_are_told_at_once_with_their_lines(write: Callable[[str], P
         ("a: [1\nb: 2\n", "some.yml, line [23]: this is not YAML"),
         ("- a\n- b\n", "`key: value` lines"),
         ("just words", "`key: value` lines"),
-        ("a: &x {b: *x}\n", "there is no such key"),
+        ("a: &x {b: *x}\n", "some.yml, line 1: .*it holds itself"),
     ],
 )
 def test_files_that_are_no_configuration(text: str, message: str, write: Callable[[str], Path]) -> None:

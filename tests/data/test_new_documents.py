@@ -20,6 +20,7 @@ from plant_plugin.commands import shared
 from plant_plugin.data import new_documents as module
 from plant_plugin.data.new_documents import Document, Documents, Fields
 from plant_plugin.errors import DataError
+from plant_plugin.files import LIMITS, LONGEST_LINE
 from plant_plugin.model import prediction_files as formats
 
 SECRET = "SECRETNOTE"
@@ -119,7 +120,7 @@ def test_a_binary_file(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LONGEST", 1000)
+    monkeypatch.setenv(LIMITS, str(1000 / LONGEST_LINE))
     for form in ("lines", "text", "jsonl"):
         with pytest.raises(DataError, match="more than 1,000 characters"):
             pairs(tmp_path / "a.txt", "a" * 1001, form)

@@ -20,9 +20,9 @@ from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, Stopped
-from plant_plugin.report.record import found_again
+from plant_plugin.report.states import STATE_KEY, found_again
 from plant_plugin.training import run as training_run
-from plant_plugin.training.loop import STATE_KEY, newest_state
+from plant_plugin.training.loop import newest_state
 from plant_plugin.training.resume import command as resume_command
 from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import Stage1
@@ -147,7 +147,9 @@ def test_the_newest_whole_state_of_this_run_is_used(tmp_path: Path, caplog: pyte
     torn.write_bytes(torn.read_bytes()[:500])
     found = newest_state(tmp_path, "mine")
     assert found is not None
-    assert (found.step, found.epoch, found.batch, found.log_lengths) == (1, 2, 3, {"val": 2})
+    path, told = found
+    assert path.name == "state-000000001.ckpt"
+    assert (told["step"], told["epoch"], told["batch"], told["log_lengths"]) == (1, 2, 3, {"val": 2})
     said = [record.getMessage() for record in caplog.records]
     for message, step, what in zip(said, (4, 3, 2), ("torn", "of another run", "torn"), strict=True):
         assert f"state-{step:09d}.ckpt is {what} and set aside" in message

@@ -13,7 +13,6 @@ Source: http://manikvarma.org/downloads/XC/XMLRepository.html
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -24,6 +23,7 @@ import scipy.sparse as sp
 from plant_plugin.data import xmc_sparse
 from plant_plugin.data.text import packed, parsed_json, text_lines
 from plant_plugin.errors import DataError
+from plant_plugin.files import DAMAGED_ARRAYS, check_archive
 
 Document = tuple[list[str], str]  # labels, text
 Files = dict[str, Path]  # by split
@@ -200,8 +200,9 @@ def _npz(folder: Folder, files: Files) -> Shape:
 
 def _matrix(path: Path) -> sp.csr_matrix:
     try:
+        check_archive(path)
         matrix = sp.csr_matrix(sp.load_npz(path))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGED_ARRAYS as error:
         fix = "it has to be written by scipy.sparse.save_npz; download it again"
         raise DataError(f"not a sparse matrix ({type(error).__name__})", where=str(path), fix=fix) from None
     matrix.eliminate_zeros()

@@ -17,6 +17,7 @@ from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.registry import suggestion
 from plant_plugin.config.sections import FIELDS, SEARCH_OPTIONS, Asha, Search
 from plant_plugin.config.values import Keys, Value
+from plant_plugin.config.yaml_file import parse
 from plant_plugin.errors import ConfigError
 from plant_plugin.training.search.space import Expression, put, take_expressions
 
@@ -96,7 +97,7 @@ def plan_search(path_or_name: str | Path | None, overrides: Keys | None = None) 
 def _read(flag: str) -> Value:
     """What a flag spells in YAML, if it does."""
     try:
-        return yaml.safe_load(flag)
+        return parse(flag)
     except yaml.YAMLError:
         return flag
 

@@ -1,0 +1,117 @@
+"""States of a stage on disk: what they tell without a network, and whether they are whole."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import pickle
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from typing_extensions import TypedDict
+
+from plant_plugin.config import Config
+from plant_plugin.config.options import AUTO
+from plant_plugin.errors import CheckpointError
+from plant_plugin.report.logs import LOGS, Logs, read_logs, write_logs
+from plant_plugin.report.record import RUN_FILE, RunRecord, read_run_record
+
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
+STATE_KEY = "plant_plugin"  # our part of Lightning's checkpoint
+PATTERN = "state-*.ckpt"
+UNREADABLE = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, zipfile.BadZipFile, pickle.UnpicklingError,
+    EOFError, NotImplementedError,
+)  # fmt: skip
+
+
+class _Always(TypedDict):
+    format: int
+    config: str  # hash
+    step: int  # optimiser steps done
+    epoch: int  # to go on with, at `batch`
+    batch: int
+    has_ended: bool  # the early stopping had already ended the stage
+    skipped: int  # steps left out so far, see training/guards.py
+    pieces: int  # parts that a batch was computed in, see there
+    log_lengths: dict[str, int]  # evaluations that `logs.json` held, by split
+
+
+class StateContent(_Always, total=False):
+    """What a state tells; older ones lack these, which other files of the run are mended from."""
+
+    logs: Logs  # evaluations of `logs.json`
+    record: RunRecord  # `run.json`
+    has_best: bool  # `best.ckpt` was there
+    metrics_size: int  # bytes of `metrics.csv`
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file that torch wrote is there and its sums agree; torch itself does not compare them."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except UNREADABLE:
+        return False
+
+
+def read_state(path: Path) -> StateContent | None:
+    """What a state tells; None where it is torn."""
+    import torch
+
+    if not is_whole(path):
+        return None
+    try:
+        found: StateContent = torch.load(path, map_location="cpu", weights_only=True, mmap=True)[STATE_KEY]
+    except UNREADABLE:
+        return None
+    return found if found.keys() >= _Always.__required_keys__ else None
+
+
+def states_of(folder: Path) -> Iterator[StateContent]:
+    """The whole states of a run's folder, the newest first."""
+    for path in sorted(folder.glob(f"stage*/{PATTERN}"), reverse=True):
+        if (found := read_state(path)) is not None:
+            yield found
+
+
+def record_of(folder: Path) -> RunRecord | None:
+    """``run.json`` of a folder; where it is torn, what the newest state says of it."""
+    if (record := read_run_record(folder)) is None:
+        for state in states_of(folder):
+            logger.warning("%s is torn; the run's newest state tells what it held.", folder / RUN_FILE)
+            return state.get("record") or {"config_hash": state["config"]}
+    return record
+
+
+def mend_logs(folder: Path) -> None:
+    """Write ``logs.json`` again from the newest state where it is torn.
+
+    Raises:
+        CheckpointError: No state holds it.
+    """
+    try:
+        read_logs(folder / LOGS)
+    except CheckpointError:
+        held = next((state["logs"] for state in states_of(folder) if "logs" in state), None)
+        if held is None:
+            raise
+        logger.warning("%s is torn; its epochs are taken from the run's newest state.", folder / LOGS)
+        write_logs(folder / LOGS, held)
+
+
+def found_again(config: Config) -> Config:
+    """Where ``resume`` is ``auto``: the configuration that goes on with the newest run of it that has not ended."""
+    if config.resume != AUTO:
+        return config
+    found = []
+    for path in config.checkpoint_dir.parent.glob(f"*/{RUN_FILE}"):
+        with contextlib.suppress(CheckpointError):  # of another run that is torn: none to go on with
+            record = record_of(path.parent)
+            if record and record["config_hash"] == config.hash() and not record.get("finished"):
+                found.append(path)
+    newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+    return config.resumed(newest and newest.parent)
