@@ -26,6 +26,7 @@ from plant_plugin.report.result import Result, Scored, device_name, write_predic
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, count, device_of, from_first, rank
 from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.stage import so_many
 from plant_plugin.training.weights import centred
 
 Scores = npt.NDArray[np.float32]
@@ -62,7 +63,7 @@ class Scoring:
         self.network.to(device).eval()
         batches = prepared.split(split).take_part(rank(), count())
         share = self.config.limit_test_batches if split == "test" else self.config.limit_val_batches
-        wanted = int(share) if share > 1 else max(1, int(share * len(batches)))
+        wanted = so_many(share, len(batches))
         taken = zip(range(wanted), batches, strict=False)
         planted = prepared.planted_scores
         with torch.inference_mode():

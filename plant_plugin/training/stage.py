@@ -182,6 +182,11 @@ class StageModule(L.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
+def so_many(limit: float, batches: int) -> int:
+    """How many batches a limit leaves: it is a share, or a number above one."""
+    return min(batches, int(limit)) if limit > 1 else max(1, int(limit * batches))
+
+
 def place_of(batch_idx: int) -> int:
     """Number of this process's batch in the order of one process alone."""
     return batch_idx * count() + rank()

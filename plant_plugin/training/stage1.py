@@ -23,7 +23,7 @@ from plant_plugin.training.closed_form import plant_factors, plant_queries
 from plant_plugin.training.devices import at_first, device_of, from_first, is_first, same_weights
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
-from plant_plugin.training.stage import StageModule, place_of, positives_of
+from plant_plugin.training.stage import StageModule, place_of, positives_of, so_many
 
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
 
@@ -50,7 +50,7 @@ class Stage1(StageModule):
     def on_train_start(self) -> None:
         """Say where the first epoch starts from, between attention of chance and that of the relevance itself."""
         if self.val_batches is not None and self.current_epoch == 0:
-            value = _validated(self.network, self.val_batches, self.options, self.device)
+            value = _validated(self.network, self.val_batches, self.config, self.device)
             self.run.log(f"stage1 starts from {self.monitor} {value:.4f}; the relevance itself has 1")
 
     def on_validation_epoch_start(self) -> None:
@@ -160,18 +160,18 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
         return
     run.log("stage 1 in closed form: no epochs, no loss")
     if val is not None:
-        value = _validated(network.to(device), val, options, device)
+        value = _validated(network.to(device), val, config, device)
         if is_first():
             append_log(config.log_path, "stage1", {monitor_of(options): value})
 
 
-def _validated(network: PlantableNetwork, batches: Batches, options: Stage1Options, device: torch.device) -> float:
+def _validated(network: PlantableNetwork, batches: Batches, config: Config, device: torch.device) -> float:
     """What a network ranks before an epoch of stage 1."""
     network.eval()
     found = []
     with torch.inference_mode():
-        for place, batch in enumerate(batches):
-            ranks = ranked(network, move(batch, device), options, place_of(place))
+        for place, batch in zip(range(so_many(config.limit_val_batches, len(batches))), batches, strict=False):
+            ranks = ranked(network, move(batch, device), config.stage1, place_of(place))
             if "surplus" not in batch:
                 found.append(ranks)
     network.train()

@@ -72,13 +72,16 @@ def test_a_run_needs_no_epoch_and_ranks_words_at_once(made: Made, tmp_path: Path
     assert told["attention-nDCG@10"] > before["attention-nDCG@10"] + 0.2
 
 
-def test_what_validation_is_told_is_the_mean_over_its_pairs(made: Made) -> None:
-    config = made(stage1__method="closed_form", stage1__labels="all", stage2__epochs=1)
+@pytest.mark.parametrize(("limit", "batches"), [(1.0, 4), (3, 3), (0.5, 2)])
+def test_what_validation_is_told_is_the_mean_over_its_pairs(made: Made, limit: float, batches: int) -> None:
+    config = made(
+        stage1__method="closed_form", stage1__labels="all", stage2__epochs=1, eval_batch_size=8, limit_val_batches=limit
+    )
     network, prepared = prepared_network(config)
     plant_queries(network, prepared, config.stage1.strength, torch.device("cpu"), silent=True)
     network.eval()
     found = []
-    for batch in prepared.split("val", config.eval_batch_size):
+    for batch in [*prepared.split("val", config.eval_batch_size)][:batches]:
         hidden = network.encode(batch)
         labels = torch.arange(network.num_labels).expand(len(batch["text"]), -1)
         found.append(attention_ndcg(network.scores(hidden, labels), hidden.prior.of_labels(labels), hidden.mask, 10))
