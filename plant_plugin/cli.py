@@ -16,6 +16,7 @@ from plant_plugin.commands.serve import export, serve
 from plant_plugin.commands.shared import plain_ending
 from plant_plugin.commands.train import libmultilabel, search
 from plant_plugin.commands.training_files import embeddings, stats
+from plant_plugin.files import private_files
 
 __all__ = ["libmultilabel", "plant"]
 
@@ -25,7 +26,7 @@ class QuietGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for."""
-        with plain_ending():
+        with plain_ending(), private_files():
             return super().invoke(ctx)
 
 
