@@ -1,4 +1,4 @@
-"""``plant serve`` and ``plant export``: a trained model behind HTTP, and one with its adapters merged for that."""
+"""``plant serve``, and model folders to give away: ``plant export`` merges adapters, ``plant strip`` removes words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, load_predictor, model_options
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, load_predictor, model_options, training_texts
 from plant_plugin.errors import MissingExtraError
 
 LOOPBACK = "127.0.0.1"
@@ -86,3 +86,21 @@ def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None) -> No
 
     export_model(run_folder, out, getattr(torch, dtype), lm_weight)
     click.echo(f"{out}: the merged model")
+
+
+@click.command()
+@click.argument("run_folder", type=FOLDER)
+@click.option("--out", required=True, type=MODEL, help="The folder to make.")
+@click.option("--min-documents", required=True, type=click.IntRange(min=2),
+              help="Words and phrases in fewer training documents are removed.")  # fmt: skip
+@click.option("--training-file", "files", type=FILE, multiple=True,
+              help="Where the training documents lie now; may be repeated.")  # fmt: skip
+def strip(run_folder: Path, out: Path, min_documents: int, files: tuple[Path, ...]) -> None:
+    """Write a copy of RUN_FOLDER's model without the rare words and phrases of its training documents.
+
+    It predicts as the model does, but does not know what is gone. Nothing else of the run is copied.
+    """
+    from plant_plugin.model.strip import strip_model
+
+    removed = strip_model(run_folder, out, training_texts(run_folder, files), min_documents)
+    click.echo(f"{out}: {removed.words:,} words, {removed.terms:,} terms and {removed.phrases:,} phrases are removed")

@@ -165,6 +165,12 @@ class PlantedScores:
             return [max(marks, key=lambda mark: mark[1])]
         return marks
 
+    def without_rare(self, texts: Sequence[str], least: int) -> PlantedScores:
+        """The scores without terms that fewer of the training texts hold, and phrases that fewer of them hold."""
+        sentences = self.sentences and SentenceScores(self.sentences.model.without_rare(texts, least))
+        phrases = self.phrases and self.phrases.without_rare(least)
+        return PlantedScores(self.linear.without_rare(texts, least), self.rarity, phrases, sentences, **self.chosen)
+
     def strongest(self, label: int, top: int) -> list[tuple[str, float]]:
         """The terms that speak most for a label: weights, the largest first, those above 0; γ is not in them."""
         own = self.linear.weights[[label]]
