@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -17,13 +18,13 @@ TOKEN = "q7Zt-made-up-token-9xKe"
 class Running:
     """An application, served as long as the block lasts."""
 
-    def __init__(self, app: FastAPI, limits: Limits) -> None:
+    def __init__(self, app: FastAPI, limits: Limits, **options: Any) -> None:
         # asyncio sends small answers at once (TCP_NODELAY) where the socket says that it is TCP
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self.socket.bind(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.server = Server(app, limits, log_level="debug", access_log=True)
+        self.server = Server(app, limits, **{"log_level": "debug", "access_log": True, **options})
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
 
     def __enter__(self) -> Running:
