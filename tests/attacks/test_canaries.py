@@ -358,7 +358,16 @@ def test_models_of_libmultilabel(
     own = (
         []
         if "--linear" in options
-        else ["--embed_file", str(vectors), "--epochs", "1", "--network_config.num_filter_per_size", "4"]
+        else [
+            "--embed_file",
+            str(vectors),
+            "--epochs",
+            "1",
+            "--network_config.num_filter_per_size",
+            "4",
+            "--network_config.filter_sizes",
+            "[2]",
+        ]
     )
     with caplog.at_level(logging.DEBUG):
         done = CliRunner().invoke(libmultilabel, [
