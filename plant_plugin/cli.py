@@ -12,10 +12,11 @@ from plant_plugin.commands.measures import codiesp_x, faithfulness, plausibility
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
-from plant_plugin.commands.serve import export, serve
+from plant_plugin.commands.serve import export, serve, strip
 from plant_plugin.commands.shared import plain_ending
 from plant_plugin.commands.train import libmultilabel, search
 from plant_plugin.commands.training_files import embeddings, stats
+from plant_plugin.files import private_files
 
 __all__ = ["libmultilabel", "plant"]
 
@@ -25,7 +26,7 @@ class QuietGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for."""
-        with plain_ending():
+        with plain_ending(), private_files():
             return super().invoke(ctx)
 
 
@@ -37,7 +38,7 @@ def plant() -> None:
 
 SHOWN = (
     list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain, label,
-    faithfulness, plausibility, codiesp_x, export, serve, search,
+    faithfulness, plausibility, codiesp_x, export, strip, serve, search,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -8,6 +8,7 @@ import hashlib
 import logging
 import os
 import platform
+import re
 import shutil
 import struct
 import tokenize
@@ -49,6 +50,7 @@ MOST_VALUES = 10_000  # of a configuration, each alias counted as what it stands
 DEEPEST_CONFIGURATION = 50
 
 CHUNK = 1 << 20  # bytes
+UMASK_VARIABLE = "PLANT_UMASK"
 UNION = "|"  # stands in the place of a fault in JSON where several types are allowed
 
 Kept = TypeVar("Kept")
@@ -65,6 +67,31 @@ def sha256(path: str | os.PathLike[str]) -> str:
     return digest.hexdigest()
 
 
+def umask() -> int:
+    """Which permissions new files and folders do not have: those of anybody else, or what ``PLANT_UMASK`` says.
+
+    Raises:
+        PlantError: That is no octal number of permissions.
+    """
+    asked = os.environ.get(UMASK_VARIABLE)
+    if not asked:
+        return 0o077
+    if not re.fullmatch("[0-7]{1,4}", asked) or int(asked, 8) > 0o077:
+        fix = "an octal number up to 077, e.g. 007 for a folder that a group shares"
+        raise PlantError("no permissions to take away", where=f"${UMASK_VARIABLE}", fix=fix)
+    return int(asked, 8)
+
+
+@contextlib.contextmanager
+def private_files() -> Iterator[None]:
+    """Inside the block whatever this process makes, also through libraries, is made under :func:`umask`."""
+    before = os.umask(umask())
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; rename it onto ``path`` when the block ends well.
@@ -72,7 +99,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     A reader sees the old file or the new one, never half of it: both names lie on one file system, and what a file
     holds is on the disk before its name is, so that this is true after a power cut too. The temporary one
     keeps the ending of ``path``, because numpy and others append theirs to a name that lacks it. Missing folders are
-    made; a block that ends without having written the file gets a ``FileNotFoundError``.
+    made; a block that ends without having written the file gets a ``FileNotFoundError``. Permissions are those that
+    :func:`umask` leaves, whatever the block wrote with.
 
     Raises:
         FullDiskError: The disk is full; nothing is left behind and an older ``path`` is untouched.
@@ -83,6 +111,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
+        os.chmod(temporary, (0o777 if temporary.is_dir() else 0o666) & ~umask())
         flush(temporary)
         os.replace(temporary, target)
         _flush(target.parent)

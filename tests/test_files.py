@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from plant_plugin.errors import FullDiskError, PlantError
-from plant_plugin.files import atomic_folder, atomic_write, cached, reserve
+from plant_plugin.files import atomic_folder, atomic_write, cached, private_files, reserve, write_text
 
 
 def write(path: Path, text: str, error: BaseException | None = None) -> None:
@@ -154,3 +157,40 @@ def test_what_is_kept_is_read_and_what_is_damaged_made_again(tmp_path: Path, cap
     assert "The number is damaged and made again: kept" in caplog.text
     assert find(path / "below a file") == 2
     assert "The number is not kept: " in caplog.text
+
+
+def modes(folder: Path) -> set[tuple[bool, int]]:
+    return {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in folder.rglob("*")}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions")
+@pytest.mark.parametrize(
+    ("asked", "file", "folder"), [(None, 0o600, 0o700), ("007", 0o660, 0o770), ("22", 0o644, 0o755)]
+)
+def test_files_are_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str | None, file: int, folder: int
+) -> None:
+    monkeypatch.delenv("PLANT_UMASK", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("PLANT_UMASK", asked)
+    before = os.umask(0)
+    os.umask(before)
+    with private_files():
+        write_text(tmp_path / "new" / "file", "text")
+        (tmp_path / "library").write_text("of somebody else's code")
+        with atomic_folder(tmp_path / "cache") as temporary:
+            (temporary / "inside").touch()
+        save_file({"a": torch.ones(1)}, tmp_path / "strict.safetensors")
+        with atomic_write(tmp_path / "weights.safetensors") as temporary:
+            save_file({"a": torch.ones(1)}, temporary)
+    (tmp_path / "strict.safetensors").unlink()  # that library gives nobody else anything
+    assert modes(tmp_path) == {(False, file), (True, folder)}
+    assert os.umask(before) == before
+
+
+@pytest.mark.parametrize("asked", ["9", "0100", "rw", "-7"])
+def test_a_wrong_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
+    monkeypatch.setenv("PLANT_UMASK", asked)
+    with pytest.raises(PlantError, match="PLANT_UMASK"):
+        write_text(tmp_path / "file", "text")
+    assert list(tmp_path.iterdir()) == []

@@ -16,6 +16,7 @@ import click
 from plant_plugin.commands.shared import plain_ending
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
+from plant_plugin.files import private_files
 
 METAVARS = {int: "NUMBER", float: "NUMBER", str: "TEXT", bool: "true|false"}
 NULL = ("null", "none")
@@ -93,7 +94,7 @@ class ConfigCommand(click.Command):
         """Run the command; Ctrl-C and a full disk end it without a traceback."""
         # torchmetrics 0.10.3, LibMultiLabel's pin; pyproject.toml keeps the setuptools that still has pkg_resources.
         warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
-        with plain_ending():
+        with plain_ending(), private_files():
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,4 +1,4 @@
-"""``plant serve`` and ``plant export``: a trained model behind HTTP, and one with its adapters merged for that."""
+"""``plant serve``, and model folders to give away: ``plant export`` merges adapters, ``plant strip`` removes words."""
 
 from __future__ import annotations
 
@@ -6,54 +6,67 @@ from pathlib import Path
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FOLDER, MODEL, load_predictor, model_options
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, load_predictor, model_options, training_texts
 from plant_plugin.errors import MissingExtraError
 
-LOOPBACK = ("127.0.0.1", "localhost")
+LOOPBACK = "127.0.0.1"
+SECONDS = click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
 @click.argument("model", type=MODEL)
-@click.option("--host", default=LOOPBACK[0], show_default=True, help="Address to listen on; 0.0.0.0: every one.")
+@click.option("--host", default=LOOPBACK, show_default=True, help="Address to listen on; 0.0.0.0: every one.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free.")
+@click.option("--allow-host", "names_too", multiple=True, metavar="NAME",
+              help="A further name that clients call it by, e.g. that of a proxy. May be repeated.")  # fmt: skip
+@click.option("--token-file", type=FILE, help="Requests have to bring its token; or set PLANT_SERVE_TOKEN.")
 @click.option("--max-bytes", default=2**20, show_default=True, type=COUNT, help="Of a request's body.")
 @click.option("--max-waiting", default=128, show_default=True, type=COUNT, help="Requests in the queue.")
-@click.option("--timeout", default=30.0, show_default=True, type=click.FloatRange(min=0, min_open=True),
-              help="Seconds that a request waits at most.")  # fmt: skip
+@click.option("--max-connections", default=900, show_default=True, type=COUNT, help="Open at once.")
+@click.option("--timeout", default=30.0, show_default=True, type=SECONDS, help="Seconds to wait for an answer.")
+@click.option("--header-timeout", default=10.0, show_default=True, type=SECONDS, help="Seconds for a request's head.")
+@click.option("--body-timeout", default=30.0, show_default=True, type=SECONDS, help="And for its body.")
 @model_options
 def serve(
     model: Path,
     host: str,
     port: int,
+    names_too: tuple[str, ...],
+    token_file: Path | None,
     max_bytes: int,
     max_waiting: int,
+    max_connections: int,
     timeout: float,
+    header_timeout: float,
+    body_timeout: float,
     device: str | None,
     names: tuple[str, ...],
 ) -> None:
-    """Answer requests with the run folder MODEL: POST /predict, POST /explain, GET /health.
+    """Answer requests with the run folder MODEL: POST /predict, POST /explain, GET /health, /ready and /metrics.
 
     / is a page to paste a text into, /docs describes the rest.
 
-    Requests that come at once are read together. No text is kept or logged. There is no password: who reaches the
-    address can ask, so it listens to this machine alone unless --host says otherwise.
+    Requests that come at once are read together. No text is kept or logged. It listens to this machine alone unless
+    --host says otherwise, and answers whoever reaches it unless there is a token.
     """
     try:
-        import uvicorn
-
+        from plant_plugin.serving import access
         from plant_plugin.serving.app import create_app
+        from plant_plugin.serving.connections import Server, allow_open_files
     except ImportError as error:
         fix = "pip install 'plant-plugin[serve]'"
         raise MissingExtraError(f"serving needs {error.name}", fix=fix) from error
     from plant_plugin.serving.limits import Limits
 
+    token = access.read_token(token_file)
+    allow_open_files(max_connections)
     predictor = load_predictor(model, device, names)
-    if host not in LOOPBACK:
+    if host not in access.LOOPBACK and token is None:
         click.echo(f"Note: whoever reaches {host} can use the model; there is no password.", err=True)
-    limits = Limits(max_bytes, max_waiting, timeout)
-    app = create_app(predictor, limits, list(LOOPBACK) if host in LOOPBACK else None)
+    limits = Limits(max_bytes, max_waiting, timeout, max_connections, header_timeout, body_timeout)
+    app = create_app(predictor, limits, access.own_names(host, names_too), token)
     click.echo(f"http://{host}:{port}/", err=True)
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)
+    Server(app, limits, host=host, port=port).run()
 
 
 @click.command()
@@ -73,3 +86,21 @@ def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None) -> No
 
     export_model(run_folder, out, getattr(torch, dtype), lm_weight)
     click.echo(f"{out}: the merged model")
+
+
+@click.command()
+@click.argument("run_folder", type=FOLDER)
+@click.option("--out", required=True, type=MODEL, help="The folder to make.")
+@click.option("--min-documents", required=True, type=click.IntRange(min=2),
+              help="Words and phrases in fewer training documents are removed.")  # fmt: skip
+@click.option("--training-file", "files", type=FILE, multiple=True,
+              help="Where the training documents lie now; may be repeated.")  # fmt: skip
+def strip(run_folder: Path, out: Path, min_documents: int, files: tuple[Path, ...]) -> None:
+    """Write a copy of RUN_FOLDER's model without the rare words and phrases of its training documents.
+
+    It predicts as the model does, but does not know what is gone. Nothing else of the run is copied.
+    """
+    from plant_plugin.model.strip import strip_model
+
+    removed = strip_model(run_folder, out, training_texts(run_folder, files), min_documents)
+    click.echo(f"{out}: {removed.words:,} words, {removed.terms:,} terms and {removed.phrases:,} phrases are removed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -145,6 +145,30 @@ def marked_documents(
         raise ConfigError(f"there is no {missing} file", where=str(run), fix=fix or f"give {SPLITS[split]}")
     documents = read_libmultilabel_text(text)
     return documents.texts, read_evidence(evidence, documents)
+
+
+def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:
+    """The texts that a run was trained on, of the files named, or else of the one that it names itself.
+
+    Raises:
+        ConfigError: It names none, or what stands there is not what it was trained on.
+    """
+    from plant_plugin.data.documents import Split, source_path
+    from plant_plugin.data.text import read_libmultilabel_text
+    from plant_plugin.errors import ConfigError
+    from plant_plugin.model.folder import read_content
+    from plant_plugin.report.logs import logged_config
+
+    if files:
+        return [text for file in files for text in read_libmultilabel_text(file).texts]
+    own, fix = logged_config(run).get("training_file"), "name all files that it was trained on with --training-file"
+    if own is None:
+        raise ConfigError("the run does not tell its training file", where=str(run), fix=fix)
+    documents = read_libmultilabel_text(source_path(own))
+    found = Split("train", documents.texts, documents.labels, None, documents.counts).hash()
+    if found != read_content(run)["hashes"].get("train"):
+        raise ConfigError("the run was not trained on this file alone, or it has changed", where=own, fix=fix)
+    return documents.texts
 
 
 def as_json(content: object) -> str:

@@ -72,7 +72,7 @@ def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEviden
         row = _row(document, row_of, len(found), where)
         if label not in documents.labels[row]:
             fix = "give the document the label, or take the line out"
-            raise DataError(f"the document does not have the label {label!r}", where=where, fix=fix)
+            raise DataError("the document does not have this label", where=where, fix=fix)
         found[row].setdefault(label, []).extend(_spans(places, len(documents.texts[row]), where))
     return [{label: sorted(spans) for label, spans in evidence.items()} for evidence in found]
 
@@ -129,6 +129,6 @@ def _spans(places: str, length: int, where: str) -> Spans:
         start, end = map(int, place.split("-"))
         if not start < end <= length:
             fix = "count characters of the text column from 0, the end behind the last; was the text changed since?"
-            raise DataError(f"the span {place} is not inside the text of {length} characters", where=where, fix=fix)
+            raise DataError(f"a span is not inside the text of {length} characters", where=where, fix=fix)
         spans.append((start, end))
     return spans

@@ -51,7 +51,7 @@ def names_of_file(path: Path) -> Names:
         if label and len(columns) == 1:
             raise DataError("no TAB", where=where, fix="each line has to be: label TAB name")
         if found.setdefault(label, name) != name:
-            raise DataError(f"another name for {label}", where=where, fix="keep one line for each label")
+            raise DataError("another name for a label that has one", where=where, fix="keep one line for each label")
     return found.get
 
 

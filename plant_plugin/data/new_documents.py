@@ -162,8 +162,9 @@ def _table(lines: Iterator[str], fields: Fields, name: str) -> Items:
     if header is None:
         return
     if fields.text not in header:
-        what = f"no column {fields.text!r}; there are {', '.join(map(repr, header[:10]))}"
-        raise DataError(what, where=f"{name}, line 1", fix="name the column of the text with --text-field")
+        # what stands there may be no header but a document
+        fix = "begin with a line of column names, and name that of the text with --text-field"
+        raise DataError(f"no column {fields.text!r}", where=f"{name}, line 1", fix=fix)
     place, key = header.index(fields.text), header.index(fields.id) if fields.id in header else None
     while True:
         line = reader.line_num + 1

@@ -51,15 +51,7 @@ class WordTokens:
     @classmethod
     def build(cls, texts: Iterable[str], min_vocab_freq: int = 1) -> WordTokens:
         """The words that at least ``min_vocab_freq`` documents hold, most frequent first, then by alphabet."""
-        from plant_plugin.data.word_loops import documents_with  # imports numba
-
-        frequency: Counter[str] = Counter()
-        for found in split_words(texts):
-            places: dict[str, int] = {}
-            merged = [places.setdefault(word.lower(), len(places)) for word in found.words]
-            counts = documents_with(found.numbers, found.offsets, np.array(merged, dtype=np.int32), len(places))
-            frequency.update(dict(zip(places, counts.tolist(), strict=True)))
-        return cls._from_counts(frequency, min_vocab_freq)
+        return cls._from_counts(documents_with_words(texts), min_vocab_freq)
 
     @classmethod
     def from_file(cls, vocab_file: str | Path) -> WordTokens:
@@ -80,6 +72,13 @@ class WordTokens:
     def _from_counts(cls, frequency: Counter[str], minimum: int) -> WordTokens:
         ordered = sorted(frequency.items(), key=lambda item: (-item[1], item[0]))
         return cls([PAD, UNKNOWN, *(word for word, count in ordered if count >= minimum)])
+
+    def without(self, rare: Iterable[int]) -> WordTokens:
+        """The same ids, of which some stand for no word any more: what these stood for is ``<unk>``."""
+        words = list(self.words)
+        for number in rare:
+            words[number] = f"<removed {number}>"  # which no text has as a word
+        return WordTokens(words)
 
     @property
     def size(self) -> int:
@@ -123,6 +122,19 @@ class WordTokens:
     def save(self, folder: str | Path) -> None:
         """Write ``vocabulary.json`` into the folder."""
         write_vocabulary(Path(folder), {"kind": "word", "hash": self.hash(), "words": self.words})
+
+
+def documents_with_words(texts: Iterable[str]) -> Counter[str]:
+    """Every word of texts -> how many texts hold it."""
+    from plant_plugin.data.word_loops import documents_with  # imports numba
+
+    frequency: Counter[str] = Counter()
+    for found in split_words(texts):
+        places: dict[str, int] = {}
+        merged = [places.setdefault(word.lower(), len(places)) for word in found.words]
+        counts = documents_with(found.numbers, found.offsets, np.array(merged, dtype=np.int32), len(places))
+        frequency.update(dict(zip(places, counts.tolist(), strict=True)))
+    return frequency
 
 
 def write_vocabulary(folder: Path, content: Mapping[str, object]) -> None:

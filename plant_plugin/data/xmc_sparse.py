@@ -107,8 +107,7 @@ def _pairs(parts: list[str]) -> tuple[list[int], list[float]]:
 
 def _check_ids(ids: list[int], size: int, what: str, where: str) -> None:
     if ids and not (0 <= min(ids) and max(ids) < size):
-        wrong = max(ids) if max(ids) >= size else min(ids)
-        said = f"{what} {wrong}, but the first line says {size:,} {what}s and they count from 0"
+        said = f"a {what} outside the {size:,} {what}s of the first line, which count from 0"
         fix = "correct the first line, or subtract one from every number if they count from 1"
         raise DataError(said, where=where, fix=fix)
 

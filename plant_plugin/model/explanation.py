@@ -9,7 +9,7 @@ the words around it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -106,10 +106,10 @@ def explain(
     encoded = EncodedDocument(predictor, text)
     words = words_of_tokens(text, encoded.spans)
     evidence = []
-    for column, own in zip(columns, label_strengths(encoded, words, columns, EXPLAINED), strict=True):
+    strengths, added = label_strengths(encoded, words, columns, EXPLAINED), _planted(encoded, columns)
+    for column, own, (planted, terms) in zip(columns, strengths, added, strict=True):
         measures, bias, elsewhere = own
         found = predictor.scored_label(column, float(logits[column]))
-        planted, terms = _planted(predictor, text, column)
         above = bool(logits[column] > np.float32(limit))
         label = LabelEvidence(found, above, measures, bias, elsewhere, planted, terms)
         rule, strength = predictor.evidence_rule, label.strength
@@ -143,11 +143,12 @@ def column_of(predictor: ReadyModel, label: str) -> int:
         raise ConfigError(f"the model does not know the label {label!r}", where="labels", fix=fix) from error
 
 
-def _planted(predictor: ReadyModel, text: str, column: int) -> tuple[float, list[tuple[str, float]]]:
-    """Logits that the planted scores add to a label, and the terms that add most of them."""
-    planted = predictor.model.planted_scores
+def _planted(encoded: EncodedDocument, columns: Sequence[int]) -> Iterator[tuple[float, list[tuple[str, float]]]]:
+    """Logits that the planted scores add to each label, and the terms that add most of them."""
+    planted = encoded.predictor.model.planted_scores
     if planted is None or not planted.weight:
-        return 0.0, []
-    terms, rest = planted.terms(text, column)
-    total = planted.weight * (sum(value for _, value in terms) + rest) - planted.offset
-    return total, [(term, planted.weight * value) for term, value in terms[:TERMS]]
+        yield from ((0.0, []) for _ in columns)
+        return
+    for terms, rest in planted.terms(encoded.text, columns, encoded.phrase_matches):
+        total = planted.weight * (sum(value for _, value in terms) + rest) - planted.offset
+        yield total, [(term, planted.weight * value) for term, value in terms[:TERMS]]

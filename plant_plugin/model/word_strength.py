@@ -8,8 +8,9 @@ Shapes: M labels that are asked for, W words, T tokens, V terms of the planted s
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +22,7 @@ from plant_plugin.evaluation.plausibility import marked_words
 from plant_plugin.model.trained import Floats, Places, ReadyModel
 from plant_plugin.networks.backbone import EmbeddedWords
 from plant_plugin.relevance.linear import LinearModel
-from plant_plugin.relevance.phrases import Phrases
+from plant_plugin.relevance.phrases import Match
 
 WORD = re.compile(r"\w+|[^\w\s]")
 RUN = re.compile(r"\w+")
@@ -139,6 +140,12 @@ class EncodedDocument:
         rows: Floats = self.predictor.relevance[list(columns)].toarray()
         return rows[:, self._ids].astype(np.float32)
 
+    @cached_property
+    def phrase_matches(self) -> list[Match]:
+        """Planted phrases in the text."""
+        planted = self.predictor.model.planted_scores
+        return [] if planted is None else planted.matches(self.text)
+
     def gradient_times_input(self, columns: Sequence[int]) -> Floats | None:
         """Gradient of each label's logit by the embedded words, times these (M, T); None without word embeddings.
 
@@ -215,7 +222,7 @@ def _measures(
     if LINEAR in orders and planted is not None:
         found[LINEAR] = linear_strengths(planted.linear, encoded.text, words.spans, columns)
     if PHRASES in orders and planted is not None and planted.phrases is not None:
-        found[PHRASES] = phrase_strengths(planted.phrases, encoded.text, words.spans, columns)
+        found[PHRASES] = phrase_strengths(encoded.phrase_matches, words.spans, columns)
     return found, bias, elsewhere
 
 
@@ -260,14 +267,14 @@ def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Seq
     return found
 
 
-def phrase_strengths(phrases: Phrases, text: str, words: Places, columns: Sequence[int]) -> Floats:
-    """What the phrases at each word (W, 2) of a text add to the scores of labels, (M, W).
+def phrase_strengths(matches: Iterable[Match], words: Places, columns: Sequence[int]) -> Floats:
+    """What the phrases of a text add at each of its words (W, 2) to the scores of labels, (M, W).
 
     Each of a phrase's words has all of it.
     """
     found = np.zeros((len(columns), len(words)), dtype=np.float32)
     row_of = {column: row for row, column in enumerate(columns)}
-    for match in phrases.matches(text):
+    for match in matches:
         shares = zip(match.labels.tolist(), match.shares.tolist(), strict=True)
         rows = [(row_of[label], share) for label, share in shares if label in row_of]
         if rows:

@@ -152,6 +152,17 @@ class LinearModel:
         scores: Floats = (features @ self._by_term).toarray()
         return scores
 
+    def without_rare(self, texts: Iterable[str], least: int) -> LinearModel:
+        """The model without the terms that fewer texts hold; the others' weights and frequencies stay."""
+        kind, known = self.vectorizer.kind, self.vectorizer.vocabulary
+        texts_with: Counter[str] = Counter()
+        for text in texts:
+            texts_with.update({term for term in kind.of(text) if term in known})
+        kept = [column for column, term in enumerate(self.terms) if texts_with[term] >= least]
+        vocabulary = {self.terms[column]: place for place, column in enumerate(kept)}
+        rows = TermRows(kind, vocabulary, self.vectorizer.frequency[kept])
+        return LinearModel(rows, sp.csr_array(self.weights[:, kept]), self.lead)
+
     @cached_property
     def terms(self) -> list[str]:
         """The V terms, in column order."""

@@ -65,6 +65,9 @@ class MinedPhrases(Phrases):
         counts = Counts(seen[used].astype(np.int32), hits[used], labels)
         return cls([names[frequent[run]] for run in used], counts)
 
+    def __len__(self) -> int:
+        return len(self.runs)
+
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
         """Every run in a text; arguments as of :meth:`.Phrases.matches`."""
         places: dict[int, list[Spans]] = {}
@@ -78,6 +81,11 @@ class MinedPhrases(Phrases):
                 labels, hits = labels[together], hits[together]
             if len(labels):
                 yield Match.of(labels, (hits + HITS) / (seen + SEEN), found)
+
+    def without_rare(self, least: int) -> MinedPhrases:
+        """See :meth:`.Phrases.without_rare`."""
+        kept = np.flatnonzero(self.counts.seen >= least)
+        return MinedPhrases([self.runs[run] for run in kept.tolist()], self.counts.of_phrases(kept))
 
     def content(self) -> tuple[dict[str, list[str]], Arrays]:
         """See :meth:`.Phrases.content`."""

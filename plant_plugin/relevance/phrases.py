@@ -82,6 +82,10 @@ class Counts:
             hits, seen = hits - np.isin(labels, self.labels_of(own)), seen - 1
         return labels, hits, seen
 
+    def of_phrases(self, kept: npt.NDArray[np.integer]) -> Counts:
+        """Those of some phrases."""
+        return Counts(self.seen[kept], sp.csr_array(self.hits[kept]), self.labels)
+
     def arrays(self, prefix: str = "") -> Arrays:
         """What :meth:`from_arrays` makes them of, under names with a prefix; of training documents nothing."""
         hits = self.hits
@@ -103,12 +107,20 @@ class Phrases(ABC):
     combine: np.ufunc  # of the shares of several matches
 
     @abstractmethod
+    def __len__(self) -> int:
+        """How many there are."""
+
+    @abstractmethod
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
         """Every phrase in a text; ``own``, its number among the training documents, leaves it out of all counts."""
 
     @abstractmethod
     def content(self) -> tuple[object, Arrays]:
         """What ``from_content`` makes them of, JSON and arrays; nothing that single training documents hold."""
+
+    @abstractmethod
+    def without_rare(self, least: int) -> Phrases:
+        """The phrases without those that fewer training documents hold."""
 
     def scores(self, texts: Sequence[str], own: Sequence[int] | None = None) -> Floats:
         """Scores (B, L) of texts, 0 and more; ``own`` as in :meth:`matches`, for each text."""
@@ -148,10 +160,22 @@ class PlantedPhrases(Phrases):
         marked = [{column_of[name]: spans for name, spans in own.items() if name in column_of} for own in evidence]
         return cls([Reading.fit(texts, labels, marked, letters) for letters in READINGS], len(names))
 
+    def __len__(self) -> int:
+        return sum(len(reading.phrases) for reading in self.readings)
+
     def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
         """Every phrase in a text, of both readings; see :meth:`Phrases.matches`."""
         for reading in self.readings:
             yield from reading.matches(text, own)
+
+    def without_rare(self, least: int) -> PlantedPhrases:
+        """See :meth:`Phrases.without_rare`."""
+        readings = []
+        for own in self.readings:
+            kept = np.flatnonzero(own.counts.seen >= least)
+            phrases = [own.phrases[phrase] for phrase in kept.tolist()]
+            readings.append(Reading(own.letters, own.frequent, phrases, own.counts.of_phrases(kept)))
+        return PlantedPhrases(readings, self.num_labels)
 
     def content(self) -> tuple[list[ReadingWords], Arrays]:
         """See :meth:`Phrases.content`."""

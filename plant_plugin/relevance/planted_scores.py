@@ -12,7 +12,7 @@ Shapes: N training documents, B texts, L labels, V terms (words and runs of word
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
@@ -28,7 +28,7 @@ from plant_plugin.files import DAMAGED_ARRAYS, read_json, write_text
 from plant_plugin.relevance.linear import LinearModel, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.mutual_information import Arrays, Floats, read_arrays, write_arrays
-from plant_plugin.relevance.phrases import Phrases, PlantedPhrases, ReadingWords
+from plant_plugin.relevance.phrases import Match, Phrases, PlantedPhrases, ReadingWords
 
 # options that null leaves to validation documents
 CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
@@ -129,32 +129,47 @@ class PlantedScores:
             self.name_weight = weight
         self.names = None
 
-    def terms(self, text: str, label: int) -> tuple[list[tuple[str, float]], float]:
-        """What each term and phrase of a text adds to a label's score, the largest first, and what none of them adds.
+    def terms(
+        self, text: str, labels: Sequence[int], matches: Sequence[Match]
+    ) -> Iterator[tuple[list[tuple[str, float]], float]]:
+        """Of each label what terms and phrases of a text add to its score, the largest first, and what no such adds.
 
         Their sum is the score, a column of :meth:`scores`; neither γ nor the offset is in them. What sentences add
-        stands in the rest.
+        stands in the rest. ``matches`` are the text's, see :meth:`matches`: it is read once for all labels.
         """
-        own = sp.csr_array(self.linear.features([text]) * self.linear.weights[[label]])
-        found = [
-            (self.linear.terms[term], self.linear_weight * float(value))
-            for term, value in zip(own.indices, own.data, strict=True)
-        ]
-        for spans, share in self.marks(text, label):
-            found.append((" … ".join(text[start:end] for start, end in spans[0]), share))
-        rest = self.linear_weight * float(self.adjustment * self.rarity[label])
+        features, sentences = self.linear.features([text]), None
         if self.sentences is not None and self.sentence_weight:
-            rest += self.sentence_weight * float(self.sentences.scores([text])[0, label])
-        return sorted(found, key=lambda term: -abs(term[1])), rest
+            sentences = self.sentences.scores([text])[0]
+        for label in labels:
+            own = sp.csr_array(features * self.linear.weights[[label]])
+            found = [
+                (self.linear.terms[term], self.linear_weight * float(value))
+                for term, value in zip(own.indices, own.data, strict=True)
+            ]
+            for spans, share in self.marks(matches, label):
+                found.append((" … ".join(text[start:end] for start, end in spans[0]), share))
+            rest = self.linear_weight * float(self.adjustment * self.rarity[label])
+            if sentences is not None:
+                rest += self.sentence_weight * float(sentences[label])
+            yield sorted(found, key=lambda term: -abs(term[1])), rest
 
-    def marks(self, text: str, label: int) -> list[tuple[list[Spans], float]]:
-        """Where phrases speak for a label in a text, and what each adds to the score at γ = 1."""
-        found = [] if self.phrases is None else self.phrases.matches(text)
-        shares = [(match.spans, match.shares[match.labels == label]) for match in found]
+    def matches(self, text: str) -> list[Match]:
+        """The phrases in a text."""
+        return [] if self.phrases is None else list(self.phrases.matches(text))
+
+    def marks(self, matches: Sequence[Match], label: int) -> list[tuple[list[Spans], float]]:
+        """Where phrases of a text speak for a label, and what each adds to the score at γ = 1."""
+        shares = [(match.spans, match.shares[match.labels == label]) for match in matches]
         marks = [(spans, float(share[0])) for spans, share in shares if len(share)]
         if isinstance(self.phrases, MinedPhrases) and marks:  # the surest decides alone
             return [max(marks, key=lambda mark: mark[1])]
         return marks
+
+    def without_rare(self, texts: Sequence[str], least: int) -> PlantedScores:
+        """The scores without terms that fewer of the training texts hold, and phrases that fewer of them hold."""
+        sentences = self.sentences and SentenceScores(self.sentences.model.without_rare(texts, least))
+        phrases = self.phrases and self.phrases.without_rare(least)
+        return PlantedScores(self.linear.without_rare(texts, least), self.rarity, phrases, sentences, **self.chosen)
 
     def strongest(self, label: int, top: int) -> list[tuple[str, float]]:
         """The terms that speak most for a label: weights, the largest first, those above 0; γ is not in them."""

@@ -23,6 +23,7 @@ class SplitFiles(TypedDict, total=False):
 class LoggedConfig(SplitFiles, total=False):
     """What is read again of the configuration: its text files, and where the evidence in them lies."""
 
+    training_file: str | None
     evidence: SplitFiles | None
 
 

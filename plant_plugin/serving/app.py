@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.metadata import version
 from importlib.resources import files
 from urllib.parse import parse_qs
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi_offline import FastAPIOffline
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from plant_plugin.errors import PlantError
@@ -19,12 +22,28 @@ from plant_plugin.model.explanation import Explanation
 from plant_plugin.model.formats import Explained, as_dictionary
 from plant_plugin.model.page import page
 from plant_plugin.model.predictor import Prediction, Predictor
+from plant_plugin.serving.access import BearerToken
 from plant_plugin.serving.limits import BodyLimit, Limits
+from plant_plugin.serving.metrics import Measured, Metrics
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
-from plant_plugin.serving.questions import DOCUMENTS, ExplainQuestion, Health, Predicted, PredictQuestion, Problem
+from plant_plugin.serving.questions import (
+    DOCUMENTS,
+    READY,
+    STARTING,
+    ExplainQuestion,
+    Health,
+    Predicted,
+    PredictQuestion,
+    Problem,
+    Status,
+)
+
+logger = logging.getLogger(__name__)
 
 RESPONSES: dict[int | str, dict[str, object]] = {
     400: {"model": Problem, "description": "The body is no JSON, or the host is not this server's"},
+    401: {"model": Problem, "description": "The server has a token, and the request brings another or none"},
+    408: {"description": "The request did not arrive in time"},
     413: {"model": Problem, "description": "The body is too long"},
     422: {"model": Problem, "description": "The request cannot be answered as it is"},
     500: {"model": Problem, "description": "The model could not do it"},
@@ -35,11 +54,14 @@ FORM_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsaf
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 
-def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[str] | None = None) -> FastAPI:
-    """The application for one model.
+def create_app(
+    predictor: Predictor, limits: Limits | None = None, hosts: list[str] | None = None, token: str | None = None
+) -> FastAPI:
+    """The application for one model; :class:`.connections.Server` runs it.
 
     ``hosts`` are names under which it is called; a request for another is refused, so that no web page can reach a
-    server on loopback under a name of its own. None: any.
+    server in the reader's network under a name of its own. None: any. ``token`` is what requests have to bring; None:
+    nothing.
     """
     limits = limits or Limits()
     queue = ModelQueue(limits.waiting, limits.seconds, DOCUMENTS)
@@ -47,20 +69,42 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with queue.running():
+            waking = asyncio.create_task(_wake(app, predictor))
             yield
+            waking.cancel()
 
     app = FastAPIOffline(  # FastAPI, whose OpenAPI page takes its script from another server, with a script of its own
         title="plant serve", version=version("plant-plugin"), lifespan=lifespan, redoc_url=None,
         description="Labels of texts, by one trained model. No text is kept or logged.",
     )  # fmt: skip
+    metrics = Metrics(lambda: queue.asked)
+    app.state.queue, app.state.metrics, app.state.status = queue, metrics, STARTING
+    metrics.ready.set_function(lambda: app.state.status == READY)
     _add_errors(app)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
+    if token is not None:
+        app.add_middleware(BearerToken, token=token)
     if hosts is not None:
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
+    app.add_middleware(Measured, metrics=metrics)
+    _add_questions(app, predictor)
+    _add_state(app, predictor)
+    return app
 
-    def labels_of(texts: list[str], question: tuple[float | str | None, int | None]) -> list[Prediction]:
-        threshold, top = question
-        return predictor.predict(texts, threshold=threshold, top=top)
+
+async def _wake(app: FastAPI, predictor: Predictor) -> None:
+    """Ask the model until it answers; the first answer takes longest."""
+    while app.state.status == STARTING:
+        with contextlib.suppress(Busy, Failed):
+            await app.state.queue.ask(lambda texts, _: predictor.predict(texts), [""])
+            if app.state.status == STARTING:
+                app.state.status = READY
+            return
+        await asyncio.sleep(1)
+
+
+def _add_state(app: FastAPI, predictor: Predictor) -> None:
+    """What is asked by those who run the server."""
 
     @app.get("/health")
     async def health() -> Health:
@@ -72,9 +116,31 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
             thresholds=list(predictor.thresholds),
         )
 
+    @app.get("/ready", responses={503: {"model": Status, "description": "Not yet, or not any more"}})
+    async def ready(response: Response) -> Status:
+        if app.state.status != READY:
+            response.status_code = 503
+        return Status(status=app.state.status)
+
+    @app.get("/metrics", include_in_schema=False)
+    async def metrics() -> Response:
+        return Response(generate_latest(app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+
+def _add_questions(app: FastAPI, predictor: Predictor) -> None:
+    """What is asked of the model. Errors name the place in the request, not what stood there."""
+    queue: ModelQueue = app.state.queue
+    metrics: Metrics = app.state.metrics
+
+    def labels_of(texts: list[str], question: tuple[float | str | None, int | None]) -> list[Prediction]:
+        threshold, top = question
+        return predictor.predict(texts, threshold=threshold, top=top)
+
     @app.post("/predict", responses=RESPONSES)
     async def predict(question: PredictQuestion) -> Predicted:
-        predictor.limit(question.threshold, question.top)  # wrong for all who would be asked with it
+        if isinstance(question.threshold, str) and question.threshold not in predictor.thresholds:
+            raise HTTPException(422, f"body.threshold: the model has {', '.join(predictor.thresholds)}")
+        metrics.texts.labels("/predict").inc(len(question.texts))
         found = await queue.ask(labels_of, question.texts, (question.threshold, question.top))
         return Predicted(predictions=list(found))
 
@@ -85,6 +151,10 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
     @app.post("/explain", responses=RESPONSES)
     async def explain(question: ExplainQuestion) -> Explained:
         labels = None if question.labels is None else tuple(question.labels)
+        unknown = [place for place, label in enumerate(labels or ()) if label not in predictor.column_of]
+        if unknown:
+            raise HTTPException(422, "; ".join(f"body.labels.{place}: no label of the model" for place in unknown))
+        metrics.texts.labels("/explain").inc()
         [found] = await queue.ask(explanations_of, [question.text], (labels, question.top))
         return as_dictionary(found)
 
@@ -96,10 +166,9 @@ def create_app(predictor: Predictor, limits: Limits | None = None, hosts: list[s
     async def explained(request: Request) -> HTMLResponse:
         fields = parse_qs((await request.body()).decode("ascii", "replace"))
         text = fields.get("text", [""])[0].replace("\r\n", "\n")
+        metrics.texts.labels("/").inc()
         [found] = await queue.ask(explanations_of, [text], (None, None))
         return HTMLResponse(page([found]))
-
-    return app
 
 
 def _problem(status: int, detail: str, **headers: str) -> JSONResponse:
@@ -118,7 +187,9 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(PlantError)
     async def wrong(request: Request, error: PlantError) -> JSONResponse:
-        return _problem(422, error.message)
+        # Not the client's mistake: questions are checked before. The message may name files of this machine.
+        logger.error("a request failed: %s", error.message)
+        return _problem(500, "the model could not do it")
 
     @app.exception_handler(Busy)
     async def busy(request: Request, error: Busy) -> JSONResponse:

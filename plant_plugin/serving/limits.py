@@ -10,11 +10,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may ask of the server."""
+    """What clients may ask of the server."""
 
     body_bytes: int = 2**20  # longest body of a request; longer ones are refused (413)
     waiting: int = 128  # requests that wait for the model; a further one is refused (503)
     seconds: float = 30.0  # longest that a request waits for its answer (503 after it)
+    connections: int = 900  # open at once; for a further one goes the one that has kept us waiting longest
+    header_seconds: float = 10.0  # until a request's headers are here (408 after it)
+    body_seconds: float = 30.0  # from then until its body is (408), and until the client has taken an answer
+    drain_seconds: float = 1.0  # after the signal to end, in which /ready says so and all is answered as before
+    last_seconds: float = 4.0  # after these, for what is under way
 
 
 class BodyLimit:

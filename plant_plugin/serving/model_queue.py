@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
+ENDS = "the server ends"
+
 
 class Busy(Exception):
     """Too many requests wait, or one has waited too long."""
@@ -44,19 +46,34 @@ class ModelQueue:
     waiting: int  # requests that may wait; a further one is refused
     seconds: float  # longest that a request waits for its answer
     documents: int  # texts that the model is given together; a larger request is a batch of its own
+    _asked: set[asyncio.Future[Any]] = field(default_factory=set, init=False, repr=False)
+    _ended: bool = field(default=False, init=False, repr=False)
+
+    @property
+    def asked(self) -> int:
+        """How many requests wait for an answer now."""
+        return len(self._asked)
+
+    def refuse(self) -> None:
+        """Let nobody wait any more, neither who does now nor who comes later."""
+        self._ended = True
+        for answer in self._asked:
+            if not answer.done():
+                answer.set_exception(Busy(ENDS))
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[ModelQueue]:
         """Work as long as the block lasts. Queue and thread belong to the loop that runs it."""
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue(self.waiting)
-        with ThreadPoolExecutor(1, thread_name_prefix="model") as thread:
-            task = asyncio.create_task(self._serve(thread))
-            try:
-                yield self
-            finally:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+        thread = ThreadPoolExecutor(1, thread_name_prefix="model")
+        task = asyncio.create_task(self._serve(thread))
+        try:
+            yield self
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            thread.shutdown(wait=False, cancel_futures=True)  # nobody waits for what it still works on
 
     async def ask(
         self, work: Callable[..., Sequence[Answer]], texts: list[str], question: Hashable = None
@@ -64,11 +81,14 @@ class ModelQueue:
         """One result for each text, by ``work(texts, question)``; requests with equal work and question go together.
 
         Raises:
-            Busy: Too many wait already, or the time is up.
+            Busy: Too many wait already, the time is up, or the server ends.
             Failed: The work raised something that its caller could not have mended.
             PlantError: What is wrong with the question.
         """
+        if self._ended:
+            raise Busy(ENDS)
         answer: asyncio.Future[Sequence[Answer]] = asyncio.get_running_loop().create_future()
+        self._asked.add(answer)
         try:
             self._jobs.put_nowait(_Job(work, question, texts, answer))
             return await asyncio.wait_for(answer, self.seconds)
@@ -76,6 +96,8 @@ class ModelQueue:
             raise Busy("too many requests wait") from error
         except asyncio.TimeoutError as error:
             raise Busy(f"no answer within {self.seconds:g} seconds") from error
+        finally:
+            self._asked.discard(answer)
 
     async def _serve(self, thread: ThreadPoolExecutor) -> None:
         held: _Job | None = None

@@ -12,6 +12,7 @@ Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 
 DOCUMENTS = 64  # of a request, and of what the model is given together
 EXPLAINED = 50  # labels of a request
+STARTING, READY, ENDING = "starting", "ready", "ending"
 
 
 def _unicode(text: str) -> str:
@@ -60,6 +61,12 @@ class Health(BaseModel):
     model: str
     labels: int
     thresholds: list[str]
+
+
+class Status(BaseModel):
+    """Whether requests are answered here."""
+
+    status: Literal["starting", "ready", "ending"]
 
 
 class Problem(BaseModel):

@@ -48,7 +48,7 @@ def test_a_compressed_file_is_read(tmp_path: Path) -> None:
         ("0\tR50\t", "no evidence"),
         ("3\tR50\t0-5", "no such document"),
         ("c7\tR50\t0-5", "no such document"),
-        ("1\tR50\t0-5", "does not have the label 'R50'"),
+        ("1\tR50\t0-5", "does not have this label"),
         ("٣\tR50\t0-5", "no such document"),
         ("9" * 5000 + "\tR50\t0-5", "no such document"),
         ("0\tR50\t0-" + "9" * 5000, "no evidence"),

@@ -32,7 +32,7 @@ def test_a_label_with_two_names(tmp_path: Path) -> None:
     path.write_text("L1\tone\nL2\ttwo\nL2\ttwo\n")
     assert label_names([str(path)])("L2") == "two"
     path.write_text("L1\tone\nL2\ttwo\nL1\tuno\n")
-    with pytest.raises(DataError, match="line 3: another name for L1"):
+    with pytest.raises(DataError, match="line 3: another name for a label"):
         label_names([str(path)])
 
 

@@ -41,9 +41,9 @@ def test_has_header(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("3 5 10\n1 1:1\n11 1:1\n2 1:1\n", "line 3: label 11, but the first line says 10 labels"),
-        ("1 5 10\n-1 1:1\n", "line 2: label -1"),
-        ("1 5 10\n1 5:1\n", "line 2: feature 5, but the first line says 5 features and they count from 0"),
+        ("3 5 10\n1 1:1\n11 1:1\n2 1:1\n", "line 3: a label outside the 10 labels"),
+        ("1 5 10\n-1 1:1\n", "line 2: a label outside"),
+        ("1 5 10\n1 5:1\n", "line 2: a feature outside the 5 features of the first line, which count from 0"),
         ("1 5 10\nsecret 1:1\n", "line 2: not of the format"),
         ("1 5 10\n1 secret:1\n", "line 2: not of the format"),
         ("1 5 10\n1 1:secret\n", "line 2: not of the format"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from plant_plugin.model import explanation as module
 from plant_plugin.model import word_strength
 from plant_plugin.model.passages import EvidenceRule, passages
 from plant_plugin.model.word_strength import words_of_tokens
+from plant_plugin.relevance.linear import Terms
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x neverseen\tsign3x filler4"
 
@@ -179,3 +180,18 @@ def test_passages_join_neighbours_and_leave_out_what_is_faint_or_speaks_against(
     ]
     assert found[1].before == "w00 w01 w02 "
     assert found[0].after == " w21 w22 w23 w24 w25 w26"
+
+
+def test_a_text_is_read_once_for_all_labels(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    of = Terms.of
+
+    def counted(self: Terms, text: str) -> Iterator[str]:
+        read.append(text)
+        return of(self, text)
+
+    monkeypatch.setattr(Terms, "of", counted)
+    predictor.explain("filler1 sign3x", top=1)
+    once = len(read)
+    predictor.explain("filler1 sign3x", top=12)
+    assert len(read) == 2 * once > 0

@@ -90,7 +90,7 @@ def test_phrases_give_their_words_what_they_add() -> None:
     phrases = PlantedPhrases.fit(texts, labels, evidence, ["P", "C"])
     text = "dull pain and a cough"
     words = all_words(text, [])
-    found = phrase_strengths(phrases, text, words.spans, [1, 0])
+    found = phrase_strengths(list(phrases.matches(text)), words.spans, [1, 0])
     assert [text[start:end] for start, end in words.spans[found[0] > 0]] == ["cough"]
     assert [text[start:end] for start, end in words.spans[found[1] > 0]] == ["dull", "pain"]
     np.testing.assert_allclose(found.max(axis=1), phrases.scores([text])[0, [1, 0]], rtol=1e-6)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import shutil
-import socket
 import statistics
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,44 +16,19 @@ from typing import Any
 
 import httpx
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
+from running_server import TOKEN, Running
 
 pytest.importorskip("fastapi", reason="needs the extra: pip install 'plant-plugin[serve]'")
-import uvicorn
-from fastapi import FastAPI
-
 from plant_plugin.cli import plant
-from plant_plugin.commands import serve
 from plant_plugin.model.predictor import Predictor
+from plant_plugin.serving import connections
+from plant_plugin.serving.access import own_names
 from plant_plugin.serving.app import create_app
 from plant_plugin.serving.limits import Limits
 
-LIMITS = Limits(body_bytes=20_000, waiting=80, seconds=20)
+LIMITS = Limits(body_bytes=20_000, waiting=80, seconds=20, drain_seconds=0)
 SECRET = "sign3x patientnamedsecret"
-
-
-class Server:
-    """An application on a port of loopback, in a thread."""
-
-    def __init__(self, app: FastAPI) -> None:
-        # asyncio sends small answers at once (TCP_NODELAY) where the socket says that it is TCP
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        self.socket.bind(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.server = uvicorn.Server(uvicorn.Config(app, log_level="debug", access_log=True))
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
-
-    def __enter__(self) -> Server:
-        self.thread.start()
-        for _ in range(1000):
-            if self.server.started:
-                return self
-            time.sleep(0.01)
-        raise AssertionError("the server does not start")
-
-    def __exit__(self, *error: object) -> None:
-        self.server.should_exit = True
-        self.thread.join(20)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +38,7 @@ def predictor(trained: Path) -> Predictor:
 
 @pytest.fixture(scope="module")
 def url(predictor: Predictor) -> Iterator[str]:
-    with Server(create_app(predictor, LIMITS, list(serve.LOOPBACK))) as server:
+    with Running(create_app(predictor, LIMITS, own_names("127.0.0.1")), LIMITS) as server:
         yield server.url
 
 
@@ -150,8 +125,9 @@ def test_a_slow_model_is_503(predictor: Predictor, monkeypatch: pytest.MonkeyPat
     go_on = threading.Event()
     with monkeypatch.context() as patch:
         patch.setattr(predictor, "predict", lambda texts, **question: go_on.wait(20))
+        limits = Limits(waiting=1, seconds=0.3, drain_seconds=0)
         with (
-            Server(create_app(predictor, Limits(waiting=1, seconds=0.3))) as server,
+            Running(create_app(predictor, limits), limits) as server,
             httpx.Client(base_url=server.url) as client,
             ThreadPoolExecutor(3) as clients,
         ):
@@ -192,9 +168,9 @@ def test_explanations_add_up(client: httpx.Client, predictor: Predictor) -> None
 
 
 def test_an_unknown_label_is_422(client: httpx.Client) -> None:
-    answer = client.post("/explain", json={"text": "filler1", "labels": ["L99"]})
+    answer = client.post("/explain", json={"text": "filler1", "labels": ["L3", "L99"]})
     assert answer.status_code == 422
-    assert "L99" in answer.json()["detail"]
+    assert answer.json() == {"detail": "body.labels.1: no label of the model"}
 
 
 def test_the_page_shows_markup_as_text(client: httpx.Client) -> None:
@@ -218,19 +194,35 @@ def test_the_openapi_page_needs_no_other_server(client: httpx.Client) -> None:
     assert {"/predict", "/explain", "/health"} <= client.get("/openapi.json").json()["paths"].keys()
 
 
-def test_the_command(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: dict[str, Any] = {}
-    monkeypatch.setattr(uvicorn, "run", lambda app, **options: seen.update(options))
-    outcome = CliRunner().invoke(plant, ["serve", str(trained), "--device", "cpu", "--port", "8123"])
+def test_the_command(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[connections.Server] = []
+    monkeypatch.setattr(connections.Server, "run", lambda server: started.append(server))
+    monkeypatch.delenv("PLANT_SERVE_TOKEN", raising=False)
+
+    def run(*options: str) -> Result:
+        return CliRunner().invoke(plant, ["serve", str(trained), "--device", "cpu", *options])
+
+    outcome = run("--port", "8123", "--header-timeout", "3")
     assert outcome.exit_code == 0, outcome.output
-    assert (seen["host"], seen["port"], seen["access_log"]) == ("127.0.0.1", 8123, False)
+    config = started[0].config
+    assert (config.host, config.port, config.access_log, config.log_level) == ("127.0.0.1", 8123, False, "warning")
+    assert started[0]._limits.header_seconds == 3
     assert "no password" not in outcome.stderr
-    outcome = CliRunner().invoke(plant, ["serve", str(trained), "--device", "cpu", "--host", "0.0.0.0"])
-    assert "no password" in outcome.stderr
+    assert "no password" in run("--host", "0.0.0.0").stderr
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    outcome = run("--host", "0.0.0.0", "--token-file", str(tmp_path / "token"))
+    assert "no password" not in outcome.stderr
+    assert TOKEN not in outcome.output
+    (tmp_path / "token").write_text("secret with spaces in it")
+    outcome = run("--token-file", str(tmp_path / "token"))
+    assert outcome.exit_code == 2
+    assert "this is no token" in outcome.stderr
+    assert "secret" not in outcome.stderr
 
 
 def test_without_the_extra(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "plant_plugin.serving.connections")
     outcome = CliRunner().invoke(plant, ["serve", str(trained)])
     assert outcome.exit_code == 2
     assert "pip install 'plant-plugin[serve]'" in outcome.output

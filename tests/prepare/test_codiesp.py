@@ -62,11 +62,11 @@ def changed(place: int, **parts: str) -> list[tuple[str, ...]]:
     ("train", "message"),
     [
         ({"marks": changed(2, words="fiebre")}, "trainX.tsv, line 3: the marked text is not what stands there"),
-        ({"marks": changed(2, places="70 900")}, "trainX.tsv, line 3: the span 70-900 is not inside the text of 79"),
+        ({"marks": changed(2, places="70 900")}, "trainX.tsv, line 3: a span is not inside the text of 79"),
         ({"marks": changed(2, places="5 6")}, "trainX.tsv, line 3: the mark holds no word"),
         ({"marks": changed(2, places="5-6")}, "trainX.tsv, line 3: neither a kind of code nor places"),
         ({"marks": changed(2, kind="OTRO")}, "trainX.tsv, line 3: neither a kind of code nor places"),
-        ({"marks": changed(2, code="r06")}, "trainX.tsv, line 3: the case does not have the code R06"),
+        ({"marks": changed(2, code="r06")}, "trainX.tsv, line 3: the case does not have this code"),
         ({"marks": changed(2, case="case-3")}, "trainX.tsv, line 3: there is no text of this case"),
         ({"marks": [*MARKS, ("case-1", KINDS["D"])]}, "trainX.tsv, line 6: 2 columns"),
         ({"diagnoses": [*DIAGNOSES, ("case-1", "")]}, "trainD.tsv, line 4: 2 columns, or an empty one"),

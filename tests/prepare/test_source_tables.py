@@ -54,7 +54,7 @@ LONG = b"a,b\n" + b"secret,value\n" * 50_000
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("T.csv", b"a,B2\nsecret,2\n", "line 1: no column b; the header has a, B2"),
+        ("T.csv", b"a,B2\nsecret,2\n", "line 1: no column b\n"),
         ("T.csv", b"", "the file is empty"),
         ("T.csv", b"a,b\n1,2\nsecret\n", "line 3: 1 values where the header has 2"),
         ("T.csv", b"a,b\n1,2\n1,2,secret\n", "line 3: 3 values where the header has 2"),

@@ -116,7 +116,7 @@ def test_terms_sum_to_the_score_before_and_after_saving(tmp_path: Path) -> None:
     text = "tos y fiebre muy alta"
     for label, score in enumerate(planted.scores([text])[0]):
         for one in (planted, again):
-            terms, rest = one.terms(text, label)
+            ((terms, rest),) = one.terms(text, [label], one.matches(text))
             assert sum(value for _, value in terms) + rest == pytest.approx(score, abs=1e-5)
-            ((spans, _),) = one.marks(text, label)
+            ((spans, _),) = one.marks(one.matches(text), label)
             assert [text[start:end] for start, end in spans[0]] == (["tos"] if label else ["fiebre"])

@@ -74,7 +74,7 @@ def test_words_of_the_beginning_count_more(task, tmp_path: Path) -> None:
     expected = KernelRidge(alpha=0.5).fit(literal(texts), labels.toarray()).predict(literal(unseen))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.abs(found - PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen)).max() > 0.01
-    terms, rest = model.terms(unseen[0], 2)
+    ((terms, rest),) = model.terms(unseen[0], [2], model.matches(unseen[0]))
     assert sum(value for _, value in terms) + rest == pytest.approx(found[0, 2], abs=1e-5)
     model.save(tmp_path, "hash")
     np.testing.assert_allclose(PlantedScores.load(tmp_path, "hash").scores(unseen), found, atol=1e-6)
@@ -111,7 +111,7 @@ def test_names_by_hand_and_after_saving(tmp_path: Path) -> None:
     model.add_names(2.0)
     half = 2 * 0.5 / np.sqrt(2)
     np.testing.assert_allclose(model.scores(["beta", "alpha"]), [[0, 0.8, half], [0.8 + 1, 0, half]], atol=1e-6)
-    assert dict(model.terms("alpha", 2)[0]) == pytest.approx({"alpha": half})
+    assert dict(next(model.terms("alpha", [2], []))[0]) == pytest.approx({"alpha": half})
     model.save(tmp_path, "hash")
     loaded = PlantedScores.load(tmp_path, "hash")
     assert loaded.name_weight == 2
@@ -124,7 +124,7 @@ def test_terms_sum_to_the_score(task) -> None:
     model = PlantedScores.fit(texts, labels, EVERYTHING)
     model.adjustment, model.weight = 0.3, 2.0
     for label, score in enumerate(model.scores(unseen[:1])[0]):
-        terms, rest = model.terms(unseen[0], label)
+        ((terms, rest),) = model.terms(unseen[0], [label], model.matches(unseen[0]))
         assert sum(value for _, value in terms) + rest == pytest.approx(score, abs=1e-5)
         assert all(term in unseen[0] for term, _ in terms)
         assert [abs(value) for _, value in terms] == sorted((abs(value) for _, value in terms), reverse=True)

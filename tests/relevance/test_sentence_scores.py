@@ -88,9 +88,9 @@ def test_terms_phrases_and_sentences_sum_to_the_score() -> None:
     text = "Alta; fiebre y Tos. Sin más"
     assert planted.phrases is not None
     for label, score in enumerate(planted.scores([text])[0]):
-        terms, rest = planted.terms(text, label)
+        ((terms, rest),) = planted.terms(text, [label], planted.matches(text))
         assert sum(value for _, value in terms) + rest == pytest.approx(score, abs=1e-5)
-        marks = planted.marks(text, label)
+        marks = planted.marks(planted.matches(text), label)
         found = {" … ".join(text[start:end] for start, end in spans[0]) for spans, _ in marks}
         assert found == ({"Tos"} if label else {"fiebre", "Alta … fiebre"}) <= {term for term, _ in terms}
         assert sum(share for _, share in marks) == pytest.approx(planted.phrases.scores([text])[0, label], abs=1e-5)

@@ -103,9 +103,8 @@ def _label_studio(path: Path, text_key: str, controls: tuple[str, ...], counts: 
             raise DataError("no annotations", where=where, fix=TASKS_FIX)
         text = (task.get("data") or {}).get(text_key)
         if not isinstance(text, str):
-            keys = ", ".join(task.get("data") or {}) or "nothing"
-            fix = f"name the text with --text_key; data holds {keys}"
-            raise DataError(f"data has no text called {text_key}", where=where, fix=fix)
+            what, fix = f"data has no text called {text_key}", "name the text with --text_key"
+            raise DataError(what, where=where, fix=fix)
         document = Marked(text)
         done = [annotation for annotation in task["annotations"] if not annotation.get("was_cancelled")]
         for annotation in [one for one in done if one.get("ground_truth")] or done:

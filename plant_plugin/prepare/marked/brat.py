@@ -112,7 +112,7 @@ def _entities(text: Path) -> list[_Entity]:
                 later.append((where, match))
     for where, match in later:
         if match["target"] not in found:
-            raise DataError(f"there is no {match['target']} in this file", where=where, fix="take the line out")
+            raise DataError("it is about a mark that is not in this file", where=where, fix="take the line out")
         entity = found[match["target"]]
         if match.re is NOTE:
             entity.noted += (match["note"] or "").split()

@@ -78,7 +78,7 @@ def _mark(cases: dict[str, Cases], table: Path) -> None:
         case = _case(cases[KINDS[kind]], name, where)
         if code.upper() not in case.labels:
             fix = "take the three tables of one release"
-            raise DataError(f"the case does not have the code {code.upper()}", where=where, fix=fix)
+            raise DataError("the case does not have this code", where=where, fix=fix)
         case.mark(code.upper(), spans_of(places), where, words)
 
 

@@ -50,7 +50,7 @@ class Marked:
         """
         for start, end in spans:
             if not 0 <= start <= end <= len(self.text):
-                what = f"the span {start}-{end} is not inside the text of {len(self.text):,} characters"
+                what = f"a span is not inside the text of {len(self.text):,} characters"
                 raise DataError(what, where=where, fix="the text was changed since, or is another document's")
         # brat leaves pieces without anything where a mark goes over the end of a line.
         held = [(start, end) for start, end in spans if self.text[start:end].strip()]

@@ -70,9 +70,10 @@ def _places(header: list[str], columns: Sequence[str], path: Path) -> list[int]:
     found = [name.strip().lower() for name in header]
     missing = [name for name in columns if name.lower() not in found]
     if missing:
-        known = f"; the header has {', '.join(map(str.strip, header))}" if len(header) <= 30 else ""
-        fix = "use the table as it was downloaded, with its header line"
-        raise DataError(f"no column {', '.join(missing)}{known}", where=f"{path}, line 1", fix=fix)
+        fix = (
+            "use the table as it was downloaded, with its header line"  # without one, what stands there is a patient's
+        )
+        raise DataError(f"no column {', '.join(missing)}", where=f"{path}, line 1", fix=fix)
     return [found.index(name.lower()) for name in columns]
 
 

@@ -1,0 +1,112 @@
+"""A model without the rare words and phrases of its training documents, which may name a patient.
+
+What is left of a vocabulary, of terms and of phrases is in so many training documents at least. The network's weights
+stay, but for the vectors of words that are gone: a public vector beside them could tell the word.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from plant_plugin.data.documents import LABEL_NAMES
+from plant_plugin.data.word_tokens import WordTokens, documents_with_words
+from plant_plugin.errors import ConfigError, PlantError
+from plant_plugin.files import atomic_folder
+from plant_plugin.model.folder import save_model
+from plant_plugin.model.passages import EVIDENCE_THRESHOLD
+from plant_plugin.model.trained import RELEVANCE, TrainedModel, load_model
+from plant_plugin.networks.backbone import EmbeddedWords
+from plant_plugin.relevance import Relevance
+from plant_plugin.relevance.phrases import FREQUENT
+from plant_plugin.report.label_statistics import LABEL_STATISTICS
+
+KEPT = (LABEL_STATISTICS, EVIDENCE_THRESHOLD)  # numbers of labels, beside what the model itself is
+
+
+@dataclass(frozen=True)
+class Removed:
+    """How many were removed."""
+
+    words: int
+    terms: int
+    phrases: int
+
+
+def strip_model(folder: Path, out: Path, texts: Sequence[str], least: int) -> Removed:
+    """Write a copy of a run folder's model without what fewer than ``least`` of its training texts hold.
+
+    It works where the run folder does, for new texts. A text that holds nothing of what is gone gets the same scores,
+    to the last bit; in another one a removed word is an unknown one, and a removed term or phrase is not there.
+
+    Raises:
+        CheckpointError: ``folder`` holds no model of ours.
+        ConfigError: ``least`` is so high that words would count as rare and as too frequent at once.
+        PlantError: ``out`` is there already, or cannot be written.
+    """
+    if not 2 <= least <= FREQUENT * len(texts):
+        fix = f"choose 2 to {int(FREQUENT * len(texts)):,}, which is {FREQUENT:.0%} of the {len(texts):,} documents"
+        raise ConfigError(f"{least} is no number of documents to be rare by", where="--min-documents", fix=fix)
+    if out.exists():
+        raise PlantError("it is there already", where=str(out), fix="name a new folder")
+    model = load_model(folder)
+    rare = _rare_words(model, texts, least)
+    planted = model.planted_scores and model.planted_scores.without_rare(texts, least)
+    stripped = replace(model, planted_scores=planted)
+    if isinstance(model.tokens, WordTokens):
+        stripped = replace(stripped, tokens=model.tokens.without(rare))
+    if isinstance(model.network.backbone, EmbeddedWords):
+        with torch.no_grad():
+            model.network.backbone.embedding.weight[rare] = 0
+    with atomic_folder(out) as partial:
+        _write(stripped, folder, partial, rare)
+    return Removed(len(rare), _terms(model) - _terms(stripped), _phrases(model) - _phrases(stripped))
+
+
+def _rare_words(model: TrainedModel, texts: Sequence[str], least: int) -> list[int]:
+    """Ids of words; none of sub-words, which the language model had before it saw the texts."""
+    if not isinstance(model.tokens, WordTokens):
+        return []
+    held, special = documents_with_words(texts), model.tokens.special_ids
+    return [number for number, word in enumerate(model.tokens.words) if number not in special and held[word] < least]
+
+
+def _write(model: TrainedModel, source: Path, folder: Path, rare: list[int]) -> None:
+    content, hashes = model.content, {**model.content["hashes"], "vocabulary": model.tokens.hash()}
+    if (source / RELEVANCE).is_file():
+        relevance = Relevance.load(source / RELEVANCE)
+        relevance.matrix.data[np.isin(relevance.matrix.indices, rare)] = 0
+        relevance.matrix.eliminate_zeros()
+        relevance.save(folder / RELEVANCE, **{name: hashes[name] for name in ("labels", "vocabulary")})
+    for name in KEPT:
+        if (source / name).is_file():
+            shutil.copyfile(source / name, folder / name)
+    names = source / LABEL_NAMES
+    save_model(  # writes the identity of what it wrote last
+        folder,
+        model.network,
+        model.tokens,
+        model.labels,
+        model.thresholds,
+        hashes=hashes,
+        max_seq_length=content["max_seq_length"],
+        planted_scores=model.planted_scores,
+        phrase_prior=content["phrase_prior"],
+        label_names=names if names.is_file() else None,
+    )
+
+
+def _terms(model: TrainedModel) -> int:
+    planted = model.planted_scores
+    if planted is None:
+        return 0
+    return len(planted.linear.terms) + (0 if planted.sentences is None else len(planted.sentences.model.terms))
+
+
+def _phrases(model: TrainedModel) -> int:
+    return 0 if model.phrases is None else len(model.phrases)
