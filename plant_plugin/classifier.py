@@ -109,7 +109,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         with own_folder(found_again(load_config(self.config, self._overrides(folder, len(names))))) as config:
             run_in_folder(config)
         trained = Path(config.checkpoint_dir)
-        self.predictor_: Predictor = Predictor.load(trained, device=self.device)
+        self.predictor_: Predictor = Predictor.load(trained, device=self.device, trust_code=True)  # as `options` say
         _ = self.predictor_.relevance  # read while its file is there: `explain` wants it
         self.classes_ = np.arange(len(names))
         self.run_folder_ = None if self.result_dir is None else trained

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import hashlib
 import logging
@@ -10,15 +11,12 @@ import os
 import platform
 import re
 import shutil
-import struct
-import tokenize
 import uuid
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import IO, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import IO, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from typing_extensions import NotRequired, Required, is_typeddict
 
@@ -34,12 +32,6 @@ FULL_DISK_PHRASES = (
 NUMPY_PHRASE = "requested and"  # an OSError without a number: "1000 requested and 12 written"
 
 UNFLUSHED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)  # what cannot be flushed says so by one of these
-# What readers of arrays raise where a file is damaged: numpy, scipy, zip and, of a number that no memory holds, Python.
-DAMAGED_ARRAYS = (
-    OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, RuntimeError, SyntaxError,
-    OverflowError, MemoryError, zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError,
-)  # fmt: skip
-
 # Files that would fill the memory are refused before they do. A number in this environment variable moves all limits.
 LIMITS = "PLANT_LIMITS"
 LONGEST_LINE = 1 << 26  # characters, decompressed: more is a file without line ends
@@ -54,6 +46,8 @@ UMASK_VARIABLE = "PLANT_UMASK"
 UNION = "|"  # stands in the place of a fault in JSON where several types are allowed
 
 Kept = TypeVar("Kept")
+# Beside a type in JSON: ``annotated_types`` (``Ge(0)``), or limits as pydantic's core calls them.
+Finite = Annotated[float, {"allow_inf_nan": False}]
 
 logger = logging.getLogger(__name__)
 
@@ -222,7 +216,7 @@ def check_archive(path: str | os.PathLike[str]) -> None:
 
     Raises:
         DataError: It is such a file.
-        zipfile.BadZipFile: It is no archive; other errors are in :data:`DAMAGED_ARRAYS`.
+        zipfile.BadZipFile: It is no archive.
     """
     with zipfile.ZipFile(path) as archive:
         inflated = sum(member.file_size for member in archive.infolist())  # zipfile reads no more than it says there
@@ -274,7 +268,8 @@ def read_json(path: Path, kind: type[Kept], *, what: str, fix: str, error: type[
 
     Args:
         path: The file.
-        kind: ``dict[str, float]`` and the like, or a ``TypedDict``; keys that it does not know are let through.
+        kind: ``dict[str, float]`` and the like, a ``TypedDict`` or a dataclass, of which any field may be missing; keys
+            that they do not know are let through.
         what: What the file should be, for the error: "a result".
         fix: What to do where it is none.
         error: Raised where it is none.
@@ -304,6 +299,22 @@ def read_json(path: Path, kind: type[Kept], *, what: str, fix: str, error: type[
 def _schema(kind: Any) -> Any:
     """A type in the words of pydantic's core."""
     origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        schema = _schema(parts[0])
+        for limit in parts[1:]:
+            if isinstance(limit, dict):
+                schema |= limit
+            elif dataclasses.is_dataclass(limit) and not isinstance(limit, type):
+                schema |= dataclasses.asdict(limit)
+        return schema
+    if dataclasses.is_dataclass(kind):
+        fields = {
+            field.name: {"type": "typed-dict-field", "schema": _schema(field.type), "required": False}
+            for field in dataclasses.fields(kind)
+        }
+        return {"type": "typed-dict", "fields": fields, "extra_behavior": "allow"}
+    if origin is Literal:
+        return {"type": "literal", "expected": list(parts)}
     if is_typeddict(kind):
         fields = {}
         for name, hint in get_type_hints(kind, include_extras=True).items():
@@ -319,7 +330,7 @@ def _schema(kind: Any) -> Any:
         return {"type": "nullable", "schema": one} if NoneType in parts else one
     if origin in (list, Sequence):
         return {"type": "list", "items_schema": _schema(parts[0])}
-    if origin is dict:
+    if origin in (dict, Mapping):
         return {"type": "dict", "keys_schema": _schema(parts[0]), "values_schema": _schema(parts[1])}
     return {"type": "any" if kind in (object, Any) else kind.__name__}
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--html", type=shared.FILE, help="Write one page that needs no network.")
 @shared.json_option
 @click.option("--faithfulness", is_flag=True, help="Also what is lost without the strongest words (html and json).")
-@shared.model_options
+@shared.loads_models()
 def explain(
     model: str,
     documents: Documents,
@@ -41,8 +41,7 @@ def explain(
     html: Path | None,
     as_json: bool,
     faithfulness: bool,
-    device: str | None,
-    names: tuple[str, ...],
+    load: shared.Load,
 ) -> None:
     """Show what the run folder MODEL sees in a document: for each predicted label, the words that speak for it.
 
@@ -53,7 +52,7 @@ def explain(
     from plant_plugin.model.formats import as_dictionary, print_explanation
 
     text = _text(documents, document)
-    predictors = [_predictor(source, device, names) for source in (model, *beside)]
+    predictors = [_predictor(source, load) for source in (model, *beside)]
     explanations = [predictor.explain(text, labels or None, threshold=threshold, top=top) for predictor in predictors]
     if beside and not labels:  # what one model predicts is shown as the others see it, too
         chosen = dict.fromkeys(evidence.found.label for one in explanations for evidence in one.labels)
@@ -98,11 +97,11 @@ def _text(documents: Documents, wanted: str | None) -> str:
     return found
 
 
-def _predictor(source: str, device: str | None, names: tuple[str, ...]) -> Predictor:
+def _predictor(source: str, load: shared.Load) -> Predictor:
     """A model folder, or NAME=folder."""
     name, equals, path = source.partition("=")
     folder = Path(path if equals and not Path(source).exists() else source)
-    predictor = shared.load_predictor(folder, device, names)
+    predictor = load(folder)
     if folder == Path(path) and equals:
         predictor.name = name
     return predictor
@@ -113,8 +112,8 @@ def _predictor(source: str, device: str | None, names: tuple[str, ...]) -> Predi
 @click.argument("label")
 @click.option("--top", default=15, show_default=True, type=shared.COUNT, help="Tokens and labels to show.")
 @shared.json_option
-@shared.model_options
-def label(model: Path, label: str, top: int, as_json: bool, device: str | None, names: tuple[str, ...]) -> None:
+@shared.loads_models()
+def label(model: Path, label: str, top: int, as_json: bool, load: shared.Load) -> None:
     """Show what the run folder MODEL knows of LABEL.
 
     Its tokens by relevance (MIG) and by the learned attention alone, its terms by the planted scores, the labels whose
@@ -122,7 +121,7 @@ def label(model: Path, label: str, top: int, as_json: bool, device: str | None, 
     """
     from plant_plugin.model.label_profile import label_profile
 
-    found = label_profile(shared.load_predictor(model, device, names), label, top)
+    found = label_profile(load(model), label, top)
     if as_json:
         click.echo(shared.as_json(asdict(found)))
         return

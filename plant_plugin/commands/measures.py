@@ -31,10 +31,8 @@ BESIDE = "put X_evidence.tsv beside each X.txt that the run validated and tested
 @click.option("--documents", "most", default=100, show_default=True, type=shared.COUNT, help="The first so many.")
 @click.option("--seed", default=0, show_default=True, type=int, help="Of the random orders.")
 @shared.json_option
-@shared.model_options
-def faithfulness(
-    model: Path, documents: Documents, most: int, seed: int, as_json: bool, device: str | None, names: tuple[str, ...]
-) -> None:
+@shared.loads_models()
+def faithfulness(model: Path, documents: Documents, most: int, seed: int, as_json: bool, load: shared.Load) -> None:
     """Take the strongest words out of the documents of FILE, or leave them alone in, and ask MODEL again.
 
     Comprehensiveness is the probability that a predicted label loses without them (higher is better), sufficiency what
@@ -43,7 +41,7 @@ def faithfulness(
     """
     from plant_plugin.model.faithfulness import faithfulness as measured
 
-    predictor = shared.load_predictor(model, device, names)
+    predictor = load(model)
     found = measured(predictor, (one.text for one in islice(documents, most)), seed=seed)
     if as_json:
         click.echo(shared.as_json([asdict(one) for one in found]))
@@ -70,7 +68,7 @@ def faithfulness(
 @click.option(
     "--write-threshold", is_flag=True, help="Keep what validation chose in MODEL, for plant explain and serve."
 )
-@shared.device_option
+@shared.loads_models(names=False)
 def plausibility(
     model: Path,
     evidence: Path | None,
@@ -81,7 +79,7 @@ def plausibility(
     seed: int,
     out: Path | None,
     write_threshold: bool,
-    device: str | None,
+    load: shared.Load,
 ) -> None:
     """Compare the words that explanations of MODEL name with those that coders marked in EVIDENCE.
 
@@ -92,14 +90,13 @@ def plausibility(
     from plant_plugin.model.passages import write_rule
     from plant_plugin.model.plausibility import chosen_rule, marked_pairs
     from plant_plugin.model.plausibility import plausibility as measured
-    from plant_plugin.model.predictor import Predictor
     from plant_plugin.model.trained import unrefitted
 
     chooses = shared.marked_documents(model, "val", validation, validation_text)
     tested = shared.marked_documents(model, "test", evidence, text)
-    predictor = Predictor.load(model, device=device)
+    predictor = load(model)
     pairs = marked_pairs(predictor, *tested, seed=seed)
-    chosen = marked_pairs(Predictor.load(unrefitted(model), device=device), *chooses, seed=seed)
+    chosen = marked_pairs(load(unrefitted(model)), *chooses, seed=seed)
     found = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
     _show(found, pairs)
     if out is not None:
@@ -153,9 +150,9 @@ def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]
 @click.option("--join", type=click.IntRange(min=0), default=0, show_default=True, metavar="CHARACTERS",
               help="Marked spans at most so far apart are parts of one place.")  # fmt: skip
 @click.option("--out", type=shared.FILE, help="Write the numbers as JSON.")
-@shared.device_option
+@shared.loads_models(names=False)
 def codiesp_x(
-    runs: tuple[Path, ...], threshold: float | str | None, places: int, join: int, out: Path | None, device: str | None
+    runs: tuple[Path, ...], threshold: float | str | None, places: int, join: int, out: Path | None, load: shared.Load
 ) -> None:
     """Score codes with their places by CodiEsp-X, the runs together: one of the diagnoses, one of the procedures.
 
@@ -165,16 +162,15 @@ def codiesp_x(
     say which spans are parts of one place; the task counts such a place from its first character to its last.
     """
     from plant_plugin.model import codiesp_x as module
-    from plant_plugin.model.predictor import Predictor
     from plant_plugin.model.trained import unrefitted
 
     marked_in = functools.partial(shared.marked_documents, fix=BESIDE)
     texts, marked = module.union_of_cases([marked_in(run, "test") for run in runs])
     predicted, rules = [], []
     for run in runs:
-        predictor = Predictor.load(run, device=device)
+        predictor = load(run)
         own_texts, own_marked = marked_in(run, "val")
-        own = module.predicted_codes(Predictor.load(unrefitted(run), device=device), own_texts, threshold)
+        own = module.predicted_codes(load(unrefitted(run)), own_texts, threshold)
         rule = module.best_rule(own, module.joined(own_marked, join), places)
         predicted.append((module.predicted_codes(predictor, texts, threshold), rule))
         rules.append({"order": rule.order, "share": rule.share, "gap": rule.gap})

@@ -33,7 +33,7 @@ OUTPUTS = ("jsonl", "csv", "scores")
 @shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
 @click.option("--top", type=shared.COUNT, help="At most so many labels; alone: without a threshold.")
 @click.option("--batch-size", default=32, show_default=True, type=shared.COUNT, help="Documents at once.")
-@shared.model_options
+@shared.loads_models()
 def predict(
     model: Path,
     documents: Documents,
@@ -42,8 +42,7 @@ def predict(
     threshold: float | str | None,
     top: int | None,
     batch_size: int,
-    device: str | None,
-    names: tuple[str, ...],
+    load: shared.Load,
 ) -> None:
     """Predict the labels of new documents with the run folder MODEL.
 
@@ -55,7 +54,7 @@ def predict(
 
     from plant_plugin.model.prediction_files import FORMATS
 
-    predictor = shared.load_predictor(model, device, names, batch_size)
+    predictor = load(model, batch_size)
     read, waiting = itertools.tee(documents)  # holds what the predictor has read ahead, no more
     predictions = predictor.stream((document.text for document in read), threshold=threshold, top=top)
     counts: Counter[str] = Counter()

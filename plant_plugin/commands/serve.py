@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, load_predictor, model_options, training_texts
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models, training_texts
 from plant_plugin.errors import MissingExtraError
 
 LOOPBACK = "127.0.0.1"
@@ -26,7 +26,7 @@ SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option("--timeout", default=30.0, show_default=True, type=SECONDS, help="Seconds to wait for an answer.")
 @click.option("--header-timeout", default=10.0, show_default=True, type=SECONDS, help="Seconds for a request's head.")
 @click.option("--body-timeout", default=30.0, show_default=True, type=SECONDS, help="And for its body.")
-@model_options
+@loads_models()
 def serve(
     model: Path,
     host: str,
@@ -39,8 +39,7 @@ def serve(
     timeout: float,
     header_timeout: float,
     body_timeout: float,
-    device: str | None,
-    names: tuple[str, ...],
+    load: Load,
 ) -> None:
     """Answer requests with the run folder MODEL: POST /predict, POST /explain, GET /health, /ready and /metrics.
 
@@ -60,7 +59,7 @@ def serve(
 
     token = access.read_token(token_file)
     allow_open_files(max_connections)
-    predictor = load_predictor(model, device, names)
+    predictor = load(model)
     if host not in access.LOOPBACK and token is None:
         click.echo(f"Note: whoever reaches {host} can use the model; there is no password.", err=True)
     limits = Limits(max_bytes, max_waiting, timeout, max_connections, header_timeout, body_timeout)
@@ -75,7 +74,8 @@ def serve(
 @click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), default="bfloat16", show_default=True,
               help="Numbers of the merged weights.")  # fmt: skip
 @click.option("--lm-weight", help="Where the language model lies on this machine, if it has moved.")
-def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None) -> None:
+@folder_options
+def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None, trust_code: bool, no_verify: bool) -> None:
     """Merge the adapters of RUN_FOLDER into its language model and write a model folder that needs nothing else.
 
     The new folder works where a run folder does (--eval --checkpoint_path); OUT/backbone loads with transformers alone.
@@ -84,7 +84,8 @@ def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None) -> No
 
     from plant_plugin.model.export import export_model
 
-    export_model(run_folder, out, getattr(torch, dtype), lm_weight)
+    reading = {"trust_code": trust_code, "check": not no_verify}
+    export_model(run_folder, out, getattr(torch, dtype), lm_weight, **reading)
     click.echo(f"{out}: the merged model")
 
 

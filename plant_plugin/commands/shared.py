@@ -7,7 +7,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import click
 
@@ -69,20 +69,50 @@ threshold_option = functools.partial(
     click.option, "--threshold", callback=_as_probability, metavar="micro|macro|P", help="As for plant predict."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-device_option = click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
-model_options = all_of(
-    click.option("--names", multiple=True, metavar="icd9|icd10|FILE",
-                 help="What labels stand for; FILE: label TAB name. May be repeated."),
-    device_option,
+folder_options = all_of(
+    click.option("--trust-code", is_flag=True,
+                 help="Run code that MODEL names: somebody's own network, a language model's own code."),
+    click.option("--no-verify", is_flag=True, help="Do not read every file of MODEL to compare it with its manifest."),
 )  # fmt: skip
 
 
-def load_predictor(model: Path, device: str | None, names: tuple[str, ...] = (), batch_size: int = 32) -> Predictor:
-    """What :data:`model_options` ask for."""
-    from plant_plugin.data.label_names import label_names
-    from plant_plugin.model.predictor import Predictor
+class Load(Protocol):
+    """Reads a model folder as the options of a command say."""
 
-    return Predictor.load(model, device=device, names=label_names(names, model), batch_size=batch_size)
+    def __call__(self, folder: Path, batch_size: int = 32) -> Predictor:
+        """The model, ready for texts."""
+
+
+def loads_models(*, names: bool = True) -> Decorator:
+    """Options of commands that read model folders, which take what reads one as ``load``; ``names``: of labels, too."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_load(
+            device: str | None, trust_code: bool, no_verify: bool, names: tuple[str, ...] = (), **options: object
+        ) -> None:
+            def load(folder: Path, batch_size: int = 32) -> Predictor:
+                from plant_plugin.data.label_names import label_names
+                from plant_plugin.model.predictor import Predictor
+
+                return Predictor.load(
+                    folder,
+                    device=device,
+                    names=label_names(names, folder),
+                    batch_size=batch_size,
+                    trust_code=trust_code,
+                    check=not no_verify,
+                )
+
+            command(load=load, **options)
+
+        return options(with_load)
+
+    device = click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
+    of_labels = click.option("--names", multiple=True, metavar="icd9|icd10|FILE",
+                             help="What labels stand for; FILE: label TAB name. May be repeated.")  # fmt: skip
+    options = all_of(*([of_labels] if names else []), device, folder_options)
+    return decorate
 
 
 def reads_documents(

@@ -61,6 +61,12 @@ class Entry:
         """Whether this package's own strategies train it (or its own code computes it), and not LibMultiLabel's."""
         return self.target.partition(":")[0].partition(".")[0] != "libmultilabel"
 
+    @property
+    def place(self) -> str:
+        """What importing the target would import, and the file where that is known; looking imports nothing."""
+        module = self.target.partition(":")[0]
+        return f"{module} from {_source_file(module) or 'an unknown file'}"
+
     def load(self) -> Any:  # type: ignore[explicit-any]  # a class or a function, which only its caller knows
         """Import the target, or raise a ``MissingExtraError``."""
         module, _, attribute = self.target.partition(":")
@@ -134,7 +140,8 @@ def _read() -> dict[str, dict[str, Entry]]:
     if path is None:
         fix = "install the package again: pip install --force-reinstall plant-plugin"
         raise PlantError("the list of networks, losses and metrics is missing", where="registry.yaml", fix=fix)
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a prediction waits for it
+    content = yaml.load(path.read_text(encoding="utf-8"), Loader=fast)
     return {
         kind: {str(name): Entry(kind, str(name), **fields) for name, fields in content[kind].items()} for kind in KINDS
     }

@@ -32,6 +32,11 @@ FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
 FILES = {"train": "training_file", "val": "val_file", "test": "test_file"}  # also keys of the block `evidence`
 
 
+def label_hash(names: Sequence[str]) -> str:
+    """SHA-256 (hex) over a label set, in order."""
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()
+
+
 @dataclass
 class Split:
     """The documents of one split, as parallel lists, with texts and labels as they stand in the file.
@@ -117,7 +122,7 @@ class Corpus:
 
     def label_hash(self) -> str:
         """SHA-256 (hex) over the label set, in order."""
-        return hashlib.sha256("\n".join(self.label_names).encode()).hexdigest()
+        return label_hash(self.label_names)
 
     def with_labels(self, label_names: list[str]) -> Corpus:
         """The same documents under another label set, e.g. that of a checkpoint."""

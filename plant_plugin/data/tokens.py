@@ -20,6 +20,7 @@ from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER, SubwordTokens
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.word_tokens import VOCABULARY_FILE, WordTokens, embedding_matrix, words_of
 from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.evaluation.arrays import cuts, mapped
 from plant_plugin.files import atomic_folder, cache_folder, cached, read_json
 
 __all__ = [
@@ -63,7 +64,7 @@ def encode_cached(
     rules = version("nltk"), version("tokenizers")  # another version may cut text otherwise
     return cached(
         _kept(cache_dir, "tokens", *rules, tokens.hash(), split.hash(), max_length),
-        _read_arrays,
+        lambda folder: _read_arrays(folder, tokens.size),
         lambda: tokens.encode(split.texts, max_length or WHOLE_DOCUMENT),
         _write_arrays,
         "The token cache is",
@@ -75,12 +76,14 @@ def _kept(cache_dir: str | Path | None, kind: str, *depends_on: object) -> Path:
     return cache_folder(cache_dir) / kind / hashlib.sha256(key.encode()).hexdigest()
 
 
-def _read_arrays(folder: Path) -> TokenArrays:
-    """The arrays where they lie on the disk; a ``ValueError`` where they are not what was written."""
-    ids, offsets = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("ids", "offsets"))
-    unknown_only, truncated, *checksums = np.load(folder / "counts.npy").tolist()
+def _read_arrays(folder: Path, size: int) -> TokenArrays:
+    """The arrays of ids below ``size`` where they lie on the disk; a ``ValueError`` where they are not as written."""
+    ids, offsets = mapped(folder / "ids.npy", np.int32, (None,)), mapped(folder / "offsets.npy", np.int64, (None,))
+    unknown_only, truncated, *checksums = mapped(folder / "counts.npy", np.int64, (4,)).tolist()
     if checksums != [zlib.crc32(ids.data), zlib.crc32(offsets.data)]:
         raise ValueError("changed")
+    if not cuts(offsets, len(ids)) or not 0 <= ids.min(initial=0) <= ids.max(initial=0) < size:
+        raise ValueError("of another vocabulary")
     return TokenArrays(ids, offsets, unknown_only, truncated)
 
 

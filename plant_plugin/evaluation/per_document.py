@@ -16,9 +16,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.errors import DataError
+from plant_plugin.evaluation.arrays import TEXTS, WHOLE, ArrayFile
 from plant_plugin.evaluation.ranking import with_unranked
 from plant_plugin.evaluation.roc import RocParts
-from plant_plugin.files import DAMAGED_ARRAYS, atomic_write, check_archive
+from plant_plugin.files import atomic_write
 
 VERSION = 1
 # What a file may lack, and how the rest is written.
@@ -119,33 +120,39 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
     Raises:
         DataError: No such file, torn, or of another version.
     """
+    fix = "copy it again beside its result.json, or delete it to compare without tests"
+    arrays = ArrayFile.read(Path(path), "the per-document values of a result", error=DataError, fix=fix)
+    if (version := arrays.whole("version")) != VERSION:
+        arrays.wrong("version", f"is {version}, expected {VERSION}")
     try:
-        check_archive(path)
-        with np.load(Path(path), allow_pickle=False) as stored:
-            arrays = dict(stored)
-        if int(arrays["version"]) != VERSION:
-            raise ValueError("version")
-        labels = arrays["labels"].tobytes().decode().split("\n")
+        labels = arrays.array("labels", "u", (None,)).tobytes().decode().split("\n")
+    except UnicodeDecodeError:
+        arrays.wrong("labels", "is no UTF-8")
+    documents = len(arrays.array("truth_counts", WHOLE, (None,)))
 
-        def pairs(name: str) -> sp.csr_matrix:
-            columns, counts = arrays[f"{name}_labels"].astype(np.int64), arrays[f"{name}_counts"]
-            ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-            return sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(counts), len(labels)))
+    def pairs(name: str) -> sp.csr_matrix:
+        columns = arrays.array(f"{name}_labels", WHOLE, (None,), low=0, high=len(labels) - 1).astype(np.int64)
+        counts = arrays.array(f"{name}_counts", WHOLE, (documents,), low=0, high=len(labels))
+        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        if ends[-1] != len(columns):
+            arrays.wrong(f"{name}_counts", f"does not sum to the {len(columns):,} of {name}_labels")
+        return sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(documents, len(labels)))
 
-        first, second = arrays["propensity"].tolist()
-        return PerDocument(
-            labels,
-            pairs("truth"),
-            arrays["top"].astype(np.int64),
-            {str(name): pairs(f"predicted{number}") for number, name in enumerate(arrays["thresholds"])},
-            arrays.get("average_precision"),
-            arrays["train_counts"].astype(np.int64) if "train_counts" in arrays else None,
-            int(arrays["num_train"]) if "num_train" in arrays else None,
-            (first, second),
-            RocParts.restored(arrays),
-            arrays.get("gold_precision"),
-        )
-    except DAMAGED_ARRAYS as error:
-        what = f"not the per-document values of a result ({type(error).__name__})"
-        fix = "copy it again beside its result.json, or delete it to compare without tests"
-        raise DataError(what, where=str(path), fix=fix) from error
+    def precision(name: str) -> npt.NDArray[np.float32] | None:
+        return arrays.array(name, "f", (documents,), nan=True) if name in arrays else None
+
+    thresholds = arrays.array("thresholds", TEXTS, (None,))
+    first, second = arrays.array("propensity", "f", (2,)).tolist()
+    counts = arrays.array("train_counts", WHOLE, (len(labels),), low=0) if "train_counts" in arrays else None
+    return PerDocument(
+        labels,
+        pairs("truth"),
+        arrays.array("top", WHOLE, (documents, None), low=0, high=len(labels)).astype(np.int64),
+        {str(name): pairs(f"predicted{number}") for number, name in enumerate(thresholds)},
+        precision("average_precision"),
+        None if counts is None else counts.astype(np.int64),
+        arrays.whole("num_train", high=2**53) if "num_train" in arrays else None,
+        (first, second),
+        RocParts.restored(arrays.under("roc_"), documents, len(labels)),
+        precision("gold_precision"),
+    )

@@ -13,13 +13,14 @@ tenths of what resamples differ by with some hundred of them, a few hundredths w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from plant_plugin.evaluation.arrays import WHOLE, ArrayFile
 from plant_plugin.evaluation.ranking import Scores
 from plant_plugin.evaluation.store import ScoreStore
 
@@ -92,15 +93,24 @@ class RocParts:
         return {f"roc_{name}": values.astype(wide[name]) for name, values in found.items()} | area
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, npt.NDArray[np.number]]) -> RocParts | None:
-        """What :meth:`arrays` made, or None where a file holds none."""
-        if "roc_labels" not in arrays:
+    def restored(cls, arrays: ArrayFile, documents: int, labels: int) -> RocParts | None:
+        """What :meth:`arrays` made, of so many documents and labels, or None where a file holds none."""
+        if "labels" not in arrays:
             return None
-        found = cls(*(arrays[f"roc_{name}"].astype(np.int64) for name in ARRAYS))
-        if "roc_area" not in arrays:
+        below = {"labels": labels - 1, "true_documents": documents - 1, "false_documents": documents - 1}
+        found = cls(*(
+            arrays.array(name, WHOLE, (None,), low=0, high=below.get(name, documents)).astype(np.int64)
+            for name in ARRAYS
+        ))  # fmt: skip
+        for counts, length in (("true_counts", found.true_documents), ("false_counts", found.false_documents)):
+            if int(getattr(found, counts).sum()) != len(length) or len(getattr(found, counts)) != len(found.labels):
+                arrays.wrong(f"roc_{counts}", "does not sum to the documents beside it")
+        if not len(found.lower) == len(found.ties) == len(found.false_documents):
+            arrays.wrong("roc_lower", "has another length than roc_false_documents")
+        if "area" not in arrays:
             return found
-        bins = np.stack([arrays["roc_true_bins"], arrays["roc_false_bins"]]).astype(np.int64)
-        return replace(found, bins=bins, area=float(arrays["roc_area"]))
+        bins = [arrays.array(f"{kind}_bins", WHOLE, (documents, BINS), low=0) for kind in ("true", "false")]
+        return replace(found, bins=np.stack(bins).astype(np.int64), area=arrays.number("area"))
 
 
 def roc_areas(store: ScoreStore, *, keep: bool) -> tuple[Floats, float, RocParts | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import pickle
 from pathlib import Path
@@ -95,5 +96,16 @@ def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
         raise CheckpointError(f"{WORD_DICT}, the vocabulary of the checkpoint, is missing", where=str(folder), fix=fix)
     if keep_in is not None and not (keep_in / WORD_DICT).exists():
         (keep_in / WORD_DICT).write_bytes(path.read_bytes())
-    words: dict[str, int] = pickle.loads(path.read_bytes())
+    try:
+        words: dict[str, int] = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
+    except Exception as error:  # a damaged pickle raises whatever its bytes say
+        what = f"not a vocabulary of LibMultiLabel ({type(error).__name__})"
+        raise CheckpointError(what, where=str(path), fix="keep the file of the run that made the checkpoint") from error
     return words
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads words and numbers, which need no code of anybody."""
+
+    def find_class(self, module: str, name: str) -> object:
+        raise pickle.UnpicklingError(f"{module}.{name} is no word")

@@ -10,30 +10,38 @@ from safetensors.torch import load_file
 
 from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.files import atomic_folder
-from plant_plugin.model.folder import BACKBONE, CONFIG, MODEL, read_content, read_metadata, write_json, write_tensors
+from plant_plugin.model.folder import language_model_of, read_content, read_metadata, write_json, write_tensors
+from plant_plugin.model.manifest import BACKBONE, CONFIG, MODEL, model_files, verify, write_manifest
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.hugging_face import fingerprint
 from plant_plugin.networks.backbone.loading import merge_adapters
-from plant_plugin.report.record import FIRST_PASS
 
 PART = "backbone."  # how the names of the language model's tensors start
 ADAPTED = ("quantization", "lora", "gradient_checkpointing", "lm_from_scratch")
-LEFT_BEHIND = (MODEL, CONFIG, BACKBONE, FIRST_PASS, "result.json", "logs.json", "run.json", "per_document.npz")
 
 
-def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | None = None) -> None:
+def export_model(
+    folder: Path,
+    out: Path,
+    dtype: torch.dtype,
+    lm_weight: str | None = None,
+    *,
+    trust_code: bool = False,
+    check: bool = True,
+) -> None:
     """Write a model folder whose language model is whole: ``out/backbone`` loads with ``AutoModel`` alone, too.
 
     Adapters are added to the weights that they were trained over, the quantised ones spread out again, so that the
     logits stay those of training but for the rounding of ``dtype``. ``lm_weight`` is where the language model lies on
-    this machine; None: where it lay in training.
+    this machine; None: where it lay in training. ``trust_code`` and ``check`` are as in :func:`.load_model`.
 
     Raises:
         CheckpointError: ``folder`` holds no model over a language model that is not trained itself, or its language
             model has changed.
         PlantError: ``out`` is there already, or cannot be written.
     """
-    content = read_content(folder)
+    content = read_content(folder, trust_code=trust_code)
+    verify(folder, promised=content.get("manifest", False), contents=check)
     if content["base"] is None:
         what = "the checkpoint holds the whole network: there is nothing to merge"
         raise CheckpointError(what, where=str(folder), fix="use the folder as it is")
@@ -42,7 +50,7 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
         raise PlantError("it is there already", where=str(out), fix="name a new folder")
     config = content["network_config"]
     backbone = HuggingFaceBackbone(
-        lm_weight or config["lm_weight"],
+        language_model_of(folder, content, lm_weight)["lm_weight"],
         quantization=config.get("quantization", "none"),
         lora=config.get("lora"),
         frozen=True,
@@ -60,10 +68,14 @@ def export_model(folder: Path, out: Path, dtype: torch.dtype, lm_weight: str | N
     merged = merge_adapters(backbone.model).to(dtype)
     kept = {key: value for key, value in config.items() if key not in ADAPTED}
     content["network_config"] = {**kept, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
-    content["base"] = fingerprint(merged)
+    content["base"], content["manifest"] = fingerprint(merged), True
     with atomic_folder(out) as partial:
-        shutil.copytree(folder, partial, ignore=shutil.ignore_patterns(*LEFT_BEHIND, "*.ckpt"), dirs_exist_ok=True)
+        for name in model_files(folder):
+            if name not in (MODEL, CONFIG) and not name.startswith(f"{BACKBONE}/"):
+                (partial / name).parent.mkdir(exist_ok=True)
+                shutil.copyfile(folder / name, partial / name)
         merged.save_pretrained(partial / BACKBONE)  # type: ignore[operator]
         kept_tensors = {name: value for name, value in tensors.items() if name not in of_model}
         write_tensors(partial / MODEL, kept_tensors, identity)
         write_json(partial / CONFIG, content)
+        write_manifest(partial)

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
+import logging
+import math
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Annotated, TypedDict
 
 import torch
+from annotated_types import Ge, Le, MaxLen, MinLen
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from typing_extensions import NotRequired
 
+from plant_plugin.config import registry
 from plant_plugin.config.network import of_this_version
+from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens
-from plant_plugin.errors import CheckpointError
-from plant_plugin.files import atomic_folder, atomic_write, read_json, write_text
+from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.files import Finite, atomic_folder, atomic_write, read_json, write_text
+from plant_plugin.model.manifest import BACKBONE, CONFIG, LABELS, MANIFEST, MODEL, THRESHOLDS, verify, write_manifest
 from plant_plugin.networks.backbone import HuggingFaceBackbone
-from plant_plugin.networks.construct import construct
+from plant_plugin.networks.construct import Allowance, construct
+from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.relevance.planted_scores import PlantedScores
@@ -29,9 +38,15 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 FORMAT = 3  # 2: planted scores; 3: language models that are not trained themselves
 READABLE = (2, 3)
 COMPLETE = "give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)"
-MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
-    "model.safetensors", "config.json", "labels.txt", "thresholds.json", "backbone"
-)  # fmt: skip
+
+
+ROOM, LEAST = 4, 1 << 28  # bytes that a network may take while it is built: of each in its weights file, and always
+HALF = "0.5"  # the threshold that every model has
+YOURS = "if you trust whoever wrote it: --trust-code, or trust_code=True in Python"
+
+Length = Annotated[int, Ge(1), Le(2**31 - 1)]
+
+logger = logging.getLogger(__name__)
 
 
 class Version(TypedDict):
@@ -44,12 +59,13 @@ class Content(Version):
     """``config.json`` of a model folder."""
 
     model_name: str
-    network_config: dict[str, Any]
-    max_seq_length: int | None  # how many tokens of a document are read; None: all
-    word_vectors: Sequence[int] | None  # (V, dim); None over a language model
+    network_config: Keys
+    max_seq_length: Length | None  # how many tokens of a document are read; None: all
+    word_vectors: Annotated[Sequence[Length], MinLen(2), MaxLen(2)] | None  # (V, dim); None over a language model
     planted_scores: bool
-    phrase_prior: NotRequired[float]  # how much phrases count in the planted prior; 0: they do not
+    phrase_prior: NotRequired[Finite]  # how much phrases count in the planted prior; 0: they do not
     base: NotRequired[str | None]  # fingerprint of a language model whose weights are not in the folder
+    manifest: NotRequired[bool]  # whether the folder has one; older ones have none
     hashes: dict[str, str]  # of ``labels``, ``vocabulary``, the data and the configuration
 
 
@@ -75,7 +91,8 @@ def load_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapp
 
 
 def load_weights(folder: Path, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
-    """Start from the weights of a model folder; errors as of :func:`load_stage`."""
+    """Start from the weights of a model folder; errors as of :func:`load_stage` and :func:`.manifest.verify`."""
+    verify(folder, promised=False)
     load_stage(folder, "model", network, hashes)
 
 
@@ -108,8 +125,10 @@ def save_model(
         "planted_scores": planted_scores is not None,
         "phrase_prior": phrase_prior,
         "base": base_of(network),
+        "manifest": True,
         "hashes": dict(hashes),
     }
+    (folder / MANIFEST).unlink(missing_ok=True)  # of a model that this one replaces
     if isinstance(network.backbone, HuggingFaceBackbone):
         with atomic_folder(folder / BACKBONE) as temporary:
             network.backbone.config.save_pretrained(temporary)
@@ -123,6 +142,7 @@ def save_model(
     write_json(folder / THRESHOLDS, dict(thresholds))
     write_json(folder / CONFIG, content)
     write_tensors(folder / MODEL, trained_state(network), _identity(hashes))
+    write_manifest(folder)
 
 
 def base_of(network: PlantableNetwork) -> str | None:
@@ -140,8 +160,13 @@ def _complete(folder: Path) -> Iterator[None]:
         raise CheckpointError(what, where=str(folder), fix=COMPLETE) from error
 
 
-def read_content(folder: Path) -> Content:
-    """``config.json`` of a model folder; a CheckpointError where it is no model, or torn, or of another version."""
+def read_content(folder: Path, *, trust_code: bool = False) -> Content:
+    """``config.json`` of a model folder.
+
+    Raises:
+        CheckpointError: It is no model, or torn, or of another version, or names code that is to be run and is not
+            trusted. Nothing is imported here.
+    """
     path, what = folder / CONFIG, "the configuration of a model"
     with _complete(folder):
         version = read_json(path, Version, what=what, fix=COMPLETE)["format"]
@@ -149,32 +174,71 @@ def read_content(folder: Path) -> Content:
             fix = "read it with the version of this package that wrote it, or train again"
             raise CheckpointError(f"format {version}, expected {FORMAT}", where=str(path), fix=fix)
         content = read_json(path, Content, what=what, fix=COMPLETE)
-    if (most := content["max_seq_length"]) is not None and most < 1:
-        raise CheckpointError(f"max_seq_length is {most}, no number of tokens", where=str(path), fix=COMPLETE)
     if missing := {"labels", "vocabulary"} - content["hashes"].keys():
-        raise CheckpointError(f"it holds no hashes.{min(missing)}", where=str(folder / CONFIG), fix=COMPLETE)
+        raise CheckpointError(f"it holds no hashes.{min(missing)}", where=str(path), fix=COMPLETE)
     options = of_this_version(content["network_config"])
+    _check_network(path, content["model_name"], options, trust_code=trust_code)
     return {"base": None, "phrase_prior": 0, **content, "network_config": options}  # older models lack two
+
+
+def _check_network(path: Path, name: str, options: Keys, *, trust_code: bool) -> None:
+    """Refuse code of others, networks that are none of ours, and options that ours do not declare so."""
+    if name == NO_NETWORK:
+        return
+    if not trust_code and ":" in name:
+        raise CheckpointError(f"imports and runs {name.partition(':')[0]!r}", where=f"{path}: model_name", fix=YOURS)
+    if not trust_code and options.get("trust_remote_code", False) is not False:
+        where = f"{path}: network_config.trust_remote_code"
+        raise CheckpointError("runs Python code that comes with a language model", where=where, fix=YOURS)
+    if ":" in name:
+        return
+    known = {entry.name: entry for entry in registry.entries("networks").values() if entry.ours}
+    if (entry := known.get(name)) is None:
+        fix = registry.suggestion(name, list(known))
+        raise CheckpointError(f"there is no network {name[:80]!r}", where=f"{path}: model_name", fix=fix)
+    if (declared := entry.options) is not None:
+        kind = dataclasses.make_dataclass("kind", [("network_config", declared)])
+        read_json(path, kind, what="the configuration of a model", fix=COMPLETE)
 
 
 def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
     """The label set of a model folder, in column order, and thresholds; a CheckpointError where it is no model."""
     with _complete(folder):
         labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
-        return labels, read_json(folder / THRESHOLDS, dict[str, float], what="thresholds", fix=COMPLETE)
+        thresholds = read_json(folder / THRESHOLDS, dict[str, Finite], what="thresholds", fix=COMPLETE)
+    if HALF not in thresholds:
+        what = f"not thresholds: it holds no {HALF}"
+        raise CheckpointError(what, where=str(folder / THRESHOLDS), fix=COMPLETE)
+    return labels, thresholds
 
 
-def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str | None) -> PlantableNetwork:
-    """The network of a model folder, without its relevance; arguments as of :func:`.trained.load_model`."""
-    options, vectors, base = dict(content["network_config"]), content["word_vectors"], content["base"]
-    if vectors is None and base is None:
+def language_model_of(folder: Path, content: Content, lm_weight: str | None) -> Keys:
+    """``network_config`` with the place of the language model: its own folder's, the one given, or that of training."""
+    options, base = dict(content["network_config"]), content["base"]
+    if content["word_vectors"] is None and base is None:
         options |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
     elif options.get("lm_weight") == BACKBONE:  # an exported model brings its own
         options["lm_weight"] = str(folder / BACKBONE)
     elif base is not None and lm_weight is not None:
         options["lm_weight"] = lm_weight
-    zeros = None if vectors is None else torch.zeros(*vectors)
-    network = construct(content["model_name"], num_labels, zeros, options)
+    return options
+
+
+def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str | None) -> PlantableNetwork:
+    """The network of a model folder, without its relevance; arguments as of :func:`.trained.load_model`."""
+    name, vectors, base = content["model_name"], content["word_vectors"], content["base"]
+    options, path = language_model_of(folder, content, lm_weight), folder / CONFIG
+    if ":" in name and name != NO_NETWORK:
+        logger.warning("%s imports %s", path, registry.get("networks", name).place)
+    elif options.get("trust_remote_code"):
+        logger.warning("%s runs the Python code that comes with %s", path, options.get("lm_weight"))
+    # No memory for whatever the folder says: its weights are all that there is, but for those of a language model.
+    whole = (folder / MODEL).stat().st_size * ROOM + LEAST if base is None and ":" not in name else _memory()
+    try:
+        with Allowance(whole):
+            network = construct(name, num_labels, None if vectors is None else torch.zeros(*vectors), options)
+    except ConfigError as error:
+        raise CheckpointError(error.what, where=f"{path}: {error.where}", fix=error.fix) from error
     if base is not None and (found := base_of(network)) != base:
         what = f"the language model has the fingerprint {str(found)[:12]}, the checkpoint was trained over {base[:12]}"
         fix = "name the same weights: --network_config.lm_weight FOLDER"
@@ -183,9 +247,20 @@ def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str
     return network
 
 
+def _memory() -> float:
+    """Bytes of this machine."""
+    known = hasattr(os, "sysconf")
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if known else math.inf
+
+
 def _load_into(network: PlantableNetwork, path: Path) -> None:
     try:
-        load_trained_state(network, load_file(path))
+        tensors = load_file(path)
+        for name, tensor in tensors.items():
+            if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+                what = f"{name} holds NaN or an infinity"
+                raise CheckpointError(what, where=str(path), fix="copy the file again, or train anew")
+        load_trained_state(network, tensors)
     except (OSError, SafetensorError, RuntimeError) as error:
         what = f"the weights do not fit the network or cannot be read ({type(error).__name__})"
         fix = "use the network_config that the checkpoint was trained with, or train anew"

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Le
 from typing_extensions import TypedDict
 
 from plant_plugin.evaluation.plausibility import shares_of_strongest
 from plant_plugin.files import read_json, write_text
+from plant_plugin.model.manifest import EVIDENCE_THRESHOLD, renew
 
-EVIDENCE_THRESHOLD = "evidence_threshold.json"  # in a run's folder
 PASSAGE_WORDS, GAP = 20, 3  # without a chosen rule: the 20 strongest words, joined where they stand at most 3 apart
 FAINT = 0.05  # and none below this share of the strongest
 GAPS = (1, 2, 3, 4)  # that are tried on validation; 1: neighbours only
@@ -46,9 +48,9 @@ class KeptRule(TypedDict, total=False):
     """``evidence_threshold.json``."""
 
     order: str | None
-    share: float
-    gap: int
-    words: int | None
+    share: Annotated[float, Ge(0), Le(1)]
+    gap: Annotated[int, Ge(0)]
+    words: Annotated[int, Ge(1)] | None
 
 
 def read_rule(folder: Path) -> EvidenceRule:
@@ -71,6 +73,7 @@ def write_rule(folder: Path, rule: EvidenceRule) -> Path:
     """Keep a rule that was chosen on validation documents in the run's folder; returns the file."""
     path = folder / EVIDENCE_THRESHOLD
     write_text(path, json.dumps(asdict(rule), indent=1) + "\n")
+    renew(folder, EVIDENCE_THRESHOLD)
     return path
 
 

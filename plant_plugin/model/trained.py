@@ -20,10 +20,20 @@ from torch import Tensor
 from typing_extensions import Self
 
 from plant_plugin.data.batches import Batches, TokenMarks, move
+from plant_plugin.data.documents import label_hash
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, load_tokens
-from plant_plugin.errors import ConfigError
-from plant_plugin.model.folder import MODEL, Content, check_identity, read_content, read_labels, read_network
+from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.model.folder import (
+    COMPLETE,
+    HALF,
+    Content,
+    check_identity,
+    read_content,
+    read_labels,
+    read_network,
+)
+from plant_plugin.model.manifest import CONFIG, LABELS, MODEL, RELEVANCE, verify
 from plant_plugin.model.passages import EvidenceRule, read_rule
 from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -38,8 +48,7 @@ Places = npt.NDArray[np.int64]
 Names = Callable[[str], str | None]
 
 CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
-RELEVANCE = "relevance.npz"
-TUNED, HALF = "micro", "0.5"  # thresholds taken where none is asked for, the first that the model has
+TUNED = "micro"  # the threshold taken where none is asked for and the model has it
 
 
 @dataclass
@@ -81,28 +90,44 @@ class TrainedModel:
         return Batches(arrays, labels, batch_size, self.tokens.pad_id, shuffle=False, seed=0, marks=marks)
 
 
-def load_model(folder: Path, lm_weight: str | None = None) -> TrainedModel:
+def load_model(
+    folder: Path, lm_weight: str | None = None, *, trust_code: bool = False, check: bool = True
+) -> TrainedModel:
     """Read the folder of a finished run, or of ``plant export``.
 
-    ``lm_weight`` is where the language model lies on this machine, if it is not part of the checkpoint; None: where it
-    lay in training.
+    Args:
+        folder: The model folder.
+        lm_weight: Where the language model lies on this machine, if it is not part of the checkpoint; None: where it
+            lay in training.
+        trust_code: Import and run what the folder names beside this package's networks: a network of somebody's own,
+            code that comes with a language model. It is said on standard error before.
+        check: Compare every file with the folder's manifest; else their sizes alone.
 
     Raises:
-        CheckpointError: The folder is no model, or torn, or its parts do not belong together.
+        CheckpointError: The folder is no model, or torn, or its parts do not belong together, or it names code.
     """
-    content, (labels, thresholds) = read_content(folder), read_labels(folder)
+    content = read_content(folder, trust_code=trust_code)
+    verify(folder, promised=content.get("manifest", False), contents=check)
+    labels, thresholds = read_labels(folder)
+    if label_hash(labels) != content["hashes"]["labels"]:
+        what = "not the labels that the model was trained for, or not in their order"
+        raise CheckpointError(what, where=str(folder / LABELS), fix=COMPLETE)
     tokens = load_tokens(folder)
     check_identity(folder / MODEL, {"vocabulary": tokens.hash()})
+    if (vectors := content["word_vectors"]) is not None and vectors[0] != tokens.size:
+        what = f"word_vectors of {vectors[0]:,} words, and the vocabulary has {tokens.size:,}"
+        raise CheckpointError(what, where=str(folder / CONFIG), fix=COMPLETE)
     network = read_network(folder, content, len(labels), lm_weight)
     if network.has_prior:
-        network.plant_relevance(_relevance(folder, content, tokens))
-    planted = PlantedScores.load(folder, content["hashes"]["labels"]) if content["planted_scores"] else None
+        network.plant_relevance(_relevance(folder, content, tokens, len(labels)))
+    of_labels = content["hashes"]["labels"], len(labels)
+    planted = PlantedScores.load(folder, *of_labels) if content["planted_scores"] else None
     return TrainedModel(network, tokens, labels, thresholds, content, planted)
 
 
-def _relevance(folder: Path, content: Content, tokens: Tokens) -> sparse.csr_array:
+def _relevance(folder: Path, content: Content, tokens: Tokens, num_labels: int) -> sparse.csr_array:
     hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
-    return Relevance.load(folder / RELEVANCE, hashes).matrix
+    return Relevance.load(folder / RELEVANCE, hashes, (num_labels, tokens.size)).matrix
 
 
 def with_planted(logits: Floats, planted: PlantedScores | None, texts: Sequence[str]) -> Floats:
@@ -153,7 +178,14 @@ class ReadyModel:
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, device: str | None = None, names: Names | None = None, batch_size: int = 32
+        cls,
+        folder: str | Path,
+        *,
+        device: str | None = None,
+        names: Names | None = None,
+        batch_size: int = 32,
+        trust_code: bool = False,
+        check: bool = True,
     ) -> Self:
         """Read the folder of a finished run of our strategies: any network, word-level or over a language model.
 
@@ -162,9 +194,11 @@ class ReadyModel:
             device: E.g. ``cpu`` or ``cuda:1``; None: the first GPU where there is one.
             names: What labels stand for; see :func:`plant_plugin.data.label_names.label_names`.
             batch_size: Documents scored at once.
+            trust_code: Import and run code that the folder names beside this package's networks.
+            check: Compare every file with the folder's manifest; else their sizes alone.
 
         Raises:
-            CheckpointError: The folder is no model, or torn, or of another version.
+            CheckpointError: The folder is no model, or torn, or of another version, or names code.
             ConfigError: There is no such device.
         """
         chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -173,7 +207,8 @@ class ReadyModel:
         except (RuntimeError, AssertionError) as error:
             what = f"{chosen!r} cannot be used here ({type(error).__name__})"
             raise ConfigError(what, where="device", fix="`plant doctor` tells which devices there are") from error
-        return cls(load_model(Path(folder)), Path(folder), torch.device(chosen), names, batch_size)
+        model = load_model(Path(folder), trust_code=trust_code, check=check)
+        return cls(model, Path(folder), torch.device(chosen), names, batch_size)
 
     @cached_property
     def column_of(self) -> dict[str, int]:
@@ -184,7 +219,7 @@ class ReadyModel:
     def relevance(self) -> sparse.csr_array | None:
         """Relevance (L, V) of token types for labels, where the run computed one; CheckpointError: it is torn."""
         there = (self.folder / RELEVANCE).is_file()
-        return _relevance(self.folder, self.model.content, self.model.tokens) if there else None
+        return _relevance(self.folder, self.model.content, self.model.tokens, len(self.labels)) if there else None
 
     @cached_property
     def evidence_rule(self) -> EvidenceRule:

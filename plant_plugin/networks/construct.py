@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 
+import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from plant_plugin.config import registry
-from plant_plugin.config.values import Value
+from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.kernels.dropout import take_our_dropout
 from plant_plugin.networks.plantable import PlantableNetwork
+
+MADE = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn)  # new tensors of a given shape
+
+
+class Allowance(TorchFunctionMode):
+    """Inside the block new tensors take no more than so many bytes together, whatever a configuration asks for.
+
+    Raises:
+        ConfigError: They would; nothing was taken for the one that is too large.
+    """
+
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.left = limit
+
+    def __torch_function__(
+        self, made: Callable[..., Tensor], types: Sequence[type], given: Sequence[Value] = (), more: Keys | None = None
+    ) -> Tensor:
+        """Count what is made of a shape, wherever it is memory."""
+        named = more or {}
+        if made in MADE and str(named.get("device")) != "meta":
+            first = named.get("size", given[0] if given else ())
+            shape = first if isinstance(first, Sequence) else [length for length in given if isinstance(length, int)]
+            self.left -= math.prod(shape) * torch.float32.itemsize
+            if self.left < 0:
+                what = f"a network with a tensor of {' × '.join(map(str, shape))} is larger than its weights can be"
+                raise ConfigError(what, where="network_config", fix="use the configuration of the training run")
+        return made(*given, **named)
 
 
 def construct(

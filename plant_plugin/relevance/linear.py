@@ -21,7 +21,8 @@ from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import marked_sentences, sentences
 from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.errors import DataError
-from plant_plugin.relevance.mutual_information import Arrays, Floats
+from plant_plugin.evaluation.arrays import TRUTHS, WHOLE, ArrayFile
+from plant_plugin.relevance.mutual_information import Floats
 from plant_plugin.relevance.ridge import solve_ridge
 
 WORD = re.compile(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
@@ -51,6 +52,7 @@ class Terms(NamedTuple):
             yield from (" ".join(words[start : start + length]) for start in range(len(words) - length + 1))
 
 
+LONGEST = 1000  # words or letters of a term that a model folder may ask for
 # Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
 LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
 
@@ -180,15 +182,21 @@ class LinearModel:
         }  # fmt: skip
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, terms: Sequence[str]) -> LinearModel:
-        """The model that :meth:`arrays` described; older ones lack some."""
-        shape = tuple(arrays["shape"].tolist())
-        if len(terms) != shape[1]:
-            raise ValueError(f"{len(terms)} terms for {shape[1]} columns")
-        weights = sp.csr_array((arrays["data"], arrays["indices"], arrays["offsets"]), shape=shape)
-        kind = Terms(int(arrays.get("shortest", 1)), int(arrays["longest"]), bool(arrays.get("letters", False)))
-        rows = TermRows(kind, {term: column for column, term in enumerate(terms)}, arrays["frequency"])
-        return cls(rows, weights, (int(arrays.get("lead", 0)), float(arrays.get("lead_weight", 0))))
+    def from_arrays(cls, arrays: ArrayFile, terms: Sequence[str], num_labels: int) -> LinearModel:
+        """The model that :meth:`arrays` described, of these terms and so many labels; older ones lack some."""
+        shape = num_labels, len(terms)
+        if (found := tuple(arrays.array("shape", WHOLE, (2,)).tolist())) != shape:
+            arrays.wrong("shape", f"is {found}, and there are {num_labels:,} labels and {len(terms):,} terms")
+        weights = arrays.rows(("data", "indices", "offsets"), shape, kinds="f")
+        letters = "letters" in arrays and bool(arrays.array("letters", TRUTHS))
+        kind = Terms(
+            arrays.whole("shortest", low=1, high=LONGEST, default=1),
+            arrays.whole("longest", low=1, high=LONGEST),
+            letters,
+        )
+        frequency = arrays.array("frequency", "f", (len(terms),))
+        rows = TermRows(kind, {term: column for column, term in enumerate(terms)}, frequency)
+        return cls(rows, weights, (arrays.whole("lead", default=0), arrays.number("lead_weight", default=0)))
 
 
 @dataclass(eq=False, repr=False)

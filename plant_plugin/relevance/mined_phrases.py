@@ -14,13 +14,15 @@ Source: ours; decision lists: Rivest 1987, Yarowsky 1994 for words in context.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.data.text import Spans
+from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.relevance.mutual_information import Arrays
 from plant_plugin.relevance.phrases import Counts, Match, Phrases, words_of
 
@@ -30,6 +32,12 @@ SURE = 0.2  # p, at least
 RARER = 3.0  # times that the label is more frequent with the run than without looking, at least
 HITS, SEEN = -0.5, 0.5  # added to both counts
 LABELS = 512  # labels whose counts are made at once
+
+
+class MinedRuns(TypedDict):
+    """What JSON holds of them."""
+
+    runs: list[str]
 
 
 class MinedPhrases(Phrases):
@@ -87,12 +95,12 @@ class MinedPhrases(Phrases):
         kept = np.flatnonzero(self.counts.seen >= least)
         return MinedPhrases([self.runs[run] for run in kept.tolist()], self.counts.of_phrases(kept))
 
-    def content(self) -> tuple[dict[str, list[str]], Arrays]:
+    def content(self) -> tuple[MinedRuns, Arrays]:
         """See :meth:`.Phrases.content`."""
         return {"runs": self.runs}, self.counts.arrays()
 
     @classmethod
-    def from_content(cls, words: Mapping[str, Sequence[str]], arrays: Arrays, num_labels: int) -> MinedPhrases:
+    def from_content(cls, words: MinedRuns, arrays: ArrayFile, num_labels: int) -> MinedPhrases:
         """The phrases that :meth:`content` described; errors as of :meth:`.Counts.from_arrays`."""
         return cls(words["runs"], Counts.from_arrays(arrays, len(words["runs"]), num_labels))
 

@@ -21,7 +21,8 @@ import scipy.sparse as sp
 from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.files import DAMAGED_ARRAYS, atomic_write, check_archive
+from plant_plugin.evaluation.arrays import WHOLE, ArrayFile
+from plant_plugin.files import atomic_write
 from plant_plugin.relevance.spool import Spool
 
 FORMAT_VERSION = 1
@@ -29,12 +30,11 @@ BLOCK_CELLS = 2_000_000  # (label, token type) cells that one worker holds at on
 CELL_BYTES = 16  # of one such cell: token and count, and what is kept of them
 CELL_BYTES_OF_TYPE = 24  # of one token type in a worker: its counters and one row's values
 MAX_WORKERS = 8
-# What reading a torn ``.npz`` file raises.
 
 Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
-Arrays = Mapping[str, npt.NDArray[Any]]  # of an ``.npz`` file
+Arrays = Mapping[str, npt.NDArray[Any]]  # for an ``.npz`` file
 
 
 class Table(NamedTuple):
@@ -74,36 +74,29 @@ class Relevance:
         write_arrays(Path(path), content)
 
     @classmethod
-    def load(cls, path: str | Path, expect: dict[str, str] | None = None) -> Relevance:
-        """Read what :meth:`save` wrote; hashes in ``expect`` must agree.
+    def load(
+        cls, path: str | Path, expect: dict[str, str] | None = None, shape: tuple[int, int] | None = None
+    ) -> Relevance:
+        """Read what :meth:`save` wrote; hashes in ``expect`` and, where it is known, the shape (L, V) must agree.
 
         Raises:
             CheckpointError: The file is missing or torn, or was made for something else; both sides are named.
         """
-        try:
-            stored = read_arrays(Path(path))
-            if int(stored["version"]) != FORMAT_VERSION:
-                raise CheckpointError(f"format {int(stored['version'])}, expected {FORMAT_VERSION}", where=str(path))
-            shape = tuple(stored["shape"].tolist())
-            matrix = sp.csr_array((stored["data"], stored["indices"], stored["indptr"]), shape=shape)
-        except DAMAGED_ARRAYS as error:
-            what = f"the relevance file cannot be read ({type(error).__name__})"
-            fix = "remove it and run again: it is made anew"
-            raise CheckpointError(what, where=str(path), fix=fix) from error
-        hashes = {name.removeprefix("hash_"): str(value) for name, value in stored.items() if name.startswith("hash_")}
+        stored = ArrayFile.read(Path(path), "relevance", fix="remove it and run again: it is made anew")
+        if (version := stored.whole("version")) != FORMAT_VERSION:
+            raise CheckpointError(f"format {version}, expected {FORMAT_VERSION}", where=str(path))
+        labels, types = stored.array("shape", WHOLE, (2,), low=0, high=np.iinfo(np.int32).max).tolist()
+        if shape not in (None, (labels, types)):
+            stored.wrong("shape", f"is {labels:,} × {types:,}, of another label set or vocabulary")
+        matrix = stored.rows(("data", "indices", "indptr"), (labels, types), kinds="f", ordered=True)
+        of_hashes = stored.under("hash_")
+        hashes = {name: of_hashes.text(name) for name in of_hashes.arrays}
         for name, wanted in (expect or {}).items():
             if hashes.get(name) != wanted:
                 what = f"made for {name} {str(hashes.get(name))[:12]}, but {name} here is {wanted[:12]}"
                 fix = "use the run folder of the same data and configuration, or remove the file"
                 raise CheckpointError(what, where=str(path), fix=fix)
         return cls(matrix, hashes)
-
-
-def read_arrays(path: Path) -> Arrays:
-    """All arrays of an ``.npz`` file; what a torn one raises is in ``DAMAGED_ARRAYS``."""
-    check_archive(path)
-    with np.load(path, allow_pickle=False) as content:
-        return {name: content[name] for name in content.files}
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:

@@ -21,13 +21,15 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from typing import Annotated, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from annotated_types import MinLen
 
 from plant_plugin.data.text import DocumentEvidence, Spans
+from plant_plugin.evaluation.arrays import NUMBERS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Arrays, Floats, Small
 
 WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # accents may be characters of their own
@@ -93,10 +95,11 @@ class Counts:
         return {prefix + name: part for name, part in parts.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, phrases: int, labels: int, prefix: str = "") -> Counts:
-        """The counts that :meth:`arrays` described; a KeyError or ValueError where they are torn."""
-        seen, *parts = (arrays[prefix + name] for name in ("seen", "hits", "labels", "offsets"))
-        return cls(seen, sp.csr_array(tuple(parts), shape=(phrases, labels)))
+    def from_arrays(cls, arrays: ArrayFile, phrases: int, labels: int, prefix: str = "") -> Counts:
+        """The counts that :meth:`arrays` described."""
+        own = arrays.under(prefix)
+        seen = own.array("seen", WHOLE, (phrases,), low=0)
+        return cls(seen, own.rows(("hits", "labels", "offsets"), (phrases, labels), kinds=NUMBERS))
 
 
 class Phrases(ABC):
@@ -136,7 +139,7 @@ class ReadingWords(TypedDict):
 
     letters: int | None
     frequent: list[str]
-    phrases: Sequence[Sequence[str]]
+    phrases: Sequence[Annotated[Sequence[str], MinLen(1)]]
 
 
 class PlantedPhrases(Phrases):
@@ -187,7 +190,7 @@ class PlantedPhrases(Phrases):
         return words, arrays
 
     @classmethod
-    def from_content(cls, words: Sequence[ReadingWords], arrays: Arrays, num_labels: int) -> PlantedPhrases:
+    def from_content(cls, words: Sequence[ReadingWords], arrays: ArrayFile, num_labels: int) -> PlantedPhrases:
         """The phrases that :meth:`content` described; errors as of :meth:`Counts.from_arrays`."""
         readings = []
         for number, own in enumerate(words):

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,11 @@ import scipy.sparse as sp
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import DAMAGED_ARRAYS, read_json, write_text
+from plant_plugin.evaluation.arrays import ArrayFile
+from plant_plugin.files import read_json, write_text
 from plant_plugin.relevance.linear import LinearModel, SentenceScores
-from plant_plugin.relevance.mined_phrases import MinedPhrases
-from plant_plugin.relevance.mutual_information import Arrays, Floats, read_arrays, write_arrays
+from plant_plugin.relevance.mined_phrases import MinedPhrases, MinedRuns
+from plant_plugin.relevance.mutual_information import Floats, write_arrays
 from plant_plugin.relevance.phrases import Match, Phrases, PlantedPhrases, ReadingWords
 
 # options that null leaves to validation documents
@@ -35,6 +36,8 @@ CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sen
 UNSEEN = 0.5  # of the name of a label without training documents
 ARRAYS, TERMS, MARKED = "planted_scores.npz", "planted_scores_terms.json", "planted_scores_marked.json"
 SENTENCES, PHRASES = "sentence_", "phrase_"  # what the names of their arrays begin with
+
+Words = TypeVar("Words")
 
 
 @dataclass(eq=False, repr=False)
@@ -193,25 +196,21 @@ class PlantedScores:
         write_arrays(folder / ARRAYS, {"labels": np.array(labels), "rarity": self.rarity, **arrays})
 
     @classmethod
-    def load(cls, folder: Path, labels: str) -> PlantedScores:
-        """Read what :meth:`save` wrote.
+    def load(cls, folder: Path, labels: str, num_labels: int | None = None) -> PlantedScores:
+        """Read what :meth:`save` wrote for labels whose hash and, where it is known, number is given.
 
         Raises:
             CheckpointError: The files are missing or torn, or belong to another label set.
         """
-        try:
-            terms = read_json(folder / TERMS, list[str], what="the terms of planted scores", fix="train anew")
-            arrays = read_arrays(folder / ARRAYS)
-            found, rarity = str(arrays["labels"]), arrays["rarity"]
-            linear = LinearModel.from_arrays(arrays, terms)
-            sentences, phrases = _marked(folder, arrays, len(rarity))
-            chosen = _chosen(arrays)
-        except DAMAGED_ARRAYS as error:
-            raise _unreadable(folder, error) from error
-        if found != labels:
+        arrays = ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew")
+        if (found := arrays.text("labels")) != labels:
             what = f"the planted scores were made for labels {found[:12]}, the model for {labels[:12]}"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
-        return cls(linear, rarity, phrases, sentences, **chosen)
+        rarity = arrays.array("rarity", "f", (num_labels,))
+        terms: list[str] = _words(folder / TERMS, list[str])
+        linear = LinearModel.from_arrays(arrays, terms, len(rarity))
+        sentences, phrases = _marked(folder, arrays, len(rarity))
+        return cls(linear, rarity, phrases, sentences, **_chosen(arrays))
 
 
 class MarkedWords(TypedDict, total=False):
@@ -219,30 +218,36 @@ class MarkedWords(TypedDict, total=False):
 
     sentence_terms: list[str]
     phrases: list[ReadingWords]
-    mined: dict[str, list[str]]
+    mined: MinedRuns
 
 
-def _marked(folder: Path, arrays: Arrays, num_labels: int) -> tuple[SentenceScores | None, Phrases | None]:
+def _words(path: Path, kind: type[Words]) -> Words:
+    """What a JSON file of the folder holds; it is there."""
+    try:
+        return read_json(path, kind, what="words of planted scores", fix="train anew")
+    except FileNotFoundError as error:
+        raise CheckpointError("cannot be read: no such file", where=str(path), fix="train anew") from error
+
+
+def _marked(folder: Path, arrays: ArrayFile, num_labels: int) -> tuple[SentenceScores | None, Phrases | None]:
     """Sentences and phrases of a folder; None each where it has none."""
-    of_sentences, of_phrases = (
-        {name.removeprefix(kind): own for name, own in arrays.items() if name.startswith(kind) and name not in CHOSEN}
-        for kind in (SENTENCES, PHRASES)
-    )
-    if not of_sentences and not of_phrases:  # also of an older model, which has no such file
+    of_sentences, of_phrases = (arrays.under(kind, besides=CHOSEN) for kind in (SENTENCES, PHRASES))
+    if not of_sentences.arrays and not of_phrases.arrays:  # also of an older model, which has no such file
         return None, None
-    words = read_json(folder / MARKED, MarkedWords, what="the words of planted scores", fix="train anew")
+    words: MarkedWords = _words(folder / MARKED, MarkedWords)
     sentences = None
-    if of_sentences:
-        sentences = SentenceScores(LinearModel.from_arrays(of_sentences, words["sentence_terms"]))
-    if not of_phrases:
-        return sentences, None
-    if "phrases" in words:
-        return sentences, PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
-    return sentences, MinedPhrases.from_content(words["mined"], of_phrases, num_labels)
+    if of_sentences.arrays:
+        terms = words.get("sentence_terms", [])
+        sentences = SentenceScores(LinearModel.from_arrays(of_sentences, terms, num_labels))
+    if of_phrases.arrays:
+        if "phrases" in words:
+            return sentences, PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
+        return sentences, MinedPhrases.from_content(words.get("mined", MinedRuns(runs=[])), of_phrases, num_labels)
+    return sentences, None
 
 
-def _chosen(arrays: Arrays) -> dict[str, float]:
-    return {name: float(arrays[name]) for name in CHOSEN if name in arrays}  # older models lack some
+def _chosen(arrays: ArrayFile) -> dict[str, float]:
+    return {name: arrays.number(name) for name in CHOSEN if name in arrays}  # older models lack some
 
 
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
@@ -259,17 +264,5 @@ def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
 
 
 def read_weights(folder: Path) -> dict[str, float]:
-    """What was chosen for planted scores that were saved in a model's folder, by the name of its option.
-
-    Raises:
-        CheckpointError: The file is missing or torn.
-    """
-    try:
-        return _chosen(read_arrays(folder / ARRAYS))
-    except DAMAGED_ARRAYS as error:
-        raise _unreadable(folder, error) from error
-
-
-def _unreadable(folder: Path, error: BaseException) -> CheckpointError:
-    what = f"the planted scores cannot be read ({type(error).__name__})"
-    return CheckpointError(what, where=str(folder / ARRAYS), fix="train anew")
+    """What was chosen for planted scores that were saved in a model's folder, by the name of its option."""
+    return _chosen(ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew"))

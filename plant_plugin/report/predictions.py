@@ -16,11 +16,11 @@ import scipy.sparse as sp
 
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
+from plant_plugin.evaluation.arrays import mapped, read_sparse
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS, rows_of
-from plant_plugin.files import DAMAGED_ARRAYS, check_archive
 from plant_plugin.report.result import Result, plain, versions
 
 MATRICES = (".npz", ".npy")
@@ -85,33 +85,27 @@ def read_score_matrix(path: str | Path) -> Matrix:
     Raises:
         DataError: Not such a file (one with pickles is refused too), or not a matrix of numbers.
     """
-    try:
-        if Path(path).suffix == ".npy":
-            dense: npt.NDArray[np.float32] = np.load(path, mmap_mode="r", allow_pickle=False)
-            if dense.ndim != 2 or dense.dtype.kind not in "fiu":
-                raise ValueError("not a matrix of numbers")
-            for rows in _blocks(*dense.shape):
-                bad = (np.isnan(dense[rows]) | np.isposinf(dense[rows])).any(axis=1)
-                if bad.any():
-                    what = "a score is no finite number"
-                    fix = "only -inf may stand in the place of a score, where a label was not scored"
-                    raise DataError(what, where=f"{path}, row {rows.start + int(bad.argmax()) + 1}", fix=fix)
-            return dense
-        check_archive(path)
-        loaded = sp.load_npz(path)  # refuses pickles
-        if loaded.ndim != 2:
-            raise ValueError("not a matrix")
-        scores = sp.csr_matrix(loaded, dtype=np.float32)
-        scores.check_format(full_check=True)  # columns beyond the shape
+    fix = "write scipy.sparse.save_npz(file, csr_matrix) or numpy.save(file, array), documents × labels"
+    if Path(path).suffix != ".npy":
+        scores = sp.csr_matrix(
+            read_sparse(Path(path), "a matrix of scores", error=DataError, fix=fix), dtype=np.float32
+        )
         scores.sum_duplicates()
+        if not np.isfinite(scores.data).all():  # float32 holds less
+            raise DataError("a score is no finite number", where=str(path), fix="leave out what was not scored")
+        return scores
+    try:
+        dense: npt.NDArray[np.float32] = mapped(Path(path), None, (None, None))
     except FileNotFoundError as error:
         raise DataError("no such file", where=str(path), fix="check --scores") from error
-    except DAMAGED_ARRAYS as error:
-        fix = "write scipy.sparse.save_npz(file, csr_matrix) or numpy.save(file, array), documents × labels"
-        raise DataError(f"no matrix of scores ({type(error).__name__})", where=str(path), fix=fix) from error
-    if not np.isfinite(scores.data).all():
-        raise DataError("a score is no finite number", where=str(path), fix="leave out what was not scored")
-    return scores
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"not a matrix of scores ({type(error).__name__})", where=str(path), fix=fix) from error
+    for rows in _blocks(*dense.shape):
+        bad = (np.isnan(dense[rows]) | np.isposinf(dense[rows])).any(axis=1)
+        if bad.any():
+            what, fix = "a score is no finite number", "only -inf may stand in the place of a score that is not there"
+            raise DataError(what, where=f"{path}, row {rows.start + int(bad.argmax()) + 1}", fix=fix)
+    return dense
 
 
 def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *, where: str) -> tuple[Matrix, int]:

@@ -24,8 +24,9 @@ from plant_plugin.data.batches import Batches, FrozenStates, move
 from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError, PlantError
+from plant_plugin.evaluation.arrays import mapped
 from plant_plugin.files import atomic_write, cache_folder, cached, reserve
-from plant_plugin.model.folder import load_weights, save_model
+from plant_plugin.model.folder import load_weights, read_content, save_model
 from plant_plugin.model.trained import load_model
 from plant_plugin.networks.backbone import FrozenBackbone
 from plant_plugin.networks.construct import construct
@@ -108,10 +109,7 @@ def add_frozen_states(network: PlantableNetwork, prepared: Prepared, options: Pl
 
 
 def _read(path: Path, shape: tuple[int, int]) -> npt.NDArray[np.int16]:
-    states: npt.NDArray[np.int16] = np.load(path, mmap_mode="r", allow_pickle=False)
-    if states.shape != shape or states.dtype != np.int16:
-        raise ValueError("of another shape")
-    return states
+    return mapped(path, np.int16, shape)
 
 
 def _make(
@@ -144,10 +142,10 @@ def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str
     """A trained model and the data to test it on, under the model's own labels and vocabulary."""
     folder = model_folder(config.checkpoint_path or config.resume or "")
     name, given = network_of(config, config.strategy)
-    model = load_model(folder, given.get("lm_weight"))
-    content, what = model.content, ""
+    own_code = ":" in name or bool(given.get("trust_remote_code"))  # the configuration names it too
+    content, what, lm_weight = read_content(folder, trust_code=True), "", given.get("lm_weight")  # imports nothing
     trained = content["network_config"]
-    if given and content.get("base"):  # its weights were compared, wherever they lie
+    if given and content.get("base"):  # its weights are compared, wherever they lie
         given["lm_weight"] = trained["lm_weight"]
     if name != content["model_name"]:
         what = f"it holds {content['model_name']}, the configuration names {name}"
@@ -155,6 +153,7 @@ def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str
         what = "it was trained with another network_config than the configuration names"
     if what:
         raise CheckpointError(what, where=str(folder), fix="use the configuration of the training run")
+    model = load_model(folder, lm_weight, trust_code=own_code)
     prepared = prepare(config, run, model.tokens, model.labels)
     prepared.planted_scores = model.planted_scores
     strength = content.get("phrase_prior", 0)  # older models lack it

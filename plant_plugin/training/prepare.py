@@ -208,7 +208,8 @@ def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> No
     with run.phase("relevance"):
         if path.is_file():
             try:
-                prepared.relevance = Relevance.load(path, expect)
+                shape = (prepared.num_labels, prepared.tokens.size)
+                prepared.relevance = Relevance.load(path, expect, shape)
                 return
             except CheckpointError as error:  # the data are the same, see training/resume.py: so the file is damaged
                 run.log(f"{error.message}\nThe relevance is computed again.")

@@ -93,9 +93,9 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
 
 def _fitted_cached(prepared: Prepared, options: PlantedScoresOptions, cache_dir: str | None) -> PlantedScores:
     """Fit the linear model, or read what a run, possibly this one before it was resumed, fitted to these documents."""
-    read = {name: value for name, value in asdict(options).items() if name not in UNREAD}
+    asked = {name: value for name, value in asdict(options).items() if name not in UNREAD}
     train, hashes, labels = prepared.corpus.train, prepared.hashes, prepared.hashes["labels"]
-    made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, read, hashes.get("evidence")]
+    made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, asked, hashes.get("evidence")]
     name = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
     def make() -> PlantedScores:
@@ -106,8 +106,10 @@ def _fitted_cached(prepared: Prepared, options: PlantedScoresOptions, cache_dir:
         with atomic_folder(folder) as temporary:
             fitted.save(temporary, labels)
 
-    folder = cache_folder(cache_dir) / "planted_scores" / name
-    return cached(folder, lambda folder: PlantedScores.load(folder, labels), make, write, "Planted scores are")
+    def read(folder: Path) -> PlantedScores:
+        return PlantedScores.load(folder, labels, prepared.num_labels)
+
+    return cached(cache_folder(cache_dir) / "planted_scores" / name, read, make, write, "Planted scores are")
 
 
 def _known_names(

@@ -19,6 +19,7 @@ from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import ConfigError
 from plant_plugin.model import explanation as module
 from plant_plugin.model import word_strength
+from plant_plugin.model.manifest import write_manifest
 from plant_plugin.model.passages import EvidenceRule, passages
 from plant_plugin.model.word_strength import words_of_tokens
 from plant_plugin.relevance.linear import Terms
@@ -115,6 +116,7 @@ def test_what_is_behind_the_length_is_not_shown(untrained: Callable[..., Path]) 
 def test_a_model_without_relevance(untrained: Callable[..., Path]) -> None:
     folder = untrained(network_config__planted_prior="none")
     (folder / "relevance.npz").unlink()
+    write_manifest(folder)
     assert Predictor.load(folder, device="cpu").explain(NOTE, ["L1"]).labels[0].relevance is None
 
 
@@ -123,11 +125,12 @@ def test_a_network_of_your_own_shows_its_attention(
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "training"))
     own: dict[str, Any] = {"model_name": "own_network:OwnNetwork"}
-    [evidence] = Predictor.load(untrained(**own, network_config={}), device="cpu").explain(NOTE, ["L1"]).labels
+    folder = untrained(**own, network_config={})
+    [evidence] = Predictor.load(folder, device="cpu", trust_code=True).explain(NOTE, ["L1"]).labels
     assert evidence.contribution is None
     assert evidence.strength is evidence.attention
     assert evidence.attention.sum() == pytest.approx(1, abs=1e-5)
-    hidden = Predictor.load(untrained(**own, network_config={"prior": True}), device="cpu")
+    hidden = Predictor.load(untrained(**own, network_config={"prior": True}), device="cpu", trust_code=True)
     with pytest.raises(ConfigError, match="does not show its attention"):
         hidden.explain(NOTE, ["L1"])
 

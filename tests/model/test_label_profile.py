@@ -18,6 +18,7 @@ from plant_plugin.cli import plant
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.model import label_profile as module
 from plant_plugin.model.label_profile import label_profile
+from plant_plugin.model.manifest import write_manifest
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
 
 
@@ -55,6 +56,7 @@ def test_statistics_that_are_torn_or_of_another_model(
     shutil.copytree(trained, folder)
     path = folder / LABEL_STATISTICS
     path.write_text(damage(path.read_text()))
+    write_manifest(folder)
     with pytest.raises(CheckpointError, match="does not belong to this model"):
         label_profile(Predictor.load(folder, device="cpu"), "L3")
 
@@ -109,7 +111,8 @@ def test_without_relevance_and_with_a_network_of_your_own(
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "training"))
     folder = untrained(model_name="own_network:OwnNetwork", network_config={})
     (folder / "relevance.npz").unlink()
-    found = label_profile(Predictor.load(folder, device="cpu"), "L3")
+    write_manifest(folder)
+    found = label_profile(Predictor.load(folder, device="cpu", trust_code=True), "L3")
     assert (found.relevant, found.terms) == (None, None)
     assert found.nearest == []
     assert len(found.attended) == 15

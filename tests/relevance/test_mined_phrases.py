@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.tokens import WordTokens
+from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.relevance import mined_phrases
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.mined_phrases import MinedPhrases
@@ -53,7 +54,8 @@ def test_a_document_is_left_out_of_its_own_counts() -> None:
     found = phrases.scores([TEXTS[0], "tos", "fiebre"], own=[0, 3, 2])
     # of `fiebre` two documents with the label are left, of all others one, which is too few
     np.testing.assert_allclose(found, [[share(1.5 / 2.5), 0], [0, 0], [share(1.5 / 2.5), 0]], rtol=1e-6)
-    again = MinedPhrases.from_content(*phrases.content(), 2)
+    words, arrays = phrases.content()
+    again = MinedPhrases.from_content(words, ArrayFile(Path("kept.npz"), arrays), 2)
     np.testing.assert_array_equal(again.scores(TEXTS), phrases.scores(TEXTS))
     with pytest.raises(ValueError, match="until the phrases are saved"):
         again.scores(["tos"], own=[3])
@@ -94,7 +96,8 @@ def test_equals_counting_every_run(block: int, monkeypatch: pytest.MonkeyPatch) 
 
 def test_nothing_to_mine() -> None:
     phrases = MinedPhrases.fit(["uno", "dos"], sp.csr_array(np.eye(2, dtype=np.float32)))
-    again = MinedPhrases.from_content(*phrases.content(), 2)
+    words, arrays = phrases.content()
+    again = MinedPhrases.from_content(words, ArrayFile(Path("kept.npz"), arrays), 2)
     for one in (phrases, again):
         assert not one.scores(["uno dos", ""]).any()
     assert not phrases.scores(["uno"], own=[0]).any()

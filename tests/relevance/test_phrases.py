@@ -6,12 +6,14 @@ import math
 import random
 import unicodedata
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from plant_plugin.data.evidence import DocumentEvidence
+from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.relevance.phrases import FREQUENT, GAP, HITS, INSIDE, MOST, SEEN, SLACK, Match, PlantedPhrases
 
 NAMES = ["A", "B", "C"]
@@ -139,7 +141,8 @@ def test_where_every_word_is_frequent_there_is_no_phrase() -> None:
     labels = sp.csr_array(np.ones((1, 3), dtype=np.float32))
     for evidence in ([{"A": [(0, 6)]}], [{}]):
         phrases = PlantedPhrases.fit(["fiebre"], labels, evidence, NAMES)
-        again = PlantedPhrases.from_content(*phrases.content(), len(NAMES))
+        words, arrays = phrases.content()
+        again = PlantedPhrases.from_content(words, ArrayFile(Path("kept.npz"), arrays), len(NAMES))
         for one in (phrases, again):
             assert not one.scores(["fiebre", ""]).any()
         assert not phrases.scores(["fiebre"], own=[0]).any()
@@ -175,7 +178,8 @@ def test_matches_stand_where_their_words_do() -> None:
 
 def test_content_makes_the_same_phrases_but_forgets_the_documents() -> None:
     phrases = fitted(("fiebre alta", "A", {"A": ["fiebre"]}), ("mucha fiebre", "A", {"A": ["fiebre"]}))
-    again = PlantedPhrases.from_content(*phrases.content(), len(NAMES))
+    words, arrays = phrases.content()
+    again = PlantedPhrases.from_content(words, ArrayFile(Path("kept.npz"), arrays), len(NAMES))
     np.testing.assert_array_equal(again.scores(["fiebre alta"]), phrases.scores(["fiebre alta"]))
     with pytest.raises(ValueError, match="until the phrases are saved"):
         again.scores(["fiebre alta"], own=[0])

@@ -246,12 +246,12 @@ def test_pickles_torn_and_missing_files_are_refused(tmp_path: Path, name: str) -
     with pytest.raises(DataError, match="no such file"):
         read_score_matrix(path)
     path.write_bytes(b"torn")
-    with pytest.raises(DataError, match="no matrix of scores"):
+    with pytest.raises(DataError, match="not a matrix of scores"):
         read_score_matrix(path)
     harmful = np.array([[{"a": 1}]], dtype=object)
     with path.open("wb") as stream:
         np.savez(stream, data=harmful, format=harmful) if name.endswith("z") else np.save(stream, harmful)
-    with pytest.raises(DataError, match="no matrix of scores"):
+    with pytest.raises(DataError, match="not a matrix of scores"):
         read_score_matrix(path)
 
 
@@ -273,7 +273,7 @@ def test_matrices_of_another_shape_than_they_say_are_refused(tmp_path: Path) -> 
     beyond.indices[1] = 7
     sp.save_npz(tmp_path / "beyond.npz", beyond)
     for name in ("one", "beyond"):
-        with pytest.raises(DataError, match="no matrix of scores"):
+        with pytest.raises(DataError, match="not a matrix of scores"):
             read_score_matrix(tmp_path / f"{name}.npz")
 
 

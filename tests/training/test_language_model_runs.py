@@ -17,7 +17,7 @@ from tiny_language_models import write_gguf, write_language_model, write_tokeniz
 
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.config import Config
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import CheckpointError
 from plant_plugin.model.export import export_model
 from plant_plugin.model.trained import load_model
 
@@ -112,8 +112,6 @@ def test_two_stages_checkpoint_another_place_and_export(configuration: Path, tmp
 
 
 def test_a_whole_network_has_nothing_to_merge(made: Callable[..., Config], tmp_path: Path) -> None:
-    from plant_plugin.errors import CheckpointError
-
     content = {"format": 3, "base": None, "model_name": "PLANT", "network_config": {}, "max_seq_length": None,
                "word_vectors": None, "planted_scores": False, "hashes": {"labels": "", "vocabulary": ""}}  # fmt: skip
     (tmp_path / "config.json").write_text(json.dumps(content))
@@ -163,7 +161,7 @@ def test_a_gguf_file_trains_and_predicts(
     if not network:  # all of it was trained, and is in the folder
         torch.testing.assert_close(logits_of(folder), before, rtol=0, atol=0)
         return
-    with pytest.raises(ConfigError, match=r"tiny\.gguf: cannot be read"):
+    with pytest.raises(CheckpointError, match=r"tiny\.gguf: cannot be read"):
         load_model(folder)
     torch.testing.assert_close(logits_of(folder, str(moved)), before, rtol=0, atol=0)
     out = tmp_path / "export"

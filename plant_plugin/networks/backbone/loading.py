@@ -5,22 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import torch
-from safetensors import SafetensorError
 from torch import nn
 
 from plant_plugin.config import registry
 from plant_plugin.config.options import LoraOptions
 from plant_plugin.config.values import Keys
-from plant_plugin.errors import ConfigError, MissingExtraError
+from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
 QUANTIZATIONS = ("none", "nf4", "int8")
+HUB_KERNEL = "_attn_implementation_internal"  # transformers' name, of `attn_implementation` in config.json
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
 
 
@@ -45,8 +45,12 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedCo
     name = registry.language_model(lm_weight)
     try:
         config: PretrainedConfig = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
-    except (OSError, ValueError, ImportError) as error:
+    except Exception as error:  # of a dozen kinds, where a config.json says what no model can be
         raise _no_model(lm_weight, error) from error
+    kernels = [one for one in (config, config.get_text_config()) if "/" in str(getattr(one, HUB_KERNEL, None))]
+    if kernels and not trust_remote_code:  # compiled code that transformers would download and run
+        what, where = "it names a kernel on the hub, which is code", f"{lm_weight}: attn_implementation"
+        raise ConfigError(what, where=where, fix="leave it out, or trust_remote_code: true if you trust its author")
     if config.is_encoder_decoder:
         what = f"{lm_weight!r} is an encoder with a decoder; the label attention needs one row of states"
         fix = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
@@ -84,18 +88,22 @@ def load_language_model(
         if quantization != "none":
             fix = "leave out quantization, or save the model to a folder and name that as lm_weight"
             raise ConfigError("drawn weights are not quantised", where="network_config: lm_from_scratch", fix=fix)
-        drawn: nn.Module = AutoModel.from_config(config, dtype=width, **options)
-        return drawn
+        return _model(lm_weight, lambda: AutoModel.from_config(config, dtype=width, **options))
     if quantization != "none":
         # quantised weights are made where they are used
         device = int(os.environ.get("LOCAL_RANK", 0)) if torch.cuda.is_available() else "cpu"
         options |= {"quantization_config": _quantization(quantization), "device_map": {"": device}}
+    name = registry.language_model(lm_weight)
+    return _model(lm_weight, lambda: AutoModel.from_pretrained(name, config=config, dtype=width, **options))
+
+
+def _model(lm_weight: str, make: Callable[[], nn.Module]) -> nn.Module:
     try:
-        name = registry.language_model(lm_weight)
-        model: nn.Module = AutoModel.from_pretrained(name, config=config, dtype=width, **options)
-    except (OSError, ValueError, ImportError, SafetensorError) as error:
+        return make()
+    except PlantError:  # larger than it may be
+        raise
+    except Exception as error:  # transformers raises errors of a dozen kinds, and unpickling refuses one more
         raise _no_model(lm_weight, error) from error
-    return model
 
 
 def _narrow_type() -> torch.dtype:

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from plant_plugin.data import xmc_sparse
 from plant_plugin.data.text import packed, parsed_json, text_lines
 from plant_plugin.errors import DataError
-from plant_plugin.files import DAMAGED_ARRAYS, check_archive
+from plant_plugin.evaluation.arrays import read_sparse
 
 Document = tuple[list[str], str]  # labels, text
 Files = dict[str, Path]  # by split
@@ -199,12 +199,8 @@ def _npz(folder: Folder, files: Files) -> Shape:
 
 
 def _matrix(path: Path) -> sp.csr_matrix:
-    try:
-        check_archive(path)
-        matrix = sp.csr_matrix(sp.load_npz(path))
-    except DAMAGED_ARRAYS as error:
-        fix = "it has to be written by scipy.sparse.save_npz; download it again"
-        raise DataError(f"not a sparse matrix ({type(error).__name__})", where=str(path), fix=fix) from None
+    fix = "it has to be written by scipy.sparse.save_npz; download it again"
+    matrix = read_sparse(path, "a sparse matrix", error=DataError, fix=fix)
     matrix.eliminate_zeros()
     return matrix
 

@@ -1,0 +1,200 @@
+"""Arrays from files, checked before any compiled code reads them.
+
+numba and scipy believe what an array says of itself: an index beyond the end is a crash, or a number from elsewhere in
+memory. So whoever reads arrays from a file says what they have to be, and gets them, or an error with file and array.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.errors import CheckpointError, PlantError
+from plant_plugin.files import check_archive
+
+WHOLE, NUMBERS, TEXTS, TRUTHS = "iu", "fiu", "US", "b"  # kinds of numpy's types
+
+Shape = tuple[int | None, ...]  # None: any length
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class ArrayFile:
+    """The arrays of an ``.npz`` file, each of which is checked as it is taken.
+
+    Attributes:
+        path: The file.
+        arrays: As they stand in the file.
+        what: What it should be, for errors: "a matrix of scores".
+        fix: What to do where it is none.
+        error: Raised then.
+    """
+
+    path: Path
+    arrays: Mapping[str, Array]
+    what: str = "arrays"
+    fix: str = "train anew"
+    error: type[PlantError] = CheckpointError
+
+    @classmethod
+    def read(cls, path: Path, what: str, *, fix: str, error: type[PlantError] = CheckpointError) -> ArrayFile:
+        """Read all arrays; pickles are refused.
+
+        Raises:
+            PlantError: ``error``: the file is missing or torn, or unfolds to far more than it is.
+        """
+        try:
+            return cls(path, _read(path), what, fix, error)
+        except PlantError as problem:
+            raise error(f"not {what}: {problem.what}", where=str(path), fix=fix) from problem
+        except FileNotFoundError as problem:
+            raise error(f"{what} cannot be read: no such file", where=str(path), fix=fix) from problem
+        except Exception as problem:  # zipfile, zlib and numpy raise errors of a dozen kinds on damaged bytes
+            told = f"not {what}, or torn: it cannot be read ({type(problem).__name__})"
+            raise error(told, where=str(path), fix=fix) from problem
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.arrays
+
+    def under(self, prefix: str, besides: Collection[str] = ()) -> ArrayFile:
+        """Those whose names begin so, under the rest of the name; ``besides`` are whole names to leave out."""
+        own = {name: array for name, array in self.arrays.items() if name.startswith(prefix) and name not in besides}
+        return replace(self, arrays={name.removeprefix(prefix): array for name, array in own.items()})
+
+    def array(
+        self,
+        name: str,
+        kinds: str,
+        shape: Shape = (),
+        *,
+        low: int | None = None,
+        high: int | None = None,
+        nan: bool = False,
+    ) -> Array:
+        """An array of one of these kinds and of this shape, with no value below ``low`` or above ``high``.
+
+        Floats are finite, unless they may be ``nan``.
+        """
+        if (found := self.arrays.get(name)) is None:
+            self.wrong(name, "is missing")
+        if found.dtype.kind not in kinds:
+            self.wrong(name, f"holds {found.dtype}")
+        if not _fits(found, shape):
+            wanted_shape = " × ".join("…" if wanted is None else f"{wanted:,}" for wanted in shape) or "a single value"
+            self.wrong(name, f"is {' × '.join(map(str, found.shape)) or 'a single value'}, not {wanted_shape}")
+        if found.dtype.kind == "f" and not nan and not np.isfinite(found).all():
+            self.wrong(name, "holds a value that is no finite number")
+        if found.size and low is not None and found.min() < low:
+            self.wrong(name, f"holds a value below {low}")
+        if found.size and high is not None and found.max() > high:
+            self.wrong(name, f"holds a value above {high:,}")
+        return found
+
+    def text(self, name: str) -> str:
+        """A single text."""
+        found = self.array(name, TEXTS).item()
+        return found if isinstance(found, str) else found.decode("ascii", "replace")
+
+    def whole(self, name: str, *, low: int = 0, high: int = 2**31 - 1, default: int | None = None) -> int:
+        """A single whole number; where it is not there, the default."""
+        return default if default is not None and name not in self else int(self.array(name, WHOLE, low=low, high=high))
+
+    def number(self, name: str, *, default: float | None = None) -> float:
+        """A single finite number; where it is not there, the default."""
+        return default if default is not None and name not in self else float(self.array(name, NUMBERS))
+
+    def rows(
+        self, names: tuple[str, str, str], shape: tuple[int, int], *, kinds: str = NUMBERS, ordered: bool = False
+    ) -> sp.csr_array:
+        """A CSR matrix of this shape: ``names`` are those of data, columns and offsets.
+
+        Columns lie within the matrix; ``ordered``: each row's are ascending, and none is there twice.
+        """
+        of_data, of_columns, of_offsets = names
+        offsets = self.array(of_offsets, WHOLE, (shape[0] + 1,), low=0)
+        columns = self.array(of_columns, WHOLE, (None,), low=0, high=shape[1] - 1)
+        data = self.array(of_data, kinds, (len(columns),))
+        if not cuts(offsets, len(columns)):
+            self.wrong(of_offsets, f"does not cut {len(columns):,} entries into rows")
+        if ordered and len(columns):
+            ascending = columns[1:] > columns[:-1]
+            starts = offsets[1:-1]
+            ascending[starts[(starts > 0) & (starts < len(columns))] - 1] = True  # the first of a row follows no other
+            if not ascending.all():
+                self.wrong(of_columns, "is not ascending in each row")
+        return sp.csr_array((data, columns, offsets), shape=shape)
+
+    def wrong(self, name: str, what: str) -> NoReturn:
+        """Raise the error for one of the arrays."""
+        raise self.error(f"not {self.what}: {name} {what}", where=str(self.path), fix=self.fix)
+
+
+def read_sparse(path: Path, what: str, *, error: type[PlantError], fix: str) -> sp.csr_matrix:
+    """What ``scipy.sparse.save_npz`` wrote, of numbers or truths; CSR, CSC and COO.
+
+    Raises:
+        PlantError: ``error``: not such a file, or its indices do not lie within the matrix.
+    """
+    file = ArrayFile.read(path, what, error=error, fix=fix)
+    form, kinds = file.text("format"), NUMBERS + TRUTHS
+    height, width = (int(length) for length in file.array("shape", WHOLE, (2,), low=0))
+    compressed = ("data", "indices", "indptr")
+    if form == "csr":
+        return sp.csr_matrix(file.rows(compressed, (height, width), kinds=kinds))
+    if form == "csc":
+        return sp.csr_matrix(file.rows(compressed, (width, height), kinds=kinds).T)
+    if form != "coo":
+        file.wrong("format", f"is none that is read here: {form[:20]!r}")
+    coordinates = {"row": height, "col": width}
+    row, column = (file.array(name, WHOLE, (None,), low=0, high=length - 1) for name, length in coordinates.items())
+    if len(row) != len(column):
+        file.wrong("col", f"has {len(column):,} entries, row {len(row):,}")
+    return sp.csr_matrix((file.array("data", kinds, (len(row),)), (row, column)), shape=(height, width))
+
+
+def cuts(offsets: Array, length: int) -> bool:
+    """Whether offsets (N + 1,) cut an array of this length into N runs."""
+    whole = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == length
+    return bool(whole) and not (offsets[1:] < offsets[:-1]).any()
+
+
+def mapped(path: Path, kind: type[np.number] | None, shape: Shape) -> Array:
+    """An array of numbers, of exactly this type, where it lies on the disk; a ``ValueError`` where it is none."""
+    found: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    numbers = found.dtype.kind in NUMBERS if kind is None else found.dtype == kind
+    if not numbers or not _fits(found, shape):
+        raise ValueError(f"{path.name}: {found.dtype} {found.shape}")
+    return found
+
+
+def _read(path: Path) -> dict[str, Array]:
+    """All arrays of an ``.npz`` file whose headers say of themselves what the file holds."""
+    found = {}
+    check_archive(path)
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            with archive.open(info) as stream:
+                # Before numpy takes memory for what the header promises.
+                first = np.lib.format.read_magic(stream) == (1, 0)
+                header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+                shape, _, kind = header(stream)
+                if kind.hasobject or stream.tell() + kind.itemsize * math.prod(shape) != info.file_size:
+                    raise PlantError(f"{info.filename.removesuffix('.npy')} is not what its header says")
+                stream.seek(0)
+                found[info.filename.removesuffix(".npy")] = np.lib.format.read_array(stream, allow_pickle=False)
+                stream.read(1)  # at its end the checksum is compared
+    return found
+
+
+def _fits(array: Array, shape: Shape) -> bool:
+    return array.ndim == len(shape) and all(
+        wanted in (None, length) for length, wanted in zip(array.shape, shape, strict=True)
+    )

@@ -1,0 +1,126 @@
+"""``manifest.json``: which files a model folder is, with size and SHA-256; written last, compared when it is read.
+
+Labels in another order or a flipped bit in the weights give other answers, and no error. What is not part of the model
+(results, logs, predictions) stands in no manifest and may change.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge
+from typing_extensions import TypedDict
+
+from plant_plugin.data.documents import LABEL_NAMES
+from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER
+from plant_plugin.data.word_tokens import VOCABULARY_FILE
+from plant_plugin.errors import CheckpointError
+from plant_plugin.files import read_json, sha256, write_text
+from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, TERMS
+from plant_plugin.report.label_statistics import LABEL_STATISTICS
+
+MANIFEST = "manifest.json"
+MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
+    "model.safetensors", "config.json", "labels.txt", "thresholds.json", "backbone"
+)  # fmt: skip
+RELEVANCE, EVIDENCE_THRESHOLD = "relevance.npz", "evidence_threshold.json"
+NEEDED = (MODEL, CONFIG, LABELS, THRESHOLDS, VOCABULARY_FILE)
+FILES = (*NEEDED, RELEVANCE, ARRAYS, TERMS, MARKED, LABEL_NAMES, LABEL_STATISTICS, EVIDENCE_THRESHOLD)
+REMOVABLE = (LABEL_STATISTICS, EVIDENCE_THRESHOLD)  # without which there is less to tell, and defaults hold
+FOLDERS = (BACKBONE, TOKENIZER_FOLDER)  # where nothing but the model's files may lie
+AGAIN = "copy the run folder again from where it was made, or train again"
+
+logger = logging.getLogger(__name__)
+
+
+class File(TypedDict):
+    """A line of the manifest."""
+
+    size: Annotated[int, Ge(0)]  # bytes
+    sha256: str
+
+
+class Manifest(TypedDict):
+    """The file."""
+
+    files: dict[str, File]  # by path below the folder, with slashes
+
+
+def model_files(folder: Path) -> Iterator[str]:
+    """The files that are there of those that a model can have."""
+    for name in FILES:
+        if (folder / name).is_file():
+            yield name
+    for part in FOLDERS:
+        yield from (path.relative_to(folder).as_posix() for path in (folder / part).rglob("*") if path.is_file())
+
+
+def write_manifest(folder: Path) -> None:
+    """Note the files of a model as they are now, after the last of them was written."""
+    _write(folder, {name: _line(folder / name) for name in sorted(model_files(folder))})
+
+
+def renew(folder: Path, name: str) -> None:
+    """Note one file again, which was written on purpose, where there is a manifest."""
+    if (folder / MANIFEST).is_file():
+        _write(folder, {**_read(folder), name: _line(folder / name)})
+
+
+def verify(folder: Path, *, promised: bool, contents: bool = True) -> None:
+    """Compare the files of a model folder with its manifest.
+
+    Args:
+        folder: The model folder.
+        promised: Whether there has to be a manifest; where none has to and none is, that is said.
+        contents: Read every file; else sizes are compared alone.
+
+    Raises:
+        CheckpointError: A file is missing, changed, or none of the model's.
+    """
+    if not (folder / MANIFEST).is_file():
+        if promised:
+            raise CheckpointError("missing: nothing tells whether the model is whole", where=_at(folder), fix=AGAIN)
+        logger.warning("%s has no %s, as older versions wrote none: its files are not compared", folder, MANIFEST)
+        return
+    noted = _read(folder)
+    for name, line in noted.items():
+        path = folder / name
+        if name in REMOVABLE and not path.exists():
+            continue
+        try:
+            found = path.stat()
+        except (OSError, ValueError) as error:
+            raise CheckpointError("missing, and part of the model", where=str(path), fix=AGAIN) from error
+        same = stat.S_ISREG(found.st_mode) and found.st_size == line["size"]
+        if not same or (contents and sha256(path) != line["sha256"]):
+            raise CheckpointError("changed since the model was saved", where=str(path), fix=AGAIN)
+    for name in model_files(folder):
+        if name not in noted and (name.partition("/")[0] in FOLDERS or name in NEEDED):
+            what = f"not part of the model: {MANIFEST} does not name it"
+            raise CheckpointError(what, where=str(folder / name), fix=AGAIN)
+
+
+def _at(folder: Path) -> str:
+    return str(folder / MANIFEST)
+
+
+def _line(path: Path) -> File:
+    return {"size": path.stat().st_size, "sha256": sha256(path)}
+
+
+def _write(folder: Path, files: dict[str, File]) -> None:
+    write_text(folder / MANIFEST, json.dumps({"files": files}, indent=1) + "\n")
+
+
+def _read(folder: Path) -> dict[str, File]:
+    """The lines of the manifest, none of which leads out of the folder."""
+    files = read_json(folder / MANIFEST, Manifest, what="the manifest of a model", fix=AGAIN)["files"]
+    for name in files:
+        if name not in FILES and (name.partition("/")[0] not in FOLDERS or ".." in name.split("/")):
+            raise CheckpointError(f"it names {name[:80]!r}, no file of a model", where=_at(folder), fix=AGAIN)
+    return files

@@ -1,0 +1,228 @@
+"""A run folder from a stranger: whatever it names, nothing in it is imported or run, by any command that loads one."""
+
+# ruff: noqa: F811 a fixture of another module is an argument
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from conftest import Tally
+from model_folder import Ended, asked, note_of, whole  # noqa: F401 a fixture
+
+from plant_plugin.model.manifest import write_manifest
+
+# Leaves a file behind when it is imported, or when it is unpickled.
+CANARY = """
+import os, pathlib
+pathlib.Path(os.environ["CANARY"]).write_text("sang")
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+class Net: pass
+class Config(BertConfig):
+    model_type = "canary"
+class Model(BertModel):
+    config_class = Config
+class Tokenizer(PreTrainedTokenizerFast): pass
+"""
+COMMANDS: dict[str, Callable[[Path], list[str]]] = {
+    "predict": lambda folder: ["predict", str(folder), str(note_of(folder)), "--device", "cpu"],
+    "explain": lambda folder: ["explain", str(folder), str(note_of(folder)), "--device", "cpu"],
+    "label": lambda folder: ["label", str(folder), "L3", "--device", "cpu"],
+    "faithfulness": lambda folder: ["faithfulness", str(folder), str(note_of(folder)), "--device", "cpu"],
+    "plausibility": lambda folder: ["plausibility", str(folder), "--device", "cpu"],
+    "codiesp-x": lambda folder: ["codiesp-x", str(folder), "--device", "cpu"],
+    "serve": lambda folder: ["serve", str(folder), "--device", "cpu"],
+    "export": lambda folder: ["export", str(folder), "--out", f"{folder}_exported"],
+}
+LANGUAGE_MODEL = {"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+                  "intermediate_size": 8, "vocab_size": 20, "architectures": ["BertModel"]}  # fmt: skip
+OF_CODE = {"AutoConfig": "canary.Config", "AutoModel": "canary.Model", "AutoTokenizer": ["canary.Tokenizer", None]}
+
+
+class Sings:
+    """Whoever unpickles it writes the canary's file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.write_text, (self.path, "sang")
+
+
+def configure(folder: Path, **changes: Any) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def language_model(folder: Path, base: str | None = None, **network_config: Any) -> None:
+    """Make it a model over a language model that has code of its own."""
+    inside = folder / "backbone"
+    inside.mkdir()
+    (inside / "canary.py").write_text(CANARY)
+    own = {**LANGUAGE_MODEL, "auto_map": OF_CODE}
+    if network_config.pop("of_canary_type", False):
+        own["model_type"] = "canary"
+    (inside / "config.json").write_text(json.dumps(own))
+    configure(folder, word_vectors=None, base=base, network_config={"lm_weight": "backbone", **network_config})
+
+
+def own_network(folder: Path) -> None:
+    configure(folder, model_name="canary:Net", network_config={})
+
+
+def network_of_another_package(folder: Path) -> None:
+    configure(folder, model_name="canary.deeper:Net", network_config={})
+
+
+def trusted(folder: Path) -> None:
+    language_model(folder, trust_remote_code=True)
+
+
+def trusted_in_other_words(folder: Path) -> None:
+    language_model(folder, trust_remote_code=1)
+
+
+def code_without_trust(folder: Path) -> None:
+    language_model(folder)
+
+
+def code_of_a_type_of_its_own(folder: Path) -> None:
+    language_model(folder, of_canary_type=True)
+
+
+def adapters_over_code(folder: Path) -> None:
+    language_model(folder, base="0" * 64, trust_remote_code=True)
+
+
+def code_elsewhere(folder: Path) -> None:
+    language_model(folder)
+    shutil.move(folder / "backbone", folder.parent / "elsewhere")
+    options = {"lm_weight": str(folder.parent / "elsewhere"), "lm_frozen": True}
+    configure(folder, base="0" * 64, network_config=options)
+
+
+def kernel_from_the_hub(folder: Path) -> None:
+    language_model(folder)
+    (folder / "backbone" / "config.json").write_text(json.dumps({**LANGUAGE_MODEL, "attn_implementation": "a/canary"}))
+
+
+def tokenizer_with_code(folder: Path) -> None:
+    (folder / "tokenizer").mkdir()
+    (folder / "tokenizer" / "canary.py").write_text(CANARY)
+    content = {"tokenizer_class": "Tokenizer", "auto_map": OF_CODE}
+    (folder / "tokenizer" / "tokenizer_config.json").write_text(json.dumps(content))
+    (folder / "vocabulary.json").write_text(
+        json.dumps({"kind": "subword", "hash": "0" * 64, "add_special_tokens": True})
+    )
+
+
+def pickled_weights(folder: Path) -> None:
+    torch.save({"embedding": Sings(folder.parent / "canary")}, folder / "model.safetensors")
+
+
+def pickled_language_model(folder: Path) -> None:
+    language_model(folder, base="0" * 64, lm_frozen=True)
+    (folder / "backbone" / "config.json").write_text(json.dumps(LANGUAGE_MODEL))
+    torch.save({"embeddings": Sings(folder.parent / "canary")}, folder / "backbone" / "pytorch_model.bin")
+
+
+def pickled_arrays(folder: Path) -> None:
+    for name in ("relevance.npz", "planted_scores.npz", "per_document.npz"):
+        with np.load(folder / name, allow_pickle=False) as stored:
+            arrays = {key: stored[key] for key in stored.files}
+        first = next(key for key in arrays if arrays[key].ndim)
+        arrays[first] = np.array([Sings(folder.parent / "canary")], dtype=object)
+        np.savez(folder / name, **arrays)
+
+
+def pickles_beside(folder: Path) -> None:
+    for name in ("linear_pipeline.pickle", "word_dict.pickle", "stage1.safetensors", "model_1.ckpt", "last.ckpt"):
+        (folder / name).write_bytes(pickle.dumps(Sings(folder.parent / "canary")))
+
+
+def first_pass_with_code(folder: Path) -> None:
+    shutil.copytree(folder, folder / "first_pass")
+    own_network(folder / "first_pass")
+    write_manifest(folder / "first_pass")
+
+
+ATTACKS = (
+    own_network, network_of_another_package, trusted, trusted_in_other_words, code_without_trust,
+    code_of_a_type_of_its_own, adapters_over_code, code_elsewhere, kernel_from_the_hub, tokenizer_with_code,
+    pickled_weights, pickled_language_model, pickled_arrays, pickles_beside, first_pass_with_code,
+)  # fmt: skip
+HARMLESS = (pickles_beside, first_pass_with_code)  # what most commands do not read
+SAMPLE = {("predict", attack) for attack in ATTACKS} | {
+    (command, attack) for command in COMMANDS for attack in (own_network, trusted)
+}
+
+
+@pytest.fixture
+def stranger(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run folder to spoil, with a module called canary where Python finds it."""
+    shutil.copytree(whole, tmp_path / "run")
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "canary.py").write_text(CANARY)
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    for name, value in {"CANARY": "canary", "HF_MODULES_CACHE": "code", "HF_HOME": "hub"}.items():
+        monkeypatch.setenv(name, str(tmp_path / value))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("uvicorn.run", lambda *given, **more: None)
+    return tmp_path / "run"
+
+
+def of_sample(command: str, attack: Callable[[Path], None]) -> Any:
+    marks = () if (command, attack) in SAMPLE else pytest.mark.attacks
+    return pytest.param(command, attack, marks=marks, id=f"{command}-{attack.__name__}")
+
+
+@pytest.mark.parametrize(
+    ("command", "attack"), [of_sample(command, attack) for command in COMMANDS for attack in ATTACKS]
+)
+def test_nothing_of_it_runs(stranger: Path, tally: Tally, command: str, attack: Callable[[Path], None]) -> None:
+    attack(stranger)
+    write_manifest(stranger)  # a stranger seals what a stranger wrote
+    ended = asked(COMMANDS[command](stranger))
+    sang = (stranger.parent / "canary").exists()
+    survived = not sang and (ended.refused or (ended.code == 0 and attack in HARMLESS))
+    if attack is pickled_arrays and command == "export":
+        survived = not sang and ended.refused  # it has nothing to merge
+    tally("a stranger's run folder", survived)
+    assert survived, ended
+
+
+def test_the_file_and_the_key_are_named_with_what_would_run_it(stranger: Path) -> None:
+    own_network(stranger)
+    write_manifest(stranger)
+    error = asked(COMMANDS["predict"](stranger)).error
+    assert "config.json: model_name: imports and runs 'canary'" in error
+    assert "--trust-code" in error
+    shutil.rmtree(stranger)
+
+
+def test_with_trust_it_says_what_it_imports_before_it_does(stranger: Path) -> None:
+    own_network(stranger)
+    write_manifest(stranger)
+    ended: Ended = asked([*COMMANDS["predict"](stranger), "--trust-code"])
+    assert (stranger.parent / "canary").read_text() == "sang"
+    told = f"config.json imports canary from {stranger.parent / 'modules' / 'canary.py'}"
+    assert told in ended.error
+    assert ended.error.index(told) < ended.error.index("Error: ")  # it is no PlantableNetwork, which only it shows
+
+
+def test_the_canary_sings(stranger: Path) -> None:
+    """Or the tests above would prove nothing."""
+    (stranger.parent / "pickled").write_bytes(pickle.dumps(Sings(stranger.parent / "canary")))
+    pickle.loads((stranger.parent / "pickled").read_bytes())
+    assert (stranger.parent / "canary").read_text() == "sang"
+    pickled_arrays(stranger)
+    with zipfile.ZipFile(stranger / "relevance.npz") as archive:
+        assert b"write_text" in b"".join(archive.read(name) for name in archive.namelist())
