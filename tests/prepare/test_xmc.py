@@ -166,8 +166,8 @@ def spoil_json(line: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("shape", "name", "content", "message"),
     [
-        ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n4 0:1\n1 0:1\n", r"line 3: label 4, but the first line says 3"),
-        ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n1 3:1\n1 0:1\n", r"line 3: feature 3, but the first line says 3"),
+        ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n4 0:1\n1 0:1\n", r"line 3: a label outside the 3 labels"),
+        ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n1 3:1\n1 0:1\n", r"line 3: a feature outside the 3 features"),
         ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n1 x:1\n1 0:1\n", r"line 3: not of the format"),
         ("sparse", "some_train.txt", b"3 3 3\n0 0:1\n1 0:1\n", r"2 documents, the first line says 3"),
         ("sparse", "some_train.txt", b"1 3 3\n0 0:1\n1 0:1\n", r"more than the 1 documents"),
@@ -175,7 +175,7 @@ def spoil_json(line: bytes) -> bytes:
         ("sparse", "some_train.txt", b"0 0:1\n1 0:1\n1 0:1\n", r"only a file for test"),
         ("sparse", "other_train.txt", b"1 3 3\n0 0:1\n", r"several files for train: other_train.txt, some_train.txt"),
         ("sparse", "test_raw_texts.txt", b"one\n", r"1 texts for 2 lists of labels"),
-        ("pairs", "trn_X_Y.txt", b"3 3\n0:1\n1:1 3:1\n\n", r"line 3: label 3, but the first line says 3"),
+        ("pairs", "trn_X_Y.txt", b"3 3\n0:1\n1:1 3:1\n\n", r"line 3: a label outside the 3 labels"),
         ("pairs", "trn_X_Y.txt", b"3 3\n0:1\nsecret\n\n", r"line 3: not of the format"),
         ("pairs", "trn_X_Y.txt", b"3\n0:1\n", r"line 1: the first line has to be the numbers of documents and columns"),
         ("pairs", "raw_data/tst_raw_texts.txt", b"secret\nb\nc\n", r"3 texts for 2 lists of labels"),

@@ -87,7 +87,8 @@ def test_what_validation_is_told_is_the_mean_over_its_pairs(made: Made, limit: f
         found.append(attention_ndcg(network.scores(hidden, labels), hidden.prior.of_labels(labels), hidden.mask, 10))
     wanted = float(torch.cat([part.flatten() for part in found]).nanmean())
     run(config)
-    (told,) = json.loads(Path(config.log_path).read_text())["stage1"]
+    (logs,) = Path(config.result_dir).glob("*/logs.json")
+    (told,) = json.loads(logs.read_text())["stage1"]
     assert told["attention-nDCG@10"] == pytest.approx(wanted, abs=1e-5)
 
 

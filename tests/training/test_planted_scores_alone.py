@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from plant_plugin.cli import plant
 from plant_plugin.config import Config
-from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.training import run as training_run
@@ -114,7 +114,7 @@ def test_an_interrupted_run_goes_on_and_an_ended_one_is_read(made: Made, monkeyp
     config = made(**SCORES)
     with monkeypatch.context() as patch:
         patch.setattr(training_run, "report", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Interrupted):
             run(config)
     resumed = made(**SCORES, resume=str(config.checkpoint_dir))
     result = run(resumed)
