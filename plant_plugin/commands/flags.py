@@ -117,7 +117,8 @@ def spread(args: Iterable[str]) -> list[str]:
     """Rewrite what click does not know.
 
     ``--monitor_metrics A B`` becomes ``--monitor_metrics A --monitor_metrics B``; ``--network_config.KEY VALUE`` and
-    ``--network_config.KEY=VALUE`` become ``--network_config KEY VALUE``.
+    ``--network_config.KEY=VALUE`` become ``--network_config KEY VALUE``, ``--network_config '{…}'``, the whole block,
+    ``--network_config "" '{…}'``.
     """
     result: list[str] = []
     listing: str | None = None
@@ -131,6 +132,8 @@ def spread(args: Iterable[str]) -> list[str]:
         if dot and name.removeprefix("--") in MAPPINGS and arg.startswith("--"):
             key, equals, value = rest.partition("=")
             result += [name, key, value] if equals else [name, key]
+        elif arg.startswith("{") and result and result[-1].removeprefix("--") in MAPPINGS:
+            result += ["", arg]
         else:
             result.append(arg)
     return result
@@ -141,7 +144,7 @@ def overrides_from(flags: Mapping[str, object]) -> dict[str, object]:
     overrides: dict[str, object] = {}
     for name, value in flags.items():
         if isinstance(value, tuple) and name in MAPPINGS:
-            overrides |= {f"{name}.{key}": text for key, text in value}
+            overrides |= {f"{name}.{key}" if key else name: text for key, text in value}
         elif isinstance(value, str) and value.lower() in NULL and name in NULLABLE:
             overrides[name] = None
         elif value is not None and value != ():

@@ -97,6 +97,7 @@ def stopped(config: Config, owner: Any, name: str, number: int) -> None:
         raise AssertionError("still running")
 
     setattr(owner, name, stop)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
     run(config)
 
 

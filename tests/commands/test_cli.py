@@ -89,6 +89,8 @@ def test_flags_beat_the_file(train: Callable[..., Config]) -> None:
     assert (config.epochs, config.seed) == (3, 5)
     assert (config.stage1.k, config.stage1.labels) == (500, 32)
     assert config.network_config == {"encoder": "bigru", "hidden_size": 64}
+    config = train("--network_config.hidden_size", "64", "--network_config", '{"encoder": "cnn", "num_heads": 1}')
+    assert config.network_config == {"encoder": "cnn", "num_heads": 1}
 
 
 def test_flags_alone_are_enough(train: Callable[..., Config]) -> None:
@@ -148,12 +150,13 @@ def test_values_of_blocks(train: Callable[..., Config], flags: list[str], block:
         ("--network_config.a 1", "--network_config a 1"),
         ("--network_config.a=1=2", "--network_config a 1=2"),
         ("--network_config.a -1", "--network_config a -1"),
+        ("--network_config.a 1 --network_config {b:2}", "--network_config a 1 --network_config  {b:2}"),
         ("--stage1.k 5 --seed=1", "--stage1.k 5 --seed=1"),
         ("a.yml --cpu", "a.yml --cpu"),
     ],
 )
 def test_spread(given: str, understood: str) -> None:
-    assert spread(given.split()) == understood.split()
+    assert spread(given.split()) == understood.split(" ")
 
 
 def test_a_negative_argument_of_the_network_is_a_value() -> None:

@@ -167,14 +167,15 @@ def test_factors_score_words_as_the_decomposed_relevance_does(made: Made, archit
             torch.testing.assert_close(found[hidden.mask], wanted[hidden.mask], rtol=1e-3, atol=1e-3)
 
 
-def test_epochs_of_the_ranking_loss_go_on_from_factors(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+def test_epochs_of_the_ranking_loss_go_on_from_factors(
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     wide = {"network_config__hidden_size": 64, "network_config__embed_dim": 64}
     config = made(**{**FACTORS, **wide, "stage1__epochs": 1, "stage2__epochs": 1, "silent": False})
     run(config)
     told = capsys.readouterr().err
-    drawn = made(
-        **{**FACTORS, **wide, "stage1__start": "drawn", "stage1__epochs": 1, "stage2__epochs": 1, "silent": False}
-    )
+    elsewhere = {"stage1__start": "drawn", "result_dir": str(tmp_path / "drawn")}
+    drawn = made(**{**FACTORS, **wide, **elsewhere, "stage1__epochs": 1, "stage2__epochs": 1, "silent": False})
     run(drawn)
     starts = [float(text.split("attention-nDCG@10 ")[1].split(";")[0]) for text in (told, capsys.readouterr().err)]
     assert starts[0] > starts[1] + 0.2
