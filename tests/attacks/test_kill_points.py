@@ -67,7 +67,7 @@ def resumed(data: Path, place: Path, **changes: Any) -> Ended:
 @pytest.mark.parametrize(
     ("changes", "points"),
     [
-        ({}, 4),
+        ({}, 2),
         pytest.param({}, 90, marks=pytest.mark.attacks),
         pytest.param({"refit": "train+val", "stage2__epochs": 1}, 30, marks=pytest.mark.attacks),
     ],

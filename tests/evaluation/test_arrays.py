@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.arrays import ArrayFile, cuts, mapped, read_sparse
-from plant_plugin.files import LARGEST_INFLATED
+from plant_plugin.files import LARGEST_INFLATED, LIMITS
 
 MATRIX = sp.csr_array(np.array([[0, 1.5, 0], [0, 0, 0], [2.5, 0, 3.5], [0, 0, 4.5]], dtype=np.float32))
 NAMES = ("data", "indices", "indptr")
@@ -93,7 +93,7 @@ def longer_than_it_is(path: Path) -> None:
 
 def a_thousandfold(path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("data.npy", "w") as stream:
-        shape = ((LARGEST_INFLATED >> 2) + 1,)
+        shape = ((LARGEST_INFLATED >> 7) + (5 << 20),)
         np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": shape})
         for _ in range(shape[0] // (1 << 20)):
             stream.write(bytes(4 << 20))
@@ -107,7 +107,10 @@ def flipped(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [objects, longer_than_it_is, a_thousandfold, flipped])
-def test_files_that_are_refused_before_they_are_read(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_files_that_are_refused_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None]
+) -> None:
+    monkeypatch.setenv(LIMITS, "0.01")
     make(tmp_path / "a.npz")
     with pytest.raises(CheckpointError, match=r"a\.npz: not a matrix"):
         rows_of(tmp_path / "a.npz")
