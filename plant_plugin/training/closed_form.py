@@ -34,7 +34,7 @@ def plant_factors(network: PlantableNetwork, relevance: sparse.csr_array, best: 
     are. No document is read. Words of no label, and dimensions beyond the factors, stay as they were.
 
     Raises:
-        ConfigError: The network has no convolution over words, or several heads.
+        ConfigError: The network has no convolution over words, several heads, or keys that cannot be its states.
 
     Source: ours; the relevance is that of PLANT's stage 1.
     """
@@ -44,6 +44,10 @@ def plant_factors(network: PlantableNetwork, relevance: sparse.csr_array, best: 
         raise _unfit(what, "leave stage1.start out, or use network_config: {encoder: cnn}")
     if network.head.num_heads > 1:
         raise _unfit(f"there are {network.head.num_heads} heads", "leave it out, or use network_config: {num_heads: 1}")
+    try:
+        network.head.plant_keys()
+    except NotImplementedError as error:
+        raise _unfit(f"the keys of {type(network.head).__name__} cannot be the states", "leave it out") from error
     vectors, width = backbone.embedding.weight, backbone.hidden_size
     count = min(width, vectors.shape[1], *(side - 1 for side in relevance.shape))
     if count < 1:
@@ -60,7 +64,6 @@ def plant_factors(network: PlantableNetwork, relevance: sparse.csr_array, best: 
     with torch.no_grad():
         vectors[: len(words)][known] = functional.pad(words, (0, vectors.shape[1] - count))[known].to(vectors)
     backbone.pass_words_on()
-    network.head.plant_keys()
     network.head.plant_queries(functional.pad(labels, (0, width - count))[:, None].to(vectors))
 
 

@@ -15,6 +15,7 @@ import torch
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError, Interrupted
 from plant_plugin.networks.attention_head import HeadNetwork
+from plant_plugin.networks.baselines import MultiHeadLabelwiseHead
 from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
@@ -201,6 +202,16 @@ def test_factors_need_convolutions_and_one_head(made: Made, changes: dict[str, A
     with pytest.raises(ConfigError, match=what) as told:
         run(made(**{**FACTORS, **changes}))
     assert "stage1.start" in str(told.value.format_message())
+
+
+def test_factors_need_keys_that_can_be_the_states(made: Made) -> None:
+    network, prepared = prepared_network(made(**FACTORS))
+    network.head = MultiHeadLabelwiseHead(network.backbone.hidden_size, network.num_labels, num_heads=1)
+    before, relevance = network.backbone.embedding.weight.detach().clone(), prepared.relevance
+    assert relevance is not None
+    with pytest.raises(ConfigError, match="the keys of MultiHeadLabelwiseHead cannot be the states"):
+        plant_factors(network, relevance.matrix, 8.0)
+    torch.testing.assert_close(network.backbone.embedding.weight, before)
 
 
 @pytest.mark.parametrize(
