@@ -56,7 +56,12 @@ def own_folder(config: Config) -> Iterator[Config]:
 
     fix = "wait for its end, or start a run of your own without --resume"
     with locked(whole / LOCK, fix), stoppable(forgotten, str(folder)):
-        yield config
+        try:
+            yield config
+        except PlantError:
+            if new and folder.is_dir() and {path.name for path in folder.iterdir()} <= {LOCK}:
+                shutil.rmtree(folder, ignore_errors=True)  # refused before it began
+            raise
 
 
 def _made(config: Config) -> tuple[Config, bool]:

@@ -57,9 +57,10 @@ def test_parts_are_the_batches_of_one_process_in_turn(changes: dict[str, Any], s
         assert batch["surplus"].tolist() == len(batch["document"]) * [True]
 
 
-def test_more_devices_than_there_are() -> None:
+def test_more_devices_than_there_are(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"devices: 4096 are asked for, \d+ processor cores are there"):
-        run(plant(devices=4096, cpu=True))
+        run(plant(devices=4096, cpu=True, result_dir=str(tmp_path)))
+    assert not list(tmp_path.iterdir())
 
 
 def test_several_machines_without_torchrun() -> None:
