@@ -9,13 +9,12 @@ import click
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models, training_texts
 from plant_plugin.errors import MissingExtraError
 
-LOOPBACK = "127.0.0.1"
 SECONDS = click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
 @click.argument("model", type=MODEL)
-@click.option("--host", default=LOOPBACK, show_default=True, help="Address to listen on; 0.0.0.0: every one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0: every one.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free.")
 @click.option("--allow-host", "names_too", multiple=True, metavar="NAME",
               help="A further name that clients call it by, e.g. that of a proxy. May be repeated.")  # fmt: skip
@@ -75,7 +74,7 @@ def serve(
               help="Numbers of the merged weights.")  # fmt: skip
 @click.option("--lm-weight", help="Where the language model lies on this machine, if it has moved.")
 @folder_options
-def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None, trust_code: bool, no_verify: bool) -> None:
+def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None, trust_code: bool, check: bool) -> None:
     """Merge the adapters of RUN_FOLDER into its language model and write a model folder that needs nothing else.
 
     The new folder works where a run folder does (--eval --checkpoint_path); OUT/backbone loads with transformers alone.
@@ -84,24 +83,24 @@ def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None, trust
 
     from plant_plugin.model.export import export_model
 
-    reading = {"trust_code": trust_code, "check": not no_verify}
-    export_model(run_folder, out, getattr(torch, dtype), lm_weight, **reading)
+    export_model(run_folder, out, getattr(torch, dtype), lm_weight, trust_code=trust_code, check=check)
     click.echo(f"{out}: the merged model")
 
 
 @click.command()
 @click.argument("run_folder", type=FOLDER)
 @click.option("--out", required=True, type=MODEL, help="The folder to make.")
-@click.option("--min-documents", required=True, type=click.IntRange(min=2),
+@click.option("--min-documents", "least", required=True, type=click.IntRange(min=2),
               help="Words and phrases in fewer training documents are removed.")  # fmt: skip
 @click.option("--training-file", "files", type=FILE, multiple=True,
               help="Where the training documents lie now; may be repeated.")  # fmt: skip
-def strip(run_folder: Path, out: Path, min_documents: int, files: tuple[Path, ...]) -> None:
+@folder_options
+def strip(run_folder: Path, out: Path, least: int, files: tuple[Path, ...], trust_code: bool, check: bool) -> None:
     """Write a copy of RUN_FOLDER's model without the rare words and phrases of its training documents.
 
     It predicts as the model does, but does not know what is gone. Nothing else of the run is copied.
     """
     from plant_plugin.model.strip import strip_model
 
-    removed = strip_model(run_folder, out, training_texts(run_folder, files), min_documents)
+    removed = strip_model(run_folder, out, training_texts(run_folder, files), least, trust_code=trust_code, check=check)
     click.echo(f"{out}: {removed.words:,} words, {removed.terms:,} terms and {removed.phrases:,} phrases are removed")

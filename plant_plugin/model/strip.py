@@ -19,14 +19,11 @@ from plant_plugin.data.word_tokens import WordTokens, documents_with_words
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.files import atomic_folder
 from plant_plugin.model.folder import save_model
-from plant_plugin.model.passages import EVIDENCE_THRESHOLD
-from plant_plugin.model.trained import RELEVANCE, TrainedModel, load_model
+from plant_plugin.model.manifest import RELEVANCE, REMOVABLE
+from plant_plugin.model.trained import TrainedModel, load_model
 from plant_plugin.networks.backbone import EmbeddedWords
 from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.phrases import FREQUENT
-from plant_plugin.report.label_statistics import LABEL_STATISTICS
-
-KEPT = (LABEL_STATISTICS, EVIDENCE_THRESHOLD)  # numbers of labels, beside what the model itself is
 
 
 @dataclass(frozen=True)
@@ -38,11 +35,14 @@ class Removed:
     phrases: int
 
 
-def strip_model(folder: Path, out: Path, texts: Sequence[str], least: int) -> Removed:
+def strip_model(
+    folder: Path, out: Path, texts: Sequence[str], least: int, *, trust_code: bool = False, check: bool = True
+) -> Removed:
     """Write a copy of a run folder's model without what fewer than ``least`` of its training texts hold.
 
     It works where the run folder does, for new texts. A text that holds nothing of what is gone gets the same scores,
     to the last bit; in another one a removed word is an unknown one, and a removed term or phrase is not there.
+    ``trust_code`` and ``check`` are as in :func:`.load_model`.
 
     Raises:
         CheckpointError: ``folder`` holds no model of ours.
@@ -54,7 +54,7 @@ def strip_model(folder: Path, out: Path, texts: Sequence[str], least: int) -> Re
         raise ConfigError(f"{least} is no number of documents to be rare by", where="--min-documents", fix=fix)
     if out.exists():
         raise PlantError("it is there already", where=str(out), fix="name a new folder")
-    model = load_model(folder)
+    model = load_model(folder, trust_code=trust_code, check=check)
     rare = _rare_words(model, texts, least)
     planted = model.planted_scores and model.planted_scores.without_rare(texts, least)
     stripped = replace(model, planted_scores=planted)
@@ -83,7 +83,7 @@ def _write(model: TrainedModel, source: Path, folder: Path, rare: list[int]) -> 
         relevance.matrix.data[np.isin(relevance.matrix.indices, rare)] = 0
         relevance.matrix.eliminate_zeros()
         relevance.save(folder / RELEVANCE, **{name: hashes[name] for name in ("labels", "vocabulary")})
-    for name in KEPT:
+    for name in REMOVABLE:  # numbers of labels, beside what the model itself is
         if (source / name).is_file():
             shutil.copyfile(source / name, folder / name)
     names = source / LABEL_NAMES

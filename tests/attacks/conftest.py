@@ -39,6 +39,14 @@ def tally(pytestconfig: pytest.Config) -> Tally:
     return count
 
 
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder with everything that one can hold; tests spoil copies of it."""
+    from model_folder import write_whole
+
+    return write_whole(tmp_path_factory.mktemp("task"))
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A worker of xdist hands its counts to the process that prints."""
     if hasattr(session.config, "workeroutput"):

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
 from marked_task import marked_config, write_marked_splits
 
 from plant_plugin.cli import plant
@@ -42,10 +41,8 @@ class Ended(NamedTuple):
         return self.code in (1, 2) and told and "Traceback" not in self.error
 
 
-@pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def write_whole(folder: Path) -> Path:
     """The folder of a run with a planted prior, planted scores, phrases, sentences, and a rule for evidence."""
-    folder = tmp_path_factory.mktemp("task")
     write_marked_splits(folder)
     (folder / "label_names.tsv").write_text("".join(f"L{label}\tsign {label}\n" for label in range(12)))
     config = marked_config(

@@ -1,7 +1,5 @@
 """A run folder from a stranger: whatever it names, nothing in it is imported or run, by any command that loads one."""
 
-# ruff: noqa: F811 a fixture of another module is an argument
-
 from __future__ import annotations
 
 import json
@@ -16,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import Tally
-from model_folder import Ended, asked, note_of, whole  # noqa: F401 a fixture
+from model_folder import Ended, asked, note_of
 
 from plant_plugin.model.manifest import write_manifest
 
@@ -41,6 +39,7 @@ COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     "codiesp-x": lambda folder: ["codiesp-x", str(folder), "--device", "cpu"],
     "serve": lambda folder: ["serve", str(folder), "--device", "cpu"],
     "export": lambda folder: ["export", str(folder), "--out", f"{folder}_exported"],
+    "strip": lambda folder: ["strip", str(folder), "--out", f"{folder}_stripped", "--min-documents", "3"],
 }
 LANGUAGE_MODEL = {"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
                   "intermediate_size": 8, "vocab_size": 20, "architectures": ["BertModel"]}  # fmt: skip
@@ -175,7 +174,7 @@ def stranger(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     for name, value in {"CANARY": "canary", "HF_MODULES_CACHE": "code", "HF_HOME": "hub"}.items():
         monkeypatch.setenv(name, str(tmp_path / value))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr("uvicorn.run", lambda *given, **more: None)
+    monkeypatch.setattr("plant_plugin.serving.connections.Server.run", lambda server: None)
     return tmp_path / "run"
 
 
@@ -208,10 +207,11 @@ def test_the_file_and_the_key_are_named_with_what_would_run_it(stranger: Path) -
     shutil.rmtree(stranger)
 
 
-def test_with_trust_it_says_what_it_imports_before_it_does(stranger: Path) -> None:
+@pytest.mark.parametrize("command", ["predict", "strip"])
+def test_with_trust_it_says_what_it_imports_before_it_does(stranger: Path, command: str) -> None:
     own_network(stranger)
     write_manifest(stranger)
-    ended: Ended = asked([*COMMANDS["predict"](stranger), "--trust-code"])
+    ended: Ended = asked([*COMMANDS[command](stranger), "--trust-code"])
     assert (stranger.parent / "canary").read_text() == "sang"
     told = f"config.json imports canary from {stranger.parent / 'modules' / 'canary.py'}"
     assert told in ended.error
