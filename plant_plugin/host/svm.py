@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import re
 from pathlib import Path
 
 from libmultilabel.common_utils import AttributeDict
 
+from plant_plugin.data.documents import label_hash
 from plant_plugin.data.xmc_sparse import read_xmc, xmc_header
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write, cache_folder, sha256
@@ -82,7 +82,7 @@ def _check_line(line: str, path: Path, number: int) -> None:
 
 def svm_hashes(settings: AttributeDict, labels: list[str]) -> tuple[dict[str, int], dict[str, str]]:
     """Counts (none are dropped) and hashes of the label set and of the files' bytes."""
-    hashes = {"labels": hashlib.sha256("\n".join(labels).encode()).hexdigest()}
+    hashes = {"labels": label_hash(labels)}
     for split, key in SPLITS.items():
         if settings[key] is not None:
             hashes[split] = sha256(settings[key])

@@ -95,7 +95,7 @@ def create_app(
 async def _wake(app: FastAPI, predictor: Predictor) -> None:
     """Ask the model until it answers; the first answer takes longest."""
     while app.state.status == STARTING:
-        with contextlib.suppress(Busy, Failed):
+        with contextlib.suppress(Busy, Failed, PlantError):
             await app.state.queue.ask(lambda texts, _: predictor.predict(texts), [""])
             if app.state.status == STARTING:
                 app.state.status = READY

@@ -42,9 +42,6 @@ class Measured:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         status, start = 0, time.perf_counter()
 
         async def counted(message: Message) -> None:
@@ -56,6 +53,6 @@ class Measured:
             await self.app(scope, receive, counted)
         finally:
             endpoint = getattr(scope.get("route"), "path", ELSEWHERE)
-            if status:
+            if status:  # none: nothing was answered
                 self.metrics.requests.labels(endpoint, status).inc()
                 self.metrics.seconds.labels(endpoint).observe(time.perf_counter() - start)
