@@ -252,19 +252,27 @@ def torn(scene: Scene, name: str) -> list[str]:
     return ["predict", str(folder), str(scene.task / "lines.txt")]
 
 
-def ask(scene: Scene, arguments: list[str], tally: Tally, attack: str, capfd: pytest.CaptureFixture[str],
-        caplog: pytest.LogCaptureFixture) -> tuple[int, list[str]]:  # fmt: skip
-    """Exit code of a command, and where a canary came out."""
-    before = set(scene.folder.rglob("*"))
-    with caplog.at_level(logging.DEBUG):
-        done = CliRunner().invoke(plant, arguments)
-    said = done.output + "".join(capfd.readouterr()) + "".join(record.getMessage() for record in caplog.records)
-    traceback = done.exception is not None and not isinstance(done.exception, SystemExit)
-    shown = ["what it prints"] if hold(said.encode()) and (arguments[0] not in SHOWING or done.exit_code) else []
-    found = shown + unnamed(scene.folder, before) + (["a traceback"] if traceback else [])
-    mine = [name for name in strangers_can_read(scene.folder, before) if not (scene.task / name).exists()]
-    tally(attack, not found)
-    return done.exit_code, found + [f"{name}: readable by others" for name in mine if "raw" not in name]
+@pytest.fixture
+def ask(
+    scene: Scene, tally: Tally, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> Callable[[list[str], str], int]:
+    """Asks a command, in which no canary may come out, and counts the attack; returns the exit code."""
+
+    def asked(arguments: list[str], attack: str) -> int:
+        before = set(scene.folder.rglob("*"))
+        with caplog.at_level(logging.DEBUG):
+            done = CliRunner().invoke(plant, arguments)
+        said = done.output + "".join(capfd.readouterr()) + "".join(record.getMessage() for record in caplog.records)
+        traceback = done.exception is not None and not isinstance(done.exception, SystemExit)
+        shown = ["what it prints"] if hold(said.encode()) and (arguments[0] not in SHOWING or done.exit_code) else []
+        found = shown + unnamed(scene.folder, before) + (["a traceback"] if traceback else [])
+        mine = [name for name in strangers_can_read(scene.folder, before) if not (scene.task / name).exists()]
+        found += [f"{name}: readable by others" for name in mine if "raw" not in name]
+        tally(attack, not found)
+        assert found == []
+        return done.exit_code
+
+    return asked
 
 
 @pytest.fixture(autouse=True)
@@ -273,7 +281,9 @@ def own_cache(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PLANT_SERVE_TOKEN", raising=False)
 
 
-SLOW = ("search", "export", "codiesp-x", "plausibility", "faithfulness", "relevance", "embeddings", "compare")
+SLOW = {
+    "search", "export", "codiesp-x", "plausibility", "faithfulness", "relevance", "embeddings", "compare", "prepare",
+}  # fmt: skip
 TIERED = [pytest.param(name, marks=pytest.mark.attacks) if name in SLOW else name for name in COMMANDS]
 
 
@@ -294,23 +304,15 @@ def test_every_command_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", TIERED)
-def test_a_command(
-    scene: Scene, name: str, tally: Tally, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    arguments = COMMANDS[name](scene)
-    code, found = ask(scene, arguments, tally, "canaries in commands", capfd, caplog)
-    assert found == []
+def test_a_command(scene: Scene, name: str, ask: Callable[[list[str], str], int]) -> None:
+    code = ask(COMMANDS[name](scene), "canaries in commands")
     assert code == (2 if name == "serve" else 0)  # of serve's answers see below; here its token is a file of texts
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_file(
-    scene: Scene, what: str, tally: Tally, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_broken_file(scene: Scene, what: str, ask: Callable[[list[str], str], int]) -> None:
     arguments = BROKEN[what](scene)
-    code, found = ask(scene, arguments, tally, "canaries in broken files", capfd, caplog)
-    assert found == []
-    assert code == 2 or "--skip-bad" in arguments
+    assert ask(arguments, "canaries in broken files") == 2 or "--skip-bad" in arguments
 
 
 def test_a_server(
