@@ -12,7 +12,6 @@ import platform
 import re
 import shutil
 import uuid
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
@@ -35,8 +34,6 @@ UNFLUSHED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)  # what can
 # Files that would fill the memory are refused before they do. A number in this environment variable moves all limits.
 LIMITS = "PLANT_LIMITS"
 LONGEST_LINE = 1 << 26  # characters, decompressed: more is a file without line ends
-LARGEST_INFLATED = 1 << 29  # bytes of an archive's content, where that is more than HIGHEST_RATIO times the archive
-HIGHEST_RATIO = 100
 LONGEST_CONFIGURATION = 1 << 17  # characters
 MOST_VALUES = 10_000  # of a configuration, each alias counted as what it stands for
 DEEPEST_CONFIGURATION = 50
@@ -153,14 +150,15 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def locked(path: Path, fix: str) -> Iterator[None]:
+def locked(path: Path, fix: str | None = None) -> Iterator[None]:
     """Hold the lock that a file stands for, which is there as long as the block runs and says who holds it.
 
-    The system gives a lock back when its process ends, however that ends. Where there are no locks (Windows, some file
-    systems of networks) the block runs without one.
+    Where another process holds it the block waits, or, where there is a ``fix`` to tell, does not begin. The system
+    gives a lock back when its process ends, however that ends. Where there are no locks (Windows, some file systems of
+    networks) the block runs without one.
 
     Raises:
-        PlantError: Another process holds it, which is named; with this ``fix``.
+        PlantError: Another process holds it, which is named; or the file cannot be made.
     """
     number = _lock(path, fix)
     try:
@@ -172,15 +170,18 @@ def locked(path: Path, fix: str) -> Iterator[None]:
             os.close(number)
 
 
-def _lock(path: Path, fix: str) -> int | None:
+def _lock(path: Path, fix: str | None) -> int | None:
     if os.name == "nt":
         return None
     import fcntl
 
     while True:
-        number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise _explained(error, path, path.parent) or error from error
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX if fix is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.read(number, 300).decode(errors="replace").strip() or "another process"
             os.close(number)
@@ -209,20 +210,6 @@ def limit(most: int) -> int:
 def above_limit(what: str, where: str, fix: str) -> DataError:
     """The error about a file that goes beyond a limit."""
     return DataError(what, where=where, fix=f"{fix}; if it has to be so, {LIMITS}=10 allows ten times as much")
-
-
-def check_archive(path: str | os.PathLike[str]) -> None:
-    """Refuse an ``.npz`` that is nearly nothing but would be large in memory.
-
-    Raises:
-        DataError: It is such a file.
-        zipfile.BadZipFile: It is no archive.
-    """
-    with zipfile.ZipFile(path) as archive:
-        inflated = sum(member.file_size for member in archive.infolist())  # zipfile reads no more than it says there
-    if inflated > limit(max(LARGEST_INFLATED, HIGHEST_RATIO * os.stat(path).st_size)):
-        what = f"{os.stat(path).st_size:,} bytes that inflate to {inflated:,}"
-        raise above_limit(what, str(path), "write the matrix sparse, with what was scored only")
 
 
 def cache_folder(cache_dir: str | Path | None = None) -> Path:

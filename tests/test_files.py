@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from plant_plugin.errors import FullDiskError, PlantError
-from plant_plugin.files import atomic_folder, atomic_write, cached, private_files, reserve, write_text
+from plant_plugin.files import atomic_folder, atomic_write, cached, locked, private_files, reserve, write_text
 
 
 def write(path: Path, text: str, error: BaseException | None = None) -> None:
@@ -114,6 +114,12 @@ def test_full_disk_for_real(tmp_path: Path) -> None:
 def test_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PlantError, match="cannot be written"), atomic_write(tmp_path / "file" / "x.json"):
+        pass  # pragma: no cover
+
+
+def test_a_lock_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+    with pytest.raises(PlantError, match=r"\.lock: cannot be written \(Is a directory\)"), locked(tmp_path / ".lock"):
         pass  # pragma: no cover
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
-from plant_plugin.files import atomic_folder, cache_folder, sha256
+from plant_plugin.files import atomic_folder, cache_folder, locked, sha256
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -37,19 +37,16 @@ def folder_of_gguf(lm_weight: str) -> Path:
         MissingExtraError: gguf or accelerate is not installed.
         PlantError: The cache folder cannot be written, or the disk is full.
     """
-    from filelock import FileLock
-
     path = Path(lm_weight)
     kept = cache_folder() / "language_models" / _content(path)
     if kept.is_dir():
         return kept
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        held = FileLock(kept.with_suffix(".lock")).acquire()
     except OSError as error:
         fix = "name another cache folder in the environment variable XDG_CACHE_HOME, or change its permissions"
         raise PlantError(f"cannot be written ({error.strerror})", where=str(kept.parent), fix=fix) from error
-    with held:
+    with locked(kept.with_suffix(".lock")):
         if not kept.is_dir():
             with atomic_folder(kept) as temporary:
                 _convert(path, temporary)

@@ -18,8 +18,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.files import check_archive
+from plant_plugin.files import above_limit, limit
 
+LARGEST_INFLATED = 1 << 29  # bytes of an archive's content, where that is more than HIGHEST_RATIO times the archive
+HIGHEST_RATIO = 100
 WHOLE, NUMBERS, TEXTS, TRUTHS = "iu", "fiu", "US", "b"  # kinds of numpy's types
 
 Shape = tuple[int | None, ...]  # None: any length
@@ -52,9 +54,9 @@ class ArrayFile:
             PlantError: ``error``: the file is missing or torn, or unfolds to far more than it is.
         """
         try:
-            return cls(path, _read(path), what, fix, error)
+            return cls(path, _read(path, fix), what, fix, error)
         except PlantError as problem:
-            raise error(f"not {what}: {problem.what}", where=str(path), fix=fix) from problem
+            raise error(f"not {what}: {problem.what}", where=str(path), fix=problem.fix or fix) from problem
         except FileNotFoundError as problem:
             raise error(f"{what} cannot be read: no such file", where=str(path), fix=fix) from problem
         except Exception as problem:  # zipfile, zlib and numpy raise errors of a dozen kinds on damaged bytes
@@ -175,11 +177,14 @@ def mapped(path: Path, kind: type[np.number] | None, shape: Shape) -> Array:
     return found
 
 
-def _read(path: Path) -> dict[str, Array]:
+def _read(path: Path, fix: str) -> dict[str, Array]:
     """All arrays of an ``.npz`` file whose headers say of themselves what the file holds."""
     found = {}
-    check_archive(path)
     with zipfile.ZipFile(path) as archive:
+        inflated = sum(member.file_size for member in archive.infolist())  # zipfile reads no more than it says there
+        if inflated > limit(max(LARGEST_INFLATED, HIGHEST_RATIO * path.stat().st_size)):
+            what = f"{path.stat().st_size:,} bytes that inflate to {inflated:,}"
+            raise above_limit(what, str(path), fix)
         for info in archive.infolist():
             with archive.open(info) as stream:
                 # Before numpy takes memory for what the header promises.

@@ -49,7 +49,7 @@ class Stage1(StageModule):
 
     def on_train_start(self) -> None:
         """Say where the first epoch starts from, between attention of chance and that of the relevance itself."""
-        if self.val_batches is not None and self.current_epoch == 0:
+        if self.val_batches is not None and self.global_step == 0:  # a resumed stage has begun
             value = _validated(self.network, self.val_batches, self.config, self.device)
             self.run.log(f"stage1 starts from {self.monitor} {value:.4f}; the relevance itself has 1")
 

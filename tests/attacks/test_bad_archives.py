@@ -88,7 +88,7 @@ def test_an_archive_that_inflates_a_thousandfold_is_refused(
         monkeypatch.setenv(LIMITS, "0.001")
     for reader in (read_scores, load_per_document):
         ended = attempt(reader, path, limited=True)
-        well = ended.refused and "inflate to" in ended.said
+        well = ended.refused and "inflate to" in ended.said and f"{LIMITS}=10" in ended.said
         tally("an npz that inflates a thousandfold", well)
         assert well, ended
 

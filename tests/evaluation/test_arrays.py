@@ -14,8 +14,8 @@ import pytest
 import scipy.sparse as sp
 
 from plant_plugin.errors import CheckpointError, DataError
-from plant_plugin.evaluation.arrays import ArrayFile, cuts, mapped, read_sparse
-from plant_plugin.files import LARGEST_INFLATED, LIMITS
+from plant_plugin.evaluation.arrays import LARGEST_INFLATED, ArrayFile, cuts, mapped, read_sparse
+from plant_plugin.files import LIMITS
 
 MATRIX = sp.csr_array(np.array([[0, 1.5, 0], [0, 0, 0], [2.5, 0, 3.5], [0, 0, 4.5]], dtype=np.float32))
 NAMES = ("data", "indices", "indptr")

@@ -198,6 +198,26 @@ def test_sigterm_saves_and_the_run_goes_on_to_the_same_bytes(
     same_bytes(whole.checkpoint_dir, config.checkpoint_dir)
 
 
+def test_a_run_resumed_in_the_first_epoch_does_not_start_again(
+    made: Made, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, step = {**OFTEN, "stage1__epochs": 1, "stage2__epochs": 1, "silent": False}, Stage1.training_step
+    config = made(**given)
+
+    def stop(self: Any, batch: Any, batch_idx: int) -> Any:
+        if batch_idx == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return step(self, batch, batch_idx)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Stage1, "training_step", stop)
+        with pytest.raises(Stopped):
+            run(config)
+    run(made(**given, resume=str(config.checkpoint_dir)))
+    told = capsys.readouterr().err
+    assert (told.count("stage1 goes on behind step"), told.count("stage1 starts from")) == (1, 1)
+
+
 def test_a_stage_that_stopped_early_is_not_trained_further(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
