@@ -22,6 +22,8 @@ from safetensors.torch import load_file
 from plant_plugin.config import Config
 from plant_plugin.errors import PlantError
 
+Tally = Callable[[str, bool], None]
+
 SHORT: dict[str, Any] = {
     "stage1__epochs": 1, "stage2__epochs": 2, "batch_size": 10, "checkpoint_every": "2",
     "network_config__hidden_size": 8, "network_config__embed_dim": 8,

@@ -16,8 +16,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 BEGIN, END = "<!-- attacks, written by make attacks -->", "<!-- end of the attacks -->"
 TRIED, SURVIVED = pytest.StashKey[Counter[str]](), pytest.StashKey[Counter[str]]()
 
-Tally = Callable[[str, bool], None]
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-reliability", action="store_true", help="write the table into docs/reliability.md")
@@ -28,7 +26,7 @@ def counts(config: pytest.Config) -> tuple[Counter[str], Counter[str]]:
 
 
 @pytest.fixture(scope="session")
-def tally(pytestconfig: pytest.Config) -> Tally:
+def tally(pytestconfig: pytest.Config) -> Callable[[str, bool], None]:
     """Count one attack: its kind, and whether the program survived it."""
     tried, survived = counts(pytestconfig)
 

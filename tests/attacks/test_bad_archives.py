@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from attacked import attempt
+from attacked import Tally, attempt
 from made_up_task import write_split
 
 from plant_plugin.data.new_documents import Documents
@@ -22,7 +22,6 @@ from plant_plugin.files import LIMITS
 from plant_plugin.prepare.mimic.tables import read_table
 from plant_plugin.report.predictions import read_scores
 
-Tally = Callable[[str, bool], None]
 MEMBER = 1 << 26  # bytes of one gzip member
 
 

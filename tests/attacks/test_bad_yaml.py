@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attacked import attempt
+from attacked import Tally, attempt
 
 from plant_plugin.config import load_config
 from plant_plugin.config.load import read_given
 from plant_plugin.config.yaml_file import packaged_configs
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.files import LIMITS
-
-Tally = Callable[[str, bool], None]
 
 
 def doubled(first: str, each: Callable[[str], str]) -> str:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pytest
 import yaml
+from attacked import Tally
 from click.testing import CliRunner
-from conftest import Tally
 from made_up_task import write_language_model
 from marked_task import write_marked_splits
 

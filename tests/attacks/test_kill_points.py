@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attacked import Ended, attempt, differences, only_run, short_config, write_data
+from attacked import Ended, Tally, attempt, differences, only_run, short_config, write_data
 
 from plant_plugin.training.run import run
 
-Tally = Callable[[str, bool], None]
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 EVENTS = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 NEVER = 10**9

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Tally
+from attacked import Tally
 from model_folder import Ended, asked, note_of
 from safetensors.torch import load_file, safe_open, save_file
 

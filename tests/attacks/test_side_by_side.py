@@ -6,12 +6,11 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attacked import Ended, attempt, differences, short_config, write_data
+from attacked import Ended, Tally, attempt, differences, short_config, write_data
 
 from plant_plugin.config import Config
 from plant_plugin.training import prepare
@@ -19,7 +18,6 @@ from plant_plugin.training import run as training
 from plant_plugin.training.run import run
 from plant_plugin.training.stage2 import Stage2
 
-Tally = Callable[[str, bool], None]
 FORK = multiprocessing.get_context("fork")
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import pytest
 import stalling as stalling_program
-from conftest import Tally
+from attacked import Tally
 from made_up_task import made_config, write_splits
 from stalling import HEAD, STALLED
 

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attacked import attempt, differences, only_run, short_config, write_data
+from attacked import Tally, attempt, differences, only_run, short_config, write_data
 from test_kill_points import killed, operations
 
 from plant_plugin.training.run import run
-
-Tally = Callable[[str, bool], None]
 
 
 def flipped(content: bytes) -> bytes:

@@ -99,7 +99,8 @@ def test_without_a_network(made: Made) -> None:
 def test_stopped_in_either_training_it_goes_on_to_the_same_bytes(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = {"checkpoint_every": "2", "batch_size": 10, "refit": "train+val", "planted_scores__model": "ridge"}
+    given = {"checkpoint_every": "2", "batch_size": 10, "refit": "train+val", "planted_scores__model": "ridge",
+             "stage1__epochs": 1, "stage2__epochs": 1}  # fmt: skip
     whole = made(**given, result_dir=str(tmp_path / "whole"))
     run(whole)
     config = made(**given, result_dir=str(tmp_path / "cut"))

@@ -80,12 +80,13 @@ def flip(path: Path) -> None:
 def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    whole = made(**OFTEN, result_dir=str(tmp_path / "whole"))
+    often = {**OFTEN, "stage1__epochs": 1, "stage2__epochs": 2}
+    whole = made(**often, result_dir=str(tmp_path / "whole"))
     run(whole)
     places = ((Stage1, "training_step", 8), (Stage2, "validation_step", 2), (training_run, "report", 1))
     folders = set()
     for owner, name, call in places:
-        config = found_again(made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut")))
+        config = found_again(made(**often, resume="auto", result_dir=str(tmp_path / "cut")))
         folders.add(config.checkpoint_dir)
         process = in_process(killed_at, config, owner, name, call)
         process.join()
@@ -96,16 +97,16 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     (folder,) = folders
     moved = folder.rename(tmp_path / "moved")
     cost = json.loads((moved / "run.json").read_text())["cost"]
-    result = run(made(**OFTEN, resume=str(moved)))
+    result = run(made(**often, resume=str(moved)))
     assert result["time_s"]["stage1"] > cost["time_s"]["stage1"] > 0
     assert result["time_s"]["total"] > cost["time_s"]["total"]
     same_bytes(whole.checkpoint_dir, moved)
     assert [path.name for path in moved.iterdir() if path.name.startswith(("stage", "."))] == []
 
     shutil.rmtree(tmp_path / "cut")
-    again = found_again(made(**OFTEN, resume="auto", result_dir=str(tmp_path / "whole")))
+    again = found_again(made(**often, resume="auto", result_dir=str(tmp_path / "whole")))
     assert again.resume is None  # that one has ended
-    assert run(made(**OFTEN, resume=str(moved))) == json.loads((moved / "result.json").read_text())
+    assert run(made(**often, resume=str(moved))) == json.loads((moved / "result.json").read_text())
 
 
 @pytest.mark.integration

@@ -139,9 +139,9 @@ def main(name: str) -> int:
     folder = Path(name)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        from plant_plugin.training.run import run
-
         config = replace(load_config(folder / CONFIG), run_name=folder.name, checkpoint_dir=folder)
+        from plant_plugin.training.run import run  # seconds, which a wrong configuration does not wait for
+
         run(config, tests=False)
     except PlantError as error:
         print(error.format_message(), file=sys.stderr)
