@@ -14,6 +14,7 @@ from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 from plant_plugin.files import atomic_folder, cache_folder, locked, sha256
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PretrainedConfig
 
 MAGIC = b"GGUF"  # the first bytes of every such file
@@ -98,7 +99,7 @@ def _convert(path: Path, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def _weights(path: Path, config: PretrainedConfig) -> dict[str, object]:
+def _weights(path: Path, config: PretrainedConfig) -> dict[str, Tensor]:
     """The weights by name, dequantised."""
     import transformers
     from transformers import AutoModel
@@ -111,8 +112,8 @@ def _weights(path: Path, config: PretrainedConfig) -> dict[str, object]:
     )
     if missing := sorted(found["missing_keys"]):  # else they would be drawn at random
         raise _unreadable(path, f"it lacks {len(missing)} of the model's weights ({missing[0]}, …)")
-    weights: dict[str, object] = model.state_dict()
-    if not all(bool(value.isfinite().all()) for value in model.state_dict().values()):
+    weights: dict[str, Tensor] = model.state_dict()
+    if not all(value.isfinite().all() for value in weights.values()):
         raise _unreadable(path, "weights in it are no numbers, or too large for float16")
     return weights
 
