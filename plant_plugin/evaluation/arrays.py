@@ -7,6 +7,7 @@ memory. So whoever reads arrays from a file says what they have to be, and gets 
 from __future__ import annotations
 
 import math
+import tokenize
 import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -170,7 +171,10 @@ def cuts(offsets: Array, length: int) -> bool:
 
 def mapped(path: Path, kind: type[np.number] | None, shape: Shape) -> Array:
     """An array of numbers, of exactly this type, where it lies on the disk; a ``ValueError`` where it is none."""
-    found: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        found: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except tokenize.TokenError as error:  # numpy parses a damaged header as Python 2 would have written it
+        raise ValueError(f"{path.name}: no header") from error
     numbers = found.dtype.kind in NUMBERS if kind is None else found.dtype == kind
     if not numbers or not _fits(found, shape):
         raise ValueError(f"{path.name}: {found.dtype} {found.shape}")

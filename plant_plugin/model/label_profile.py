@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 
 from plant_plugin.data.tokens import TokenArrays, WordTokens
+from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.model.explanation import column_of
 from plant_plugin.model.trained import Floats, Places, ReadyModel
@@ -50,7 +51,7 @@ def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProf
 
     Raises:
         ConfigError: The model does not know the label.
-        CheckpointError: The relevance or the statistics beside it are torn, or made for another model.
+        CheckpointError: The relevance, statistics or scores beside it are torn, or made for another model.
         DataError: ``per_document.npz`` beside it is torn.
     """
     column, planted, relevant = column_of(predictor, label), predictor.model.planted_scores, None
@@ -108,6 +109,9 @@ def _tested(predictor: ReadyModel, column: int) -> tuple[int | None, int | None,
     if not path.is_file():
         return None, None, None
     stored = load_per_document(path)
+    if predictor.labels[column] not in stored.labels:
+        fix = "copy that of the model's own run again, or delete it"
+        raise CheckpointError("does not belong to this model", where=str(path), fix=fix)
     place = stored.labels.index(predictor.labels[column])
     truth = stored.truth[:, [place]].toarray()[:, 0] > 0
     f1 = {}

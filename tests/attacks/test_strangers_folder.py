@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import torch
 <<<<<<< HEAD
-from conftest import Tally
 from model_folder import Ended, asked, note_of
 =======
 from attacked import Tally

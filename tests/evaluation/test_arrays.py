@@ -143,6 +143,10 @@ def test_mapped_arrays_are_of_the_type_and_shape_that_is_wanted(tmp_path: Path) 
     np.save(path, np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"."):
         mapped(path, None, (None,))
+    np.save(path, np.arange(6, dtype=np.int32))
+    path.write_bytes(path.read_bytes().replace(b"(6,)", b"(6  "))  # numpy leaves this one to Python's tokenizer
+    with pytest.raises(ValueError, match=r"a\.npy: no header"):
+        mapped(path, np.int32, (6,))
 
 
 def test_offsets() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,12 @@ from sklearn.metrics import f1_score
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
 from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.model import label_profile as module
 from plant_plugin.model.label_profile import label_profile
 from plant_plugin.model.manifest import write_manifest
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
+from plant_plugin.report.result import PER_DOCUMENT
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,16 @@ def test_statistics_that_are_torn_or_of_another_model(
     path = folder / LABEL_STATISTICS
     path.write_text(damage(path.read_text()))
     write_manifest(folder)
+    with pytest.raises(CheckpointError, match="does not belong to this model"):
+        label_profile(Predictor.load(folder, device="cpu"), "L3")
+
+
+def test_scores_of_the_test_documents_of_another_model(trained: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(trained, folder)
+    path = folder / PER_DOCUMENT
+    stored = load_per_document(path)
+    replace(stored, labels=["L9" if label == "L3" else label for label in stored.labels]).save(path)
     with pytest.raises(CheckpointError, match="does not belong to this model"):
         label_profile(Predictor.load(folder, device="cpu"), "L3")
 
