@@ -13,12 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-<<<<<<< HEAD
-from model_folder import Ended, asked, note_of
-=======
 from attacked import Tally
-from model_folder import Ended, asked, note_of, whole  # noqa: F401 a fixture
->>>>>>> a7a978a (Shorter runs where bytes are compared; a wrong configuration of a trial is told before torch is imported; one Tally, from no conftest)
+from model_folder import Ended, asked, note_of
 
 from plant_plugin.model.manifest import write_manifest
 
