@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 QUANTIZATIONS = ("none", "nf4", "int8")
 HUB_KERNEL = "_attn_implementation_internal"  # transformers' name, of `attn_implementation` in config.json
+PACKS_ON_CPU = "support_avx512bf16_for_cpu"  # of bitsandbytes' 4-bit layers
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
 
 
@@ -94,7 +95,13 @@ def load_language_model(
         device = int(os.environ.get("LOCAL_RANK", 0)) if torch.cuda.is_available() else "cpu"
         options |= {"quantization_config": _quantization(quantization), "device_map": {"": device}}
     name = registry.language_model(lm_weight)
-    return _model(lm_weight, lambda: AutoModel.from_pretrained(name, config=config, dtype=width, **options))
+    model = _model(lm_weight, lambda: AutoModel.from_pretrained(name, config=config, dtype=width, **options))
+    for module in model.modules():
+        # else bitsandbytes packs the weights anew at the first evaluation on a processor with AVX-512 bf16: other
+        # numbers than elsewhere, in training after it too, and an error where a width is no multiple of 64
+        if hasattr(module, PACKS_ON_CPU):
+            setattr(module, PACKS_ON_CPU, False)
+    return model
 
 
 def _model(lm_weight: str, make: Callable[[], nn.Module]) -> nn.Module:
