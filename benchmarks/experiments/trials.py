@@ -20,6 +20,7 @@ from plant_plugin.config import registry
 from plant_plugin.data.batches import move
 from plant_plugin.networks import losses
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.relevance import phrases
 from plant_plugin.report.logs import append_log
 from plant_plugin.training import closed_form, stage1, stage2
 from plant_plugin.training import run as training_run
@@ -102,6 +103,16 @@ def ranks_what_the_prior_leaves() -> AbstractContextManager[Any]:
     patches.enter_context(mock.patch.object(stage1, "attention_loss", attention_loss))
     patches.enter_context(mock.patch.object(stage1.Stage1, "validation_step", validation_step))
     return patches
+
+
+def whole_words() -> AbstractContextManager[Any]:
+    """Phrases are found by their whole words alone."""
+    return mock.patch.object(phrases, "READINGS", (None,))
+
+
+def six_letters() -> AbstractContextManager[Any]:
+    """Phrases are found by the first six letters of their words alone."""
+    return mock.patch.object(phrases, "READINGS", (6,))
 
 
 def identity_projections() -> AbstractContextManager[Any]:
