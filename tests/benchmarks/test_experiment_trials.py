@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scipy.sparse as sp
 import torch
 import trials
 from definitions import load_definitions, plan
@@ -16,6 +17,7 @@ from torch import Tensor
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks import losses
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.report.run import Run
 from plant_plugin.training import closed_form, stage1, stage2
 from plant_plugin.training import run as training_run
@@ -33,7 +35,8 @@ TRIALS = sorted(
 )
 IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge")
 IN_CLOSED_FORM = ("more_ridge",)
-HAVE_TESTS = ("watched_training", "common_labels_alone")  # of their own: here they change nothing
+READINGS = {"whole_words": None, "six_letters": 6}
+HAVE_TESTS = ("watched_training", "common_labels_alone", *READINGS)  # of their own: here they change nothing
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +88,16 @@ def test_training_documents_are_watched_without_changing_the_run(
     assert logs["val"] == untried["gradient"]["val"]
     assert [set(epoch) for epoch in logs["train"]] == 2 * [{"P@1", "nDCG@5", "Macro-F1", "Loss"}]
     assert logs["train"][1]["Loss"] < logs["train"][0]["Loss"]
+
+
+@pytest.mark.parametrize("trial", READINGS)
+def test_phrases_can_be_read_in_one_way_alone(trial: str) -> None:
+    texts, labels, evidence = ["a wheezing child"], sp.csr_array([[1.0]]), [{"R06.2": [(2, 10)]}]
+    whole = PlantedPhrases.fit(texts, labels, evidence, ["R06.2"])
+    with getattr(trials, trial)():
+        (reading,) = PlantedPhrases.fit(texts, labels, evidence, ["R06.2"]).readings
+    assert reading.letters == READINGS[trial]
+    assert len(whole.readings) == 2
 
 
 def test_rare_labels_can_be_left_out_of_stage_2(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
