@@ -26,10 +26,12 @@ from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.systems import System
 
 DATA_SETS = ("eurlex6k", "eurlex57k")
+OF_ONE_DATA_SET = {"evidence_parts": ["codiesp"], "backbones": ["codiesp_en"]}
+PLANS = [(name, dataset) for name in load_definitions() for dataset in OF_ONE_DATA_SET.get(name, DATA_SETS)]
+EVERYWHERE = {"plant", "laat", "multi_res_cnn", "bigru_lwan", "caml", "attention_xml", "linear"}
 
 
-@pytest.mark.parametrize("dataset", DATA_SETS)
-@pytest.mark.parametrize("experiment", load_definitions())
+@pytest.mark.parametrize(("experiment", "dataset"), PLANS)
 def test_every_run_names_flags_that_a_configuration_has(
     experiment: str, dataset: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -38,6 +40,10 @@ def test_every_run_names_flags_that_a_configuration_has(
     names = Path("data", dataset, "label_names.tsv")
     names.parent.mkdir(parents=True)
     names.touch()
+    for name in ("train", "valid"):
+        evidence = Path("data", "codiesp", "es_diagnoses", f"{name}_evidence.tsv")
+        evidence.parent.mkdir(parents=True, exist_ok=True)
+        evidence.touch()
     runs, missing = plan(experiment, dataset, [1])
     assert set(missing) <= {"attention_xml"} | ({"evidence", "text", "unplanted"} if experiment == "coding" else set())
     assert len({planned.name for planned in runs}) == len(runs) > 1
@@ -49,13 +55,10 @@ def test_every_run_names_flags_that_a_configuration_has(
 @pytest.mark.parametrize(
     ("dataset", "run"),
     [
-        (
-            "codiesp",
-            {"plant", "text", "unplanted", "laat", "multi_res_cnn", "bigru_lwan", "caml", "attention_xml", "linear"},
-        ),
-        ("codiesp_procedures", {"plant"}),
-        ("codiesp_en", {"plant"}),
-        ("bc5cdr", {"plant", "evidence", "laat", "multi_res_cnn", "bigru_lwan", "caml", "attention_xml", "linear"}),
+        ("codiesp", EVERYWHERE | {"text", "unplanted"}),
+        ("codiesp_procedures", EVERYWHERE),
+        ("codiesp_en", EVERYWHERE),
+        ("bc5cdr", EVERYWHERE | {"evidence"}),
     ],
 )
 def test_coding_runs_what_a_data_set_has(
@@ -270,7 +273,7 @@ def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pyte
 
 def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
     assert runner.main(["--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 16
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 18
     assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
     told = capsys.readouterr()
     assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"
