@@ -42,13 +42,16 @@ DIAGNOSIS_NAMES = [
 PROCEDURE_NAMES = [("0331", 9, "Spinal tap"), ("02100Z9", 10, "Bypass Coronary Artery, One Artery from Left ...")]
 
 
-def write_mimic4(folder: Path, *, codes: Any = CODES, hosp_header: list[str] = DIAGNOSES) -> tuple[Path, Path]:
+def write_mimic4(
+    folder: Path, *, notes: Any = NOTES, codes: Any = CODES, operations: Any = OPERATIONS, names: Any = DIAGNOSIS_NAMES,
+    hosp_header: list[str] = DIAGNOSES,
+) -> tuple[Path, Path]:  # fmt: skip
     hosp, note = folder / "hosp", folder / "note"
     tables = {
-        note / "discharge.csv.gz": (DISCHARGE, [(f"{s}-{n}", s, h, k, n, "", "", text) for s, h, k, n, text in NOTES]),
+        note / "discharge.csv.gz": (DISCHARGE, [(f"{s}-{n}", s, h, k, n, "", "", text) for s, h, k, n, text in notes]),
         hosp / "diagnoses_icd.csv.gz": (hosp_header, [(s, h, 1, code, version) for s, h, code, version in codes]),
-        hosp / "procedures_icd.csv.gz": (PROCEDURES, [(s, h, 1, "2150-01-01", c, v) for s, h, c, v in OPERATIONS]),
-        hosp / "d_icd_diagnoses.csv.gz": (["icd_code", "icd_version", "long_title"], DIAGNOSIS_NAMES),
+        hosp / "procedures_icd.csv.gz": (PROCEDURES, [(s, h, 1, "2150-01-01", c, v) for s, h, c, v in operations]),
+        hosp / "d_icd_diagnoses.csv.gz": (["icd_code", "icd_version", "long_title"], names),
         hosp / "d_icd_procedures.csv.gz": (["icd_code", "icd_version", "long_title"], PROCEDURE_NAMES),
     }  # fmt: skip
     for path, (header, rows) in tables.items():
