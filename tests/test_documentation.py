@@ -5,16 +5,21 @@ from __future__ import annotations
 import lzma
 import random
 import re
+import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import documentation
+import mimic_table
 import pytest
 from documentation import DOCS, LANGUAGES, LONG, PAGES, ROOT, Block, blocks, check, follow
+from made_up_hospital import write_hospital
 
+from plant_plugin.commands.doctor import FIRST
 from plant_plugin.config.sections import BLOCKS, SCHEMA
+from plant_plugin.config.yaml_file import packaged_configs
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric
 from plant_plugin.prepare.demo import DemoOptions, write_notes
@@ -70,20 +75,7 @@ def your_data(folder: Path) -> None:
 
 def raw_mimic(folder: Path) -> None:
     """Made-up tables where a user has the real ones."""
-    sys.path.insert(0, str(ROOT / "tests" / "prepare"))
-    from made_up_mimic import write_lists, write_mimic3
-    from test_mdace import CHARTS, write_mdace
-    from test_mimic4 import write_mimic4
-
-    write_mimic3(folder / "mimic-iii", zipped=True)
-    lists = write_lists(folder / "caml-mimic" / "mimicdata" / "mimic3")
-    write_lists(lists, kind="50")
-    write_mdace(folder / "MDACE" / "data", CHARTS)
-    hosp, note = write_mimic4(folder / "made")
-    (folder / "mimic-iv").mkdir()
-    (folder / "mimic-iv-note").mkdir()
-    hosp.rename(folder / "mimic-iv" / "hosp")
-    note.rename(folder / "mimic-iv-note" / "note")
+    write_hospital(folder, stays=80)
 
 
 def language_model(folder: Path) -> None:
@@ -148,6 +140,22 @@ def test_a_command_that_fails_is_seen(world: Path, monkeypatch: pytest.MonkeyPat
     page.write_text("```sh\nplant validate no_such.yml\n```\n", encoding="utf-8")
     with pytest.raises(AssertionError, match=r"no_such\.yml"):
         follow(page, monkeypatch)
+
+
+def test_mimic_page_has_the_configurations_as_they_are() -> None:
+    text = mimic_table.PAGE.read_text(encoding="utf-8")
+    assert mimic_table.page(text) == text, "write it anew: python tests/mimic_table.py"
+
+
+@pytest.mark.parametrize("name", [name for name in packaged_configs() if "_mimic" in name])
+def test_heads_of_mimic_configurations_are_commands_that_exist(name: str) -> None:
+    first, *head = packaged_configs()[name].read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+    assert first == f"# libmultilabel --config {name}.yml"
+    commands = [line.removeprefix(FIRST) for line in head if line.startswith(FIRST)]
+    assert commands[0].startswith(f"plant prepare mimic{name.partition('_mimic')[2][0]} ")
+    for command in commands:
+        check(shlex.split(command))
+    assert "not yet run" in " ".join(head)
 
 
 @EVERY_PAGE

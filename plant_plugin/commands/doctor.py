@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands.shared import COUNT
-from plant_plugin.config import load_config, registry
+from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
@@ -41,11 +42,19 @@ PEAKS = {"A100": 312e12, "H200": 989e12}  # bf16 operations a second with dense 
 SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not a measurement
 GIB = 1024**3
 RELEVANCE_BYTES = 16  # of an entry: value and place, by label and by word
-STAND_IN = {"training_file": "demo:train", "val_file": "demo:valid", "test_file": "demo:test"}
+WEIGHT_BYTES = 8  # of a planted score's weight: value and place
+SCORES = 4  # times that these are in memory at most: a group's, the sum of groups before and behind it, and by word
+# Checkpoints' worth of disk at the end of stage 2: stage 1 as it ended, the best weights of both stages, and two states
+# with Adam's two moments: the last one, and the one that takes its place.
+CHECKPOINTS = 9
+STAND_IN = {"training_file": "demo:train", "val_file": "demo:valid", "test_file": "demo:test",
+            "embed_file": "glove.6B.100d"}  # fmt: skip
+FOR_LLM = ("quantization", "lora")  # arguments of networks that want the extra `llm`
+FIRST = "# first: "  # how lines in the head of a configuration start that say what makes its files
 
 
 @click.command()
-@click.option("--config", help="A configuration of PLANT: show what training it needs instead.")
+@click.option("--config", help="A configuration: show what is missing for it too, and what training it needs.")
 @click.option("--tokens", type=COUNT, help="(Sub-)words of the longest documents; else max_seq_length.")
 @click.option("--labels", type=COUNT, help="Labels; counted in the training file unless given.")
 @click.option("--documents", type=COUNT, help="Training documents; counted unless given.")
@@ -54,11 +63,22 @@ STAND_IN = {"training_file": "demo:train", "val_file": "demo:valid", "test_file"
 def doctor(config: str | None, cpu: bool, **numbers: int | None) -> None:
     """Show versions, extras, devices, memory and disk; say how to mend what is missing.
 
-    With --config: parameters, memory, checkpoint and time of a training run, from a formula.
+    With --config also the files that it names and, from a formula, parameters, memory, disk and time of training. With
+    --labels and --documents too no file has to be there yet.
     """
-    if config is not None:
-        _show_needs(config, **numbers, on_gpu=not cpu)
-        return
+    settings, missing = (None, []) if config is None else _read(config)
+    adapted = settings is not None and any(settings.network_config.get(key, "none") != "none" for key in FOR_LLM)
+    fine = _installed(["llm"] if adapted else [])
+    if settings is not None:
+        planned = numbers["labels"] is not None and numbers["documents"] is not None
+        fine = _files(settings, missing, planned=planned) and fine
+        _show_needs(settings, **numbers, on_gpu=not cpu)
+    if not fine:
+        raise click.exceptions.Exit(1)
+
+
+def _installed(needed: Sequence[str]) -> bool:
+    """Show versions, extras and the machine; False where something is to be mended, an extra that is ``needed`` too."""
     supported = sys.version_info >= (3, 10)
     _check("python", platform.python_version(), None if supported else "use Python 3.10 or later")
     mended = [supported, *(_package(requirement) for requirement in _requirements())]
@@ -66,13 +86,45 @@ def doctor(config: str | None, cpu: bool, **numbers: int | None) -> None:
         missing = [module for module in modules if find_spec(module) is None]
         fix = XCLIB_FIX if extra == "xclib" else f"pip install '{DISTRIBUTION}[{extra}]'"
         told = f"{', '.join(missing)} not installed" if missing else "installed"
-        _row(f"extra {extra}", f"{told} ({use})", fix if missing else None)
+        show = _check if missing and extra in needed else _row
+        mended.append(show(f"extra {extra}", f"{told} ({use})", fix if missing else None) is not False)
     _row("gpu", _gpu())
     _row("processor", _processor())
     _row("memory", _memory())
     _row("disk", _disk())
-    if not all(mended):
-        raise click.exceptions.Exit(1)
+    return all(mended)
+
+
+def _read(config: str) -> tuple[Config, list[ConfigError]]:
+    """A configuration as if all its files were there, and what is said of those that are not."""
+    try:
+        return load_config(config), []
+    except ConfigError as error:
+        missing = [problem for problem in error.problems if problem.what == "no such file"]
+        if len(missing) < len(error.problems):
+            raise
+    keys = [str(problem.where).partition(":")[0] for problem in missing]
+    return load_config(config, {key: STAND_IN.get(key) for key in keys}), missing
+
+
+def _files(settings: Config, missing: list[ConfigError], *, planned: bool) -> bool:
+    """Show which files are missing and what makes them; False where they are and the run is not only ``planned``."""
+    from plant_plugin.data.label_names import names_beside
+
+    lines = settings.config_path.read_text(encoding="utf-8").splitlines() if settings.config_path else []
+    fix = "\n      ".join(line.removeprefix(FIRST) for line in lines if line.startswith(FIRST))
+    if missing:
+        told = "no such file: " + ", ".join(str(problem.where).partition(" (")[0] for problem in missing)
+        (_row if planned else _check)("files", told, fix or missing[0].fix)
+    else:
+        _check("files", "all that it names are there")
+    model = settings.network_config.get("lm_weight")
+    if model and not Path(model).exists() and model not in registry.entries("backbones"):
+        _row("language model", f"{model} is neither here nor a preset: taken for a name on the hub")
+    names = settings.planted_scores.names or names_beside(settings.training_file)
+    if settings.planted_scores.model != "none" and not names and not missing:
+        _row("names", "none of labels beside the training file: planted scores do without", fix or None)
+    return planned or not missing
 
 
 def _row(name: str, text: str, fix: str | None = None, mark: str = " ") -> None:
@@ -83,6 +135,15 @@ def _check(name: str, text: str, fix: str | None = None) -> bool:
     """A row with a mark; False where something is to be mended."""
     _row(name, text, fix, click.style("!!", fg="red") if fix else click.style("ok", fg="green"))
     return fix is None
+
+
+def _fits(name: str, needed: float, there: float | None, of_what: str, fix: str) -> None:
+    """A row with a mark where bytes that are needed are more than there are."""
+    told = f"{needed / GIB:.2f} GiB {of_what}"
+    if there is None or needed <= there:
+        _row(name, told + ("" if there is None else f"; {there / GIB:.1f} are there"))
+    else:
+        _check(name, f"{told}, but {there / GIB:.1f} are there", fix)
 
 
 def _requirements() -> list[str]:
@@ -142,12 +203,26 @@ def _processor() -> str:
 
 
 def _memory() -> str:
+    free, total = _free_and_total()
+    if free is None or total is None:
+        return "unknown: psutil is not installed"
+    return f"{free / GIB:.1f} GiB free of {total / GIB:.1f}"
+
+
+def _free_and_total() -> tuple[int, int] | tuple[None, None]:
+    """Bytes of the processor's memory."""
     try:
         import psutil
     except ModuleNotFoundError:
-        return "unknown: psutil is not installed"
+        return None, None
     memory = psutil.virtual_memory()
-    return f"{memory.available / GIB:.1f} GiB free of {memory.total / GIB:.1f}"
+    return memory.available, memory.total
+
+
+def _gpu_bytes() -> int | None:
+    """Memory of the first GPU."""
+    found = re.search(r"(\d+) MiB", _gpu())
+    return found and int(found[1]) * 1024**2
 
 
 def _disk() -> str:
@@ -156,18 +231,17 @@ def _disk() -> str:
 
 
 def _show_needs(
-    config: str, tokens: int | None, labels: int | None, documents: int | None, words: int | None, *, on_gpu: bool
+    settings: Config, tokens: int | None, labels: int | None, documents: int | None, words: int | None, *, on_gpu: bool
 ) -> None:
-    """Print parameters, memory part by part, checkpoint and time of a configuration; what is None is counted."""
+    """Print parameters, memory part by part, disk and time of a configuration; what is None is counted."""
     from plant_plugin.networks.footprint import footprint, plan_of, words_footprint
 
-    settings = load_config(config, {} if labels is None or documents is None else STAND_IN)  # no file has to be there
     network = settings.network_config
     over_language_model = bool(network.get("lm_weight"))
     if settings.model_name != "PLANT" or network.get("freeze_encoder") or settings.strategy == PLANTED_SCORES:
-        what = "memory is worked out for PLANT without freeze_encoder only"
-        fix = "leave out --config to see what is installed; try others with --limit_train_batches 2"
-        raise ConfigError(what, where=f"model_name: {settings.model_name}, strategy: {settings.strategy}", fix=fix)
+        fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
+        _row("needs", "memory and time are worked out for PLANT without freeze_encoder only", fix)
+        return
     tokens = tokens or settings.max_seq_length
     if tokens is None:
         raise ConfigError("documents are read whole, however long", where="max_seq_length", fix="give --tokens NUMBER")
@@ -187,25 +261,48 @@ def _show_needs(
     click.echo(f"{settings.config_path}: {documents:,} documents of {tokens:,} {unit}, {labels:,} labels, ", nl=False)
     click.echo(f"{plan.batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}")
     _show_footprint(found, of_what, documents * tokens, on_gpu=on_gpu)
-    if plan.network.strength is not None or settings.strategy == "plant":
-        table = labels * settings.relevance.top * RELEVANCE_BYTES / GIB
-        _row("main memory", f"{table:.2f} GiB at most for the relevance of words, besides the documents")
+    _show_tables(settings, documents, labels, found.checkpoint)
+
+
+def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int) -> None:
+    """What the processor's memory has to hold besides documents, and what a run leaves on the disk while it trains."""
+    scores, free, kept = settings.planted_scores, _free_and_total()[0], 0
+    if settings.network_config.get("planted_prior") == "additive" or settings.strategy == "plant":
+        entries = labels * settings.relevance.top
+        kept += entries * WEIGHT_BYTES
+        told = "at most for the relevance of words, besides the documents"
+        _fits("main memory", entries * RELEVANCE_BYTES, free, told, "a smaller relevance.top")
+    if scores.model != "none":
+        weights, groups = labels * scores.top * WEIGHT_BYTES, -(-documents // scores.group_size)
+        kept += 2 * weights  # in the cache and with the model
+        told = f"at most for planted scores, {-(-documents // groups):,} documents at once, besides their terms"
+        needed = 4 * (documents // groups) ** 2 + SCORES * weights
+        _fits("main memory", needed, free, told, "a smaller planted_scores.group_size or planted_scores.top")
+    needed, there = CHECKPOINTS * checkpoint + kept, shutil.disk_usage(Path.cwd()).free
+    _fits("disk", needed, there, "at most in the run's folder and the cache", "other disks: --result_dir, --cache_dir")
+    stages = [settings.stage1, settings.stage2][settings.strategy != "plant" :]
+    epochs = [str(settings.epochs if stage.epochs is None else stage.epochs) for stage in stages]
+    _row("epochs", f"{' and '.join(epochs)} at most")
 
 
 def _show_footprint(found: Footprint, of_what: str, positions: int, *, on_gpu: bool) -> None:
     _row("parameters", f"{found.parameters:,} of the {of_what}; {found.trained:,} train, with the head")
     for part, size in found.bytes.items():
         click.echo(f"    {part:<30} {size / GIB:8.2f} GiB")
-    _row("memory", f"{found.total / GIB:.2f} GiB at the peak, besides the libraries' own")
+    there = _gpu_bytes() if on_gpu else _free_and_total()[0]
+    fix = "a smaller batch_size with more accumulate, fewer stage1.labels, a smaller max_seq_length"
+    _fits("memory", found.total, there, "at the peak, besides the libraries' own", fix)
     _row("checkpoint", f"{found.checkpoint / GIB:.2f} GiB")
     _row("arithmetic", f"{found.flops * positions:.3g} operations an epoch at most")
     if on_gpu:
         hours = {name: found.flops * positions / (peak * SHARE) / 3600 for name, peak in PEAKS.items()}
-        told = ", ".join(
-            f"{value:.1f} h on one {name}" if value >= 1 else f"{60 * value:.1f} min on one {name}"
-            for name, value in hours.items()
-        )
+        told = ", ".join(f"{_duration(value)} on one {name}" for name, value in hours.items())
         _row("an epoch", f"{told}, if {SHARE:.0%} of its bf16 peak are reached (assumed, not measured)")
+
+
+def _duration(hours: float) -> str:
+    unit, size = ("h", 1) if hours >= 1 else ("min", 60) if hours >= 1 / 60 else ("s", 3600)
+    return f"{hours * size:.1f} {unit}"
 
 
 def _shape(network: Keys) -> PretrainedConfig:

@@ -21,6 +21,8 @@ WARNINGS = {
     "mdace_annotations_of_other_codes": "annotations of MDACE, which was coded anew, are of codes that MIMIC does not "
     "give the admission: left out",
     "mdace_annotations_without_a_word": "annotations of MDACE hold no word that the style keeps: left out",
+    "name_tables_missing": "tables of what codes stand for are missing (D_ICD_*, d_icd_*; CodiEsp: --names): labels "
+    "without names, which planted scores and explanations would read",
     "tables_without_leading_zeros": "code tables hold no code that starts with 0: were they read as numbers?",
 }
 
@@ -134,11 +136,12 @@ def demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool) -> No
 @marked_options(
     "The folder that codiesp.zip was unpacked into.", _out("Where the folders of the sets go, e.g. data/codiesp.")
 )
-def codiesp(raw: Path, out: Path, dry_run: bool) -> None:
+@click.option("--names", type=FOLDER, help="codiesp-D_codes.tsv and codiesp-P_codes.tsv; else looked for in --raw.")
+def codiesp(raw: Path, out: Path, names: Path | None, dry_run: bool) -> None:
     """CodiEsp v4: Spanish clinical cases, their ICD-10 codes and the coders' evidence."""
     from plant_plugin.prepare.marked.codiesp import prepare_codiesp
 
-    tell(prepare_codiesp(raw, out, dry_run), out, dry_run)
+    tell(prepare_codiesp(raw, out, dry_run, names), out, dry_run)
 
 
 @prepare.command()

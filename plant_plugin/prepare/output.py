@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypedDict
 
+from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.errors import PlantError
 from plant_plugin.files import sha256
 
@@ -40,6 +41,18 @@ def write_provenance(folder: Path, content: Mapping[str, object]) -> None:
     versions = {"plant_plugin": version("plant-plugin"), "python": platform.python_version()}
     whole = {"format": PROVENANCE_VERSION, "versions": versions, **content, "files": made}
     (folder / PROVENANCE).write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def unnamed(labels: Iterable[str], names: Mapping[str, str]) -> dict[str, int]:
+    """How many labels have no name, as a count; no count where there are no names at all."""
+    return {"labels_without_a_name": sum(not names.get(label) for label in labels)} if names else {}
+
+
+def write_names(folder: Path, labels: Iterable[str], names: Mapping[str, str]) -> None:
+    """Write what labels stand for, those that have a name, beside the training file; nothing where none has."""
+    lines = [f"{label}\t{names[label]}\n" for label in sorted(labels) if names.get(label)]
+    if lines:
+        (folder / LABEL_NAMES).write_text("".join(lines), encoding="utf-8")
 
 
 @contextmanager

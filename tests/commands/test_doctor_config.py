@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 from tiny_language_models import write_language_model
 
 from plant_plugin.cli import plant
+from plant_plugin.commands import doctor
 from plant_plugin.config.yaml_file import find_config
 
 pytest.importorskip("peft", reason="needs the extra llm")
@@ -24,6 +26,17 @@ def test_a_preset_needs_no_connection_and_no_data() -> None:
     assert "47,723 documents of 4,096 sub-words, 8,929 labels, 8 a batch, on a GPU" in text
     for part in ("weights of the language model", "inputs of the layers", "label attention", "checkpoint", "H200"):
         assert part in text
+
+
+def test_an_extra_that_a_configuration_wants_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "peft" else object())
+    flags = ("--labels", "50", "--documents", "9", "--words", "9")
+    code, text = told("plant_llm_mimic3.yml", *flags)
+    assert code == 1
+    assert "!! extra llm       peft not installed (language models" in text
+    code, text = told("plant_mimic3.yml", *flags)
+    assert code == 0, text
+    assert "\n  extra llm       peft not installed" in text
 
 
 def test_labels_and_documents_are_counted(tmp_path: Path) -> None:
@@ -65,17 +78,68 @@ def test_word_level_encoders(tmp_path: Path) -> None:
     assert f"{4 * 50 + 8 * (3 * 50 + 1):,} of the words and encoder" in told(str(tmp_path / "c.yml"))[1]
 
 
+def test_missing_files_and_what_makes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, text = told("planted_caml_mimic3_50.yml")
+    assert code == 1
+    for said in (
+        "!! files           no such file: training_file: data/MIMIC-50/train.txt, val_file: ",
+        "embed_file: data/MIMIC-50/embeddings.txt\n      plant prepare mimic3 --raw mimic-iii --out data --splits caml",
+        "\n      plant embeddings data/MIMIC-50/train.txt --out data/MIMIC-50/embeddings.txt\n",
+        "ok torch ",
+        "are worked out for PLANT without freeze_encoder only\n      try it: --limit_train_batches 2",
+    ):
+        assert said in text
+    folder = tmp_path / "data" / "MIMIC-50"
+    folder.mkdir(parents=True)
+    for name in ("train.txt", "valid.txt", "test.txt"):
+        (folder / name).write_text("".join(f"A{number} B\tone two three\n" for number in range(20)))
+    code, text = told("plant_mimic3_50.yml", "--cpu")
+    assert code == 0, text
+    assert "ok files           all that it names are there" in text
+    assert "names           none of labels beside the training file" in text
+    (folder / "label_names.tsv").write_text("B\tbeta\n")
+    assert "names  " not in told("plant_mimic3_50.yml", "--cpu")[1]
+    code, text = told("plm_icd_mimic3_50.yml")
+    assert code == 0, text
+    assert "models/RoBERTa-base-PM-M3-Voc-distill-align-hf is neither here nor a preset" in text
+
+
+def test_what_does_not_fit_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = ("plant_mimic3.yml", "--labels", "8929", "--documents", "47723", "--words", "52000")
+    disk = shutil.disk_usage(Path.cwd())
+    for name, free in {"_gpu": "Small, 2048 MiB\nSmall, 2048 MiB", "_free_and_total": (5 << 30, 8 << 30)}.items():
+        monkeypatch.setattr(doctor, name, lambda free=free: free)
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: disk._replace(free=1 << 30))
+    code, text = told(*flags)
+    assert code == 0, text
+    marked = [line for line in text.splitlines() if line.startswith("!!")]
+    assert [line.split()[1] for line in marked] == ["memory", "disk"]  # the planted scores take 4.8 GiB of 5
+    assert marked[0].endswith("besides the libraries' own, but 2.0 are there")
+    assert "a smaller batch_size with more accumulate" in text
+    assert "4.78 GiB at most for planted scores, 23,862 documents at once" in text
+    assert "10 and 20 at most" in text
+    monkeypatch.setattr(doctor, "_free_and_total", lambda: (3 << 30, 8 << 30))
+    text = told(*flags, "--cpu")[1]
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("!!")] == ["main", "disk"]
+    assert "a smaller planted_scores.group_size" in text
+
+
 def test_what_is_not_worked_out(tmp_path: Path) -> None:
     alone = tmp_path / "alone.yml"
     packaged = yaml.safe_load(find_config("plant_demo.yml").read_text())
     alone.write_text(yaml.safe_dump({**packaged, "strategy": "planted_scores", "planted_scores": {"model": "ridge"}}))
     flags = ("--labels", "5", "--documents", "9", "--tokens", "10")
-    for config, said in (
-        ("laat_demo.yml", "for PLANT without freeze_encoder only"),
-        (str(alone), "strategy: planted_scores"),
-        ("plant_demo.yml", "give --words"),
+    for config, exit_code, said in (
+        ("laat_demo.yml", 0, "for PLANT without freeze_encoder only"),
+        (str(alone), 0, "for PLANT without freeze_encoder only"),
+        ("plant_demo.yml", 2, "give --words"),
     ):
         code, text = told(config, *flags)
-        assert code == 2
+        assert code == exit_code, text
         assert said in text
+    (tmp_path / "wrong.yml").write_text("model_name: PLANT\nstage2: {los: bce}\n")
+    code, text = told(str(tmp_path / "wrong.yml"))
+    assert code == 2
+    assert "there is no such key" in text
     assert "give --labels and --documents" in told("plant_demo.yml")[1]

@@ -1,18 +1,14 @@
-"""What `plant prepare` writes is what the rest reads: EURLEX-6K there and back, and a packaged configuration."""
+"""What `plant prepare` writes is what the rest reads: EURLEX-6K and CodiEsp there and back."""
 
 from __future__ import annotations
 
-import json
 import lzma
-import random
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.data.evidence import read_evidence
 from plant_plugin.data.text import read_libmultilabel_text
 from plant_plugin.prepare.marked.codiesp import ENGLISH, FOLDERS, KINDS, SETS, prepare_codiesp
@@ -20,7 +16,6 @@ from plant_plugin.prepare.xmc.xmc import prepare_xmc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "prepare"))
 from made_up_codiesp import write_codiesp, write_split
-from made_up_mimic import SUMMARY, write_mimic3
 from made_up_xmc import WRITERS, Documents, read_back
 
 pytestmark = pytest.mark.integration
@@ -38,38 +33,6 @@ def test_eurlex6k_there_and_back(shape: str, shared: Path, tmp_path: Path) -> No
     made = prepare_xmc(source, tmp_path / "out")
     assert (made["counts"]["train"], made["counts"]["test"]) == (6000, 1500)
     assert [read_back(tmp_path / "out", name) for name in ("train", "test")] == splits
-
-
-def test_a_packaged_configuration_after_nothing_but_prepare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two commands of the README, on a made-up MIMIC-III; only sizes are smaller."""
-    draw = random.Random(1)
-    codes = [f"{number:04}" for number in range(101, 161)]  # 60, of which 50 stay
-    weights = [1 / (rank + 3) for rank in range(len(codes))]
-    notes, diagnoses, procedures = [], [], []
-    for patient in range(400):
-        chosen = sorted(set(draw.choices(codes, weights, k=8)))
-        words = [f"finding{code}" for code in chosen] + draw.choices(
-            ["the", "patient", "was\n", '"stable"', "500"], k=30
-        )
-        draw.shuffle(words)
-        notes.append((patient, 1000 + patient, "2101-01-01", SUMMARY, "Report", " ".join(words)))
-        diagnoses += [(patient, 1000 + patient, code) for code in chosen[::2]]
-        procedures += [(patient, 1000 + patient, code) for code in chosen[1::2]]
-    write_mimic3(tmp_path / "raw", notes=notes, diagnoses=diagnoses, procedures=procedures, zipped=True)
-    monkeypatch.chdir(tmp_path)
-    prepared = CliRunner().invoke(plant, ["prepare", "mimic3", "--raw", "raw", "--out", "data"])
-    assert prepared.exit_code == 0, prepared.output
-    small = ["--stage1.epochs", "1", "--stage2.epochs", "1", "--max_seq_length", "60", "--cpu", "--silent"]
-    for key, value in {"hidden_size": 16, "embed_dim": 16, "num_heads": 1, "pool_size": 16}.items():
-        small += [f"--network_config.{key}", str(value)]
-    small += ["--result_dir", "runs", "--cache_dir", "cache"]
-    trained = CliRunner().invoke(libmultilabel, ["--config", "plant_mimic3_50.yml", *small])
-    assert trained.exit_code == 0, (trained.output, trained.exception)
-    (path,) = (tmp_path / "runs").rglob("result.json")
-    result = json.loads(path.read_text())
-    assert result["counts"]["labels"] == 50
-    assert result["counts"]["dropped"] == 0
-    assert 0 < result["metrics"]["P@5"] <= 1
 
 
 @pytest.mark.parametrize("split", ["train", "valid", "test"])

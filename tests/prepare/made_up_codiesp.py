@@ -31,6 +31,25 @@ MARKS: list[Row] = [
 ]
 
 
+# As the lists have them: codes in either case, no header; some without English, 98,288 and 87,170 of them in all.
+LISTS: dict[str, list[Row]] = {
+    "D": [("R05", "Tos ", "Cough"), ("j18.9", "Neumonía, organismo no especificado", ""), ("Z99.9", "x", "y")],
+    "P": [
+        ("BW03", "Tórax, radiografía simple"),
+        ("BW03ZZZ", "Radiografía simple de tórax", "Plain Radiography of Chest"),
+    ],
+}
+
+
+def write_names(folder: Path) -> Path:
+    """The task's lists of codes."""
+    folder.mkdir(parents=True)
+    for kind, rows in LISTS.items():
+        lines = "".join("\t".join(row) + "\n" for row in rows)
+        (folder / f"codiesp-{kind}_codes.tsv").write_text(lines, encoding="utf-8")
+    return folder
+
+
 def write_split(
     folder: Path,
     *,

@@ -11,6 +11,7 @@ from pathlib import Path
 NOTE_HEADER = "ROW_ID,SUBJECT_ID,HADM_ID,CHARTDATE,CHARTTIME,STORETIME,CATEGORY,DESCRIPTION,CGID,ISERROR,TEXT".split(
     ","
 )
+NAME_HEADER = ["ROW_ID", "ICD9_CODE", "SHORT_TITLE", "LONG_TITLE"]
 CODE_HEADER = ["ROW_ID", "SUBJECT_ID", "HADM_ID", "SEQ_NUM", "ICD9_CODE"]
 SUMMARY = "Discharge summary"
 
@@ -35,6 +36,13 @@ DIAGNOSES = [
     (7, 700, "0389"), (7, 700, "7100"), (8, 800, "4019"), (9, "", "4019"),  # 800 has no note
 ]  # fmt: skip
 PROCEDURES = [(1, 100, "0331"), (2, 200, "331"), (6, 600, "9910"), (6, 600, "991")]
+# (code, long title); 7100 and 991 are in neither table.
+DIAGNOSIS_NAMES = [
+    ("0389", "Unspecified septicemia"), ("4019", "Unspecified  essential hypertension"), ("E8889", "Unspecified fall"),
+    ("V1582", "Personal history of tobacco use"), ("311", 'Depressive disorder, "not elsewhere classified"'),
+    ("25000", "in no document"),
+]  # fmt: skip
+PROCEDURE_NAMES = [("0331", "Spinal tap"), ("331", "Incision of lung"), ("9910", "Injection of thrombolytic agent")]
 
 LISTS = {"train": (100, 200, 600), "dev": (101,), "test": (700,)}
 # The lines that follow from the rows above, by hand.
@@ -45,6 +53,16 @@ TRAIN = [
 ]
 VALID = ["401.9\tsecond stay of the same patient"]
 TEST = ["038.9 710.0\tonly in test"]
+NAMES = [
+    "03.31\tSpinal tap",
+    "038.9\tUnspecified septicemia",
+    '311\tDepressive disorder, "not elsewhere classified"',
+    "33.1\tIncision of lung",
+    "401.9\tUnspecified essential hypertension",
+    "99.10\tInjection of thrombolytic agent",
+    "E888.9\tUnspecified fall",
+    "V15.82\tPersonal history of tobacco use",
+]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], line_end: str = "\n") -> str:
@@ -60,11 +78,13 @@ def write_mimic3(
     notes: Sequence[Note] = NOTES,
     diagnoses: Sequence[Sequence[object]] = DIAGNOSES,
     procedures: Sequence[Sequence[object]] = PROCEDURES,
+    diagnosis_names: Sequence[tuple[str, str]] = DIAGNOSIS_NAMES,
+    procedure_names: Sequence[tuple[str, str]] = PROCEDURE_NAMES,
     line_end: str = "\n",
     zipped: bool = False,
     lower: bool = False,
 ) -> Path:
-    """The three tables of a made-up MIMIC-III."""
+    """The five tables of a made-up MIMIC-III."""
     note_rows = [
         (row, patient, admission, date, "", "", category, description, "", "", text)
         for row, (patient, admission, date, category, description, text) in enumerate(notes, 1)
@@ -73,6 +93,14 @@ def write_mimic3(
         "NOTEEVENTS": (NOTE_HEADER, note_rows),
         "DIAGNOSES_ICD": (CODE_HEADER, [(n, p, a, 1, code) for n, (p, a, code) in enumerate(diagnoses)]),
         "PROCEDURES_ICD": (CODE_HEADER, [(n, p, a, 1, code) for n, (p, a, code) in enumerate(procedures)]),
+        "D_ICD_DIAGNOSES": (
+            NAME_HEADER,
+            [(n, code, name[:24], name) for n, (code, name) in enumerate(diagnosis_names)],
+        ),
+        "D_ICD_PROCEDURES": (
+            NAME_HEADER,
+            [(n, code, name[:24], name) for n, (code, name) in enumerate(procedure_names)],
+        ),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, (header, rows) in tables.items():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from made_up_codiesp import DIAGNOSES, KINDS, MARKS, OTHER, PROCEDURES, TEXT, write_codiesp
+from made_up_codiesp import DIAGNOSES, KINDS, MARKS, OTHER, PROCEDURES, TEXT, write_codiesp, write_names
 from marked_words import marked_words
 
 from plant_plugin.cli import plant
@@ -49,6 +49,26 @@ def test_the_command_and_a_dry_run(tmp_path: Path) -> None:
     assert dry.output.replace("would be written", "written") == done.output
     assert sorted(path.name for path in out.iterdir()) == ["en_diagnoses", "es_diagnoses", "es_procedures"]
     assert "case-1" not in done.output
+    assert "note: 2 tables of what codes stand for are missing" in done.output
+    assert not list(out.glob("*/label_names.tsv"))
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["beside the release", "elsewhere"])
+def test_names_come_from_the_tasks_lists(beside: bool, tmp_path: Path) -> None:
+    raw, out = write_codiesp(tmp_path / "raw"), tmp_path / "out"
+    lists = write_names((raw if beside else tmp_path) / "codiesp_codes")
+    arguments = ["prepare", "codiesp", "--raw", str(raw), "--out", str(out)]
+    done = CliRunner().invoke(plant, [*arguments, *([] if beside else ["--names", str(lists)])])
+    assert done.exit_code == 0, done.output
+    names = {path.parent.name: path.read_text(encoding="utf-8") for path in out.glob("*/label_names.tsv")}
+    assert names == {
+        "es_diagnoses": "J18.9\tNeumonía, organismo no especificado\nR05\tTos\n",
+        "es_procedures": "BW03ZZZ\tRadiografía simple de tórax\n",
+        "en_diagnoses": "R05\tCough\n",
+    }
+    counts = [json.loads((out / name / PROVENANCE).read_text())["counts"] for name in names]
+    assert sorted(count["labels_without_a_name"] for count in counts) == [0, 1, 2]
+    assert "are missing" not in done.output
 
 
 def changed(place: int, **parts: str) -> list[tuple[str, ...]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from made_up_mimic import DIAGNOSES, LISTS, NOTES, SUMMARY, TEST, TRAIN, VALID, lines, write_lists, write_mimic3
+from made_up_mimic import DIAGNOSES, LISTS, NAMES, NOTES, SUMMARY, TEST, TRAIN, VALID, lines, write_lists, write_mimic3
 
 from plant_plugin.cli import plant
 from plant_plugin.data.text import read_libmultilabel_text
@@ -40,6 +40,7 @@ def test_every_rule_by_hand(raw: Path, lists: Path, tmp_path: Path) -> None:
     assert lines(folder / "labels.txt") == sorted(
         {label for line in TRAIN + VALID for label in line.split("\t")[0].split()}
     )
+    assert lines(folder / "label_names.tsv") == NAMES
     assert made["counts"] == {
         "note_rows": 11,
         "discharge_summaries": 10,
@@ -55,12 +56,13 @@ def test_every_rule_by_hand(raw: Path, lists: Path, tmp_path: Path) -> None:
         "admissions_without_summary": 1,
         "admissions_without_text": 1,
         "documents": 5,
+        "name_tables_missing": 0,
         "split_ids_without_document": 0,
         "patients_in_two_splits": 1,
     }
     assert made["sets"]["MIMIC"] == {
         "train": 3, "valid": 1, "test": 1, "labels": 10, "labels_in_training": 8, "labels_unseen_in_training": 2,
-        "labels_as_caml_reads_them": 8,
+        "labels_as_caml_reads_them": 8, "labels_without_a_name": 2,
     }  # fmt: skip
     assert read_libmultilabel_text(folder / "train.txt").counts.read == 3
 
@@ -78,7 +80,7 @@ def test_two_runs_are_alike_to_the_byte_and_in_any_order_of_rows(raw: Path, tmp_
     for name in ("one", "two"):
         prepare(raw, tmp_path / name, subsets=("full", "top50", "few"))
     files = {path.relative_to(tmp_path / "one"): path for path in (tmp_path / "one").rglob("*") if path.is_file()}
-    assert len(files) == 3 * 8
+    assert len(files) == 3 * 9
     for name, path in files.items():
         assert path.read_bytes() == (tmp_path / "two" / name).read_bytes()
     turned = write_mimic3(tmp_path / "turned", notes=NOTES[::-1], diagnoses=DIAGNOSES[::-1])
@@ -98,6 +100,9 @@ def test_caml_compatible(raw: Path, lists: Path, tmp_path: Path) -> None:
         "038.9 99.1\tnumbers at the end",
     ]
     assert "710.0" in lines(folder / "labels.txt")
+    names = dict(line.split("\t") for line in lines(folder / "label_names.tsv"))
+    assert names["33.1"] == "Spinal tap; Incision of lung"  # CAML's 33.1 is both
+    assert names["99.1"] == "Injection of thrombolytic agent"
     assert made["sets"]["MIMIC"]["labels"] == 8
 
 
@@ -153,7 +158,7 @@ def test_provenance(raw: Path, lists: Path, tmp_path: Path) -> None:
     text = (tmp_path / "MIMIC" / PROVENANCE).read_text()
     content = json.loads(text)
     assert [source["name"] for source in content["sources"]] == [
-        "NOTEEVENTS.csv", "DIAGNOSES_ICD.csv", "PROCEDURES_ICD.csv",
+        "NOTEEVENTS.csv", "DIAGNOSES_ICD.csv", "PROCEDURES_ICD.csv", "D_ICD_DIAGNOSES.csv", "D_ICD_PROCEDURES.csv",
         "train_full_hadm_ids.csv", "dev_full_hadm_ids.csv", "test_full_hadm_ids.csv",
     ]  # fmt: skip
     assert content["sources"][0]["bytes"] == (raw / "NOTEEVENTS.csv").stat().st_size
@@ -162,6 +167,29 @@ def test_provenance(raw: Path, lists: Path, tmp_path: Path) -> None:
     assert content["counts"]["documents"] == 5
     for secret in ("sepsis", '"100"', " 600", " 700", str(tmp_path)):
         assert secret not in text
+
+
+def test_without_the_tables_of_names(raw: Path, lists: Path, tmp_path: Path) -> None:
+    (raw / "D_ICD_PROCEDURES.csv").unlink()
+    made = prepare(raw, tmp_path / "one", splits=lists)
+    assert made["counts"]["name_tables_missing"] == 1
+    assert made["sets"]["MIMIC"]["labels_without_a_name"] == 5
+    assert lines(tmp_path / "one" / "MIMIC" / "label_names.tsv") == [name for name in NAMES if name[2] != "."]
+    (raw / "D_ICD_DIAGNOSES.csv").unlink()
+    arguments = ["--raw", str(raw), "--splits", str(lists), "--out", str(tmp_path / "two"), "--subset", "full"]
+    done = CliRunner().invoke(plant, ["prepare", "mimic3", *arguments])
+    assert done.exit_code == 0, done.output
+    assert "note: 2 tables of what codes stand for are missing (D_ICD_*" in done.output
+    assert "name tables missing" not in done.output
+    assert not (tmp_path / "two" / "MIMIC" / "label_names.tsv").exists()
+
+
+def test_a_table_of_names_that_was_saved_by_a_spreadsheet(raw: Path, tmp_path: Path) -> None:
+    write_mimic3(raw, procedure_names=[("9910", "x"), ("51", "zeros are gone")])
+    with pytest.raises(
+        DataError, match=r"D_ICD_PROCEDURES\.csv, line 3: ICD9_CODE holds a code that was read as a num"
+    ):
+        prepare(raw, tmp_path / "data")
 
 
 def test_a_dry_run_tells_the_same_counts_and_writes_nothing(raw: Path, lists: Path, tmp_path: Path) -> None:

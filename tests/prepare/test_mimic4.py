@@ -33,14 +33,26 @@ CODES = [
     (3, 300, "E8889", 9), (4, 400, "I5022", 10), (4, 400, "Z9911", 10), (4, 400, "Z9911", 10),
 ]  # fmt: skip
 OPERATIONS = [(1, 100, "02100Z9", 10), (3, 300, "0331", 9), (2, 200, "02100Z9", 10)]
+# (code, version, long title); one code is in both versions
+DIAGNOSIS_NAMES = [
+    ("I5022", 10, "Chronic systolic (congestive) heart failure"), ("E119 ", 10, "Type 2 diabetes mellitus"),
+    ("4280", 9, "Congestive heart failure, unspecified"), ("E8889", 9, "Unspecified fall"),
+    ("E8889", 10, "Other specified metabolic disorders"), ("I10", 10, "Essential (primary) hypertension"),
+]  # fmt: skip
+PROCEDURE_NAMES = [("0331", 9, "Spinal tap"), ("02100Z9", 10, "Bypass Coronary Artery, One Artery from Left ...")]
 
 
-def write_mimic4(folder: Path, *, codes: Any = CODES, hosp_header: list[str] = DIAGNOSES) -> tuple[Path, Path]:
+def write_mimic4(
+    folder: Path, *, notes: Any = NOTES, codes: Any = CODES, operations: Any = OPERATIONS, names: Any = DIAGNOSIS_NAMES,
+    hosp_header: list[str] = DIAGNOSES,
+) -> tuple[Path, Path]:  # fmt: skip
     hosp, note = folder / "hosp", folder / "note"
     tables = {
-        note / "discharge.csv.gz": (DISCHARGE, [(f"{s}-{n}", s, h, k, n, "", "", text) for s, h, k, n, text in NOTES]),
+        note / "discharge.csv.gz": (DISCHARGE, [(f"{s}-{n}", s, h, k, n, "", "", text) for s, h, k, n, text in notes]),
         hosp / "diagnoses_icd.csv.gz": (hosp_header, [(s, h, 1, code, version) for s, h, code, version in codes]),
-        hosp / "procedures_icd.csv.gz": (PROCEDURES, [(s, h, 1, "2150-01-01", c, v) for s, h, c, v in OPERATIONS]),
+        hosp / "procedures_icd.csv.gz": (PROCEDURES, [(s, h, 1, "2150-01-01", c, v) for s, h, c, v in operations]),
+        hosp / "d_icd_diagnoses.csv.gz": (["icd_code", "icd_version", "long_title"], names),
+        hosp / "d_icd_procedures.csv.gz": (["icd_code", "icd_version", "long_title"], PROCEDURE_NAMES),
     }  # fmt: skip
     for path, (header, rows) in tables.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,6 +84,13 @@ def test_icd10_by_hand(tmp_path: Path) -> None:
         "02100Z9 I10 I50.22\theart failure",
     ]
     assert lines(folder / "test.txt") == ["I50.22 Z99.11\ta test only code"]
+    assert lines(folder / "label_names.tsv") == [
+        "02100Z9\tBypass Coronary Artery, One Artery from Left ...",
+        "E11.9\tType 2 diabetes mellitus",
+        "I10\tEssential (primary) hypertension",
+        "I50.22\tChronic systolic (congestive) heart failure",
+    ]
+    assert made["sets"]["MIMIC-IV"]["labels_without_a_name"] == 1
     assert made["counts"]["diagnosis_rows_of_another_version"] == 2
     assert made["counts"]["procedure_rows_of_another_version"] == 1
     assert made["counts"]["codes_twice_in_an_admission"] == 1
@@ -84,6 +103,9 @@ def test_icd9(tmp_path: Path) -> None:
     prepare(tmp_path, 9, splits=None, seed=3)
     folder = tmp_path / "data" / "MIMIC-IV-9"
     assert lines(folder / "train.txt") == ["03.31 428.0 E888.9\tan admission coded in icd"]
+    assert lines(folder / "label_names.tsv") == [
+        "03.31\tSpinal tap", "428.0\tCongestive heart failure, unspecified", "E888.9\tUnspecified fall",
+    ]  # fmt: skip
 
 
 def test_minimum_count(tmp_path: Path) -> None:

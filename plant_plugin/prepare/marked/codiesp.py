@@ -2,9 +2,10 @@
 
 The release has folders ``train``, ``dev`` and ``test``; in each ``text_files`` (a case a file), ``text_files_en``
 (translated by machine, without marks) and three tables: ``trainD.tsv`` and ``trainP.tsv`` (case, code) and
-``trainX.tsv`` (case, kind of code, code, the words, ``start end;start end``).
+``trainX.tsv`` (case, kind of code, code, the words, ``start end;start end``). What codes stand for is in lists of their
+own: code, Spanish, English.
 
-Source: Miranda-Escalada et al. 2020, https://zenodo.org/records/3837305, version 4.
+Source: Miranda-Escalada et al. 2020, https://zenodo.org/records/3837305, version 4; lists: 3706838, ``codiesp_codes``.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from plant_plugin.prepare.marked.marked import PLACES, Marked, spans_of, whole_t
 FOLDERS = {"train": "train", "valid": "dev", "test": "test"}
 SETS = {"D": "es_diagnoses", "P": "es_procedures"}
 ENGLISH = "en_diagnoses"
+# What the codes of each set stand for: kind of the list, and the column of its language.
+NAMES = {"es_diagnoses": ("D", 1), "es_procedures": ("P", 1), ENGLISH: ("D", 2)}
+LIST = "codiesp-{}_codes.tsv"
 KINDS = {"DIAGNOSTICO": "D", "PROCEDIMIENTO": "P"}
 
 Cases = dict[str, Marked]
 
 
-def prepare_codiesp(raw: Path, out: Path, dry_run: bool = False) -> dict[str, Any]:
+def prepare_codiesp(raw: Path, out: Path, dry_run: bool = False, names: Path | None = None) -> dict[str, Any]:
     """Write ``es_diagnoses``, ``es_procedures`` and ``en_diagnoses``; codes in capitals, as ICD-10 writes them.
 
-    Cases without a code of the kind are left out. The English cases have no evidence.
+    Cases without a code of the kind are left out. The English cases have no evidence. Lists of what codes stand for are
+    looked for below ``names``, or else below ``raw``; sets whose list is missing get no names.
 
     Raises:
         DataError: A file is missing, a line is not of the format, names a case or code that is not there, or marks
@@ -48,8 +53,17 @@ def prepare_codiesp(raw: Path, out: Path, dry_run: bool = False) -> dict[str, An
             sets[SETS[kind]][split] = list(found.values())
         sets[ENGLISH][split] = list(_cases(folder / "text_files_en", table["D"]).values())
         tables += table.values()
-    content = {"command": "prepare codiesp", "options": {}, "counts": {}}
-    return write_sets(out, sets, tables, content, dry_run)
+    lists = {kind: path for kind in SETS for path in sorted((names or raw).rglob(LIST.format(kind)))}
+    of_sets = {name: _names(lists[kind], column) for name, (kind, column) in NAMES.items() if kind in lists}
+    counts = {"name_tables_missing": len(SETS) - len(lists)}
+    content = {"command": "prepare codiesp", "options": {}, "counts": counts}
+    return write_sets(out, sets, [*tables, *lists.values()], content, dry_run, of_sets)
+
+
+def _names(path: Path, column: int) -> dict[str, str]:
+    """What codes stand for; some have no English words."""
+    rows = [row for _, row in tab_separated(path) if len(row) > column and row[column].strip()]
+    return {row[0].strip().upper(): " ".join(row[column].split()) for row in rows}
 
 
 def _release(raw: Path) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 from plant_plugin.data.evidence import DocumentEvidence, Spans, evidence_beside, write_evidence
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.output import describe, staged, write_provenance
+from plant_plugin.prepare.output import describe, staged, unnamed, write_names, write_provenance
 
 SPLITS = {"train": ("train", "training"), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
 PLACES = r"\d+ \d+(;\d+ \d+)*"  # of a mark, as brat and CodiEsp write them: "start end;start end"
@@ -137,7 +137,12 @@ def whole_text(path: Path) -> str:
 
 
 def write_sets(
-    out: Path, sets: Sets, sources: Iterable[Path], content: Mapping[str, Any], dry_run: bool = False
+    out: Path,
+    sets: Sets,
+    sources: Iterable[Path],
+    content: Mapping[str, Any],
+    dry_run: bool = False,
+    names: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, Any]:
     """Write ``train.txt``, ``train_evidence.tsv`` and so on of each set, all or none, with a ``provenance.json``.
 
@@ -149,6 +154,7 @@ def write_sets(
         sources: Files to name in the provenance.
         content: Of the provenance: ``command``, ``options``, ``counts``.
         dry_run: Write nothing.
+        names: Of each set what labels stand for.
 
     Returns:
         ``counts`` of the whole and ``sets``, for each folder its counts.
@@ -158,8 +164,9 @@ def write_sets(
         PlantError: The folder cannot be written.
     """
     made = {}
+    of_set = {name: (names or {}).get(name, {}) for name in sets}
     for name, splits in sets.items():
-        made[name] = _counted(splits)
+        made[name] = _counted(splits) | unnamed(_labels(splits), of_set[name])
         if not made[name]["train"]:
             fix = "check that the marks carry codes (plant prepare --help)"
             raise DataError("no document for training has a label", where=f"--raw, {name or 'train'}", fix=fix)
@@ -171,6 +178,7 @@ def write_sets(
                 folder.mkdir(exist_ok=True)
                 for split, documents in splits.items():
                     _write_split(folder / f"{split}.txt", [document for document in documents if document.labels])
+                write_names(folder, _labels(splits), of_set[name])
                 counts = {**content["counts"], **made[name]}
                 write_provenance(folder, {**content, "sources": described, "counts": counts})
     return {"counts": content["counts"], "sets": made}
@@ -182,11 +190,15 @@ def _counted(splits: Mapping[str, Sequence[Marked]]) -> dict[str, int]:
     return {
         **{split: sum(bool(document.labels) for document in part) for split, part in splits.items()},
         "documents_without_label_left_out": sum(not document.labels for document in documents),
-        "labels": len({label for document in documents for label in document.labels}),
+        "labels": len(_labels(splits)),
         "labels_of_documents": len(spans),
         "labels_of_documents_with_evidence": sum(map(bool, spans)),
         "spans": sum(map(len, spans)),
     }
+
+
+def _labels(splits: Mapping[str, Sequence[Marked]]) -> set[str]:
+    return {label for part in splits.values() for document in part for label in document.labels}
 
 
 def _write_split(path: Path, documents: Sequence[Marked]) -> None:

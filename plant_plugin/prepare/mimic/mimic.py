@@ -18,11 +18,20 @@ from plant_plugin.prepare.mimic import splits as label_sets
 from plant_plugin.prepare.mimic.mdace import Mdace
 from plant_plugin.prepare.mimic.notes import Admission, Note, Scratch, style_named
 from plant_plugin.prepare.mimic.splits import CAML_NAMES, Splits, assign, code_counts, everywhere, find_split_lists
-from plant_plugin.prepare.mimic.tables import as_caml_reads, clean_code, dotted, find_table, read_id, read_table
-from plant_plugin.prepare.output import Made, describe, staged, write_provenance
+from plant_plugin.prepare.mimic.tables import (
+    as_caml_reads,
+    clean_code,
+    dotted,
+    find_table,
+    find_tables,
+    read_id,
+    read_table,
+)
+from plant_plugin.prepare.output import Made, describe, staged, unnamed, write_names, write_provenance
 
 ENOUGH_CODES = 1000  # in so many ICD-9 codes some start with 0, unless they were read as numbers
 LIST_NAMES = {"full": "full", "top50": "50", "rare50": "rare50", "few": "few"}
+NAME_TABLES = {"diagnosis": "D_ICD_DIAGNOSES", "procedure": "D_ICD_PROCEDURES"}
 MIMIC3_NOTES = ("SUBJECT_ID", "HADM_ID", "CATEGORY", "DESCRIPTION", "CHARTDATE", "ROW_ID", "TEXT")
 MIMIC4_NOTES = ("subject_id", "hadm_id", "note_type", "note_seq", "text")
 
@@ -64,6 +73,7 @@ class MimicSource:
     version: int  # of the codes, 9 or 10
     code_tables: dict[str, Path]  # by kind of code
     code_columns: tuple[str, ...]  # admission, code, and the code's version where there are several
+    name_tables: dict[str, Path]  # what codes stand for, by kind of code; those that are there
     notes_file: Path
     notes: Callable[[Path, Counter[str]], Iterator[Note]]  # reads that file; gets the counts to add to
     options: Mapping[str, object]  # chosen beside MimicOptions
@@ -72,8 +82,8 @@ class MimicSource:
 def mimic3_source(raw: Path) -> MimicSource:
     """MIMIC-III v1.4: ``NOTEEVENTS``, ``DIAGNOSES_ICD`` and ``PROCEDURES_ICD`` of a folder."""
     tables = {"diagnosis": find_table(raw, "DIAGNOSES_ICD"), "procedure": find_table(raw, "PROCEDURES_ICD")}
-    columns = ("HADM_ID", "ICD9_CODE")
-    return MimicSource("prepare mimic3", "MIMIC", 9, tables, columns, find_table(raw, "NOTEEVENTS"), _mimic3_notes, {})
+    names, notes = find_tables(raw, NAME_TABLES), find_table(raw, "NOTEEVENTS")
+    return MimicSource("prepare mimic3", "MIMIC", 9, tables, ("HADM_ID", "ICD9_CODE"), names, notes, _mimic3_notes, {})
 
 
 def mimic4_source(hosp: Path, note: Path, icd: int) -> MimicSource:
@@ -81,7 +91,8 @@ def mimic4_source(hosp: Path, note: Path, icd: int) -> MimicSource:
     tables = {"diagnosis": find_table(hosp, "diagnoses_icd"), "procedure": find_table(hosp, "procedures_icd")}
     columns, notes = ("hadm_id", "icd_code", "icd_version"), find_table(note, "discharge")
     folder = "MIMIC-IV" if icd == 10 else "MIMIC-IV-9"
-    return MimicSource("prepare mimic4", folder, icd, tables, columns, notes, _mimic4_notes, {"icd": icd})
+    names = find_tables(hosp, NAME_TABLES)
+    return MimicSource("prepare mimic4", folder, icd, tables, columns, names, notes, _mimic4_notes, {"icd": icd})
 
 
 def _mimic3_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
@@ -142,12 +153,14 @@ class _Preparation:
         self.lists = find_split_lists(options.splits) if options.splits else None
         self.own_lists = find_split_lists(options.splits, top50=True) if options.splits else None
         self.listed = label_sets.listed_codes(options.codes) if options.codes else None
+        self.names: dict[str, str] = {}  # of labels
         self.mdace = None
         if options.mdace is not None:
             self.mdace = Mdace(options.mdace, source.version, self.counts, caml_compatible=options.caml_compatible)
 
     def run(self, stage: Path | None) -> Made:
         codes = self._read_codes()
+        self._read_names()
         with Scratch(stage) as scratch:
             admissions = self._read_notes(codes, scratch)
             splits = assign(admissions, self.lists, self.options.seed, self.counts)
@@ -169,7 +182,7 @@ class _Preparation:
             rows = zeros = 0
             for admission, code in self._code_rows(kind, path):
                 rows, zeros = rows + 1, zeros + code.startswith("0")
-                code = dotted(code, self.source.version, kind, caml_compatible=self.options.caml_compatible)
+                code = self._label(code, kind)
                 codes = found.setdefault(admission, set())
                 self.counts["codes_twice_in_an_admission"] += code in codes
                 codes.add(known.setdefault(code, code))
@@ -192,6 +205,21 @@ class _Preparation:
                 self.counts[f"{kind}_rows_without_{'admission' if number is None else 'code'}"] += 1
             else:
                 yield number, code
+
+    def _label(self, code: str, kind: str) -> str:
+        return dotted(code, self.source.version, kind, caml_compatible=self.options.caml_compatible)
+
+    def _read_names(self) -> None:
+        """What labels stand for; one that CAML's reading makes of several codes stands for all of them."""
+        found: dict[str, dict[str, None]] = {}
+        columns = (self.source.code_columns[1], "LONG_TITLE", *self.source.code_columns[2:])
+        for kind, path in self.source.name_tables.items():
+            for line, (value, title, *version) in read_table(path, columns):
+                if not version or version[0].strip() == str(self.source.version):
+                    label = self._label(clean_code(value, columns[0], path, line), kind)
+                    found.setdefault(label, {})[" ".join(title.split())] = None
+        self.names = {label: "; ".join(filter(None, titles)) for label, titles in found.items()}
+        self.counts["name_tables_missing"] = len(NAME_TABLES) - len(self.source.name_tables)
 
     def _read_notes(self, codes: dict[int, frozenset[str]], scratch: Scratch) -> list[Admission]:
         clean = style_named(self.options.style, caml_compatible=self.options.caml_compatible)
@@ -234,11 +262,13 @@ class _Preparation:
             fix = "leave this subset out, or check the codes"
             raise DataError("no training document has one of its codes", where=f"--subset {name}", fix=fix)
         evidence = {} if self.mdace is None else self.mdace.sizes(everywhere(chosen))
-        return chosen, {**counts, **_sizes(chosen, codes), **evidence}
+        names = unnamed(code_counts(everywhere(chosen)), self.names)
+        return chosen, {**counts, **_sizes(chosen, codes), **names, **evidence}
 
     def _write(self, stage: Path, chosen: dict[str, tuple[Splits, dict[str, int]]], scratch: Scratch) -> None:
         lists = [path for found in (self.lists, self.own_lists) if found is not None for path in found.files]
-        sources = describe([self.source.notes_file, *self.source.code_tables.values(), *lists])
+        tables = [*self.source.code_tables.values(), *self.source.name_tables.values()]
+        sources = describe([self.source.notes_file, *tables, *lists])
         if self.mdace is not None:
             sources.append(self.mdace.described)
         options = {**self.source.options, **self.options.named()}
@@ -261,6 +291,7 @@ class _Preparation:
             if not self.options.caml_compatible:
                 labelled = [*splits["train"], *splits["valid"]]
             _write_lines(folder / "labels.txt", sorted(code_counts(labelled)))
+            write_names(folder, code_counts(everywhere(splits)), self.names)
             counts = {**self.counts, **made}
             own = {"subset": name, "counts": counts, "split_hash": label_sets.split_hash(splits)}
             write_provenance(folder, {**content, **own})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from plant_plugin.data.text import text_lines
@@ -22,15 +22,21 @@ DOTS = {(9, "diagnosis"): 3, (9, "procedure"): 2, (10, "diagnosis"): 3, (10, "pr
 
 
 def find_table(folder: Path, name: str) -> Path:
-    """The file of a table, e.g. ``NOTEEVENTS.csv.gz``, in either case of letters."""
+    """The file of a table, e.g. ``NOTEEVENTS.csv.gz``, in either case of letters; an error where it is missing."""
+    if path := find_tables(folder, {name: name}).get(name):
+        return path
+    fix = f"put {name}.csv or {name}.csv.gz into this folder"
+    raise DataError(f"the table {name} is missing", where=str(folder), fix=fix)
+
+
+def find_tables(folder: Path, names: Mapping[str, str]) -> dict[str, Path]:
+    """The files of those tables that are there, under the keys that they are asked for with."""
     if not folder.is_dir():
         raise DataError("no such folder", where=str(folder), fix="give the folder that holds the tables")
     present = {path.name.lower(): path for path in sorted(folder.iterdir()) if path.is_file()}
-    for ending in (".csv", ".csv.gz"):
-        if (path := present.get(name.lower() + ending)) is not None:
-            return path
-    fix = f"put {name}.csv or {name}.csv.gz into this folder"
-    raise DataError(f"the table {name} is missing", where=str(folder), fix=fix)
+    files = {key: name.lower() + ".csv" for key, name in names.items()}
+    found = {key: present.get(file) or present.get(file + ".gz") for key, file in files.items()}
+    return {key: path for key, path in found.items() if path is not None}
 
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:

@@ -1,0 +1,92 @@
+"""The table of MIMIC's configurations in docs/mimic.md: what each is compared with, and what it needs.
+
+``python tests/mimic_table.py`` writes it; a test compares. Numbers are those of ``plant doctor --config``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+from click.testing import CliRunner
+
+from plant_plugin.cli import plant
+from plant_plugin.config import registry
+from plant_plugin.config.yaml_file import packaged_configs
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "mimic.md"
+BEGIN, END = "<!-- configurations, written by tests/mimic_table.py -->", "<!-- end of the configurations -->"
+# Training documents and labels. MIMIC-III full and top 50: the literature's lists and PLANT's paper. Few: at most five
+# documents of each of 685 codes. MIMIC-IV: documents, training share and codes of ICD-10 are those of PLANT's paper,
+# ICD-9 documents all those of Edin et al. 2023. Taken to be so: 500 documents, and as many ICD-9 codes as in MIMIC-III.
+BENCHMARKS = {
+    "mimic3": ("MIMIC-III full", 47_723, 8_929),
+    "mimic3_50": ("MIMIC-III top 50", 8_066, 50),
+    "mimic3_rare50": ("MIMIC-III rare 50", 500, 50),
+    "mimic3_few": ("MIMIC-III few", 5 * 685, 685),
+    "mimic4": ("MIMIC-IV, ICD-10", round(0.729 * 122_279), 7_942),
+    "mimic4_icd9": ("MIMIC-IV, ICD-9", 209_326, 8_929),
+}
+WORDS = 52_000  # of the vocabulary
+LIBRARIES = 2  # GiB on a GPU
+GPUS = (8, 16, 24, 40, 80)  # GB
+GIB = 1024**3 / 1e9  # GB
+HEADINGS = "configuration", "benchmark", "compared with", "hardware", "GPU memory", "an epoch", "epochs", "main memory"
+
+
+def sizes() -> str:
+    """What the numbers are for."""
+    told = [f"{name} {documents:,} and {labels:,}" for name, documents, labels in BENCHMARKS.values()]
+    return f"Training documents and codes that they are for: {'; '.join(told)}. Words: {WORDS:,}."
+
+
+def needs(name: str, documents: int, labels: int) -> list[str]:
+    """Hardware, GPU memory, time of an epoch, epochs and main memory, as the command tells them."""
+    given = ["--labels", str(labels), "--documents", str(documents), "--words", str(WORDS)]
+    told = CliRunner().invoke(plant, ["doctor", "--config", name, *given]).output
+    peak = re.search(r"memory +([\d.]+) GiB at the peak", told)
+    if peak is None:
+        return ["one GPU", "", "", "", ""]
+    large = next(size for size in GPUS if size >= (float(peak[1]) + LIBRARIES) * GIB)
+    epoch = re.search(r"an epoch +(\S+ \w+) on one A100, (\S+ \w+) on one H200", told)
+    epochs = re.search(r"epochs +(.+) at most", told)
+    assert epoch is not None
+    assert epochs is not None
+    main = sum(map(float, re.findall(r"main memory +([\d.]+) GiB", told)))
+    bound = "" if " sub-words, " in told else "over "  # a recurrent encoder is far from the peak
+    return [f"a GPU of {large} GB", f"{peak[1]} GiB", f"{bound}{epoch[1]}, {epoch[2]}", epochs[1], f"{main:.1f} GiB"]
+
+
+def compared_with(name: str, bench: str, model: str) -> str:
+    """Whose numbers a run's stand beside."""
+    if name.startswith("plant_paper"):
+        return "the paper's own numbers"
+    if name.startswith("planted_"):
+        own = name.removeprefix("planted_")
+        return f"`{own}.yml`" if own in packaged_configs() else "LibMultiLabel"
+    if model == "PLANT":
+        return "all others" if not name.startswith("plant_llm") else f"`plant_{bench}.yml`"
+    return registry.entries("networks")[model].source.removeprefix("LibMultiLabel; ").partition(",")[0]
+
+
+def table() -> str:
+    """The block of docs/mimic.md."""
+    rows = [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|"]
+    for bench, (benchmark, documents, labels) in BENCHMARKS.items():
+        for name, path in packaged_configs().items():
+            if name.endswith(f"_{bench}"):
+                model = yaml.safe_load(path.read_text(encoding="utf-8"))["model_name"]
+                cells = [f"`{name}.yml`", benchmark, compared_with(name, bench, model)]
+                rows.append(f"| {' | '.join([*cells, *needs(name, documents, labels)])} |")
+    return "\n".join([BEGIN, sizes(), "", *rows, END])
+
+
+def page(text: str) -> str:
+    """The page with the table as it is now."""
+    before, _, rest = text.partition(BEGIN)
+    return before + table() + rest.partition(END)[2]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
