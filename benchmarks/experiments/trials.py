@@ -13,6 +13,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
@@ -20,9 +21,9 @@ from plant_plugin.config import registry
 from plant_plugin.data.batches import move
 from plant_plugin.networks import losses
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
-from plant_plugin.relevance import phrases
+from plant_plugin.relevance import Relevance, phrases
 from plant_plugin.report.logs import append_log
-from plant_plugin.training import closed_form, stage1, stage2
+from plant_plugin.training import closed_form, prepare, stage1, stage2
 from plant_plugin.training import run as training_run
 from plant_plugin.training.stage import positives_of
 from plant_plugin.training.stage2 import Stage2
@@ -31,6 +32,7 @@ from plant_plugin.training.stage2 import Stage2
 RANKING_SHARE = 1e-5
 WATCHED, WATCHED_SEED = 500, 20_240_301  # the same training documents are watched in every run
 COMMON = 0.01  # share of the training documents
+STOP_WORDS = 0.4  # share of the training documents
 
 
 def frozen_attention() -> AbstractContextManager[Any]:
@@ -113,6 +115,32 @@ def whole_words() -> AbstractContextManager[Any]:
 def six_letters() -> AbstractContextManager[Any]:
     """Phrases are found by the first six letters of their words alone."""
     return mock.patch.object(phrases, "READINGS", (6,))
+
+
+def tf_idf() -> AbstractContextManager[Any]:
+    """The relevance is how often a word stands in the label's documents, times its inverse document frequency.
+
+    Without words of more than ``STOP_WORDS`` of the training documents, so that it is no straw man.
+    """
+
+    def compute(arrays: Any, labels: sp.csr_array, size: int, special_ids: Any, options: Any) -> Relevance:
+        offsets, ones = arrays.offsets, np.ones(len(arrays.ids), dtype=np.float32)
+        words = sp.csr_array((ones, arrays.ids.copy(), offsets.copy()), shape=(len(arrays), size))
+        words.sum_duplicates()
+        documents = np.maximum(np.bincount(words.indices, minlength=size), 1)
+        weights = np.log(len(arrays) / documents) * (documents <= STOP_WORDS * len(arrays))
+        weights[list(special_ids)] = 0
+        matrix = sp.csr_array(labels.T @ words).multiply(weights.astype(np.float32)).tocsr()
+        for row in range(matrix.shape[0]):
+            part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+            values = matrix.data[part]
+            least = np.sort(values)[-min(options.top, len(values)) :][:1].sum()
+            matrix.data[part] = np.where(values >= least, values, 0) / max(values.max(initial=0), 1e-9)
+        matrix.eliminate_zeros()
+        matrix.sort_indices()
+        return Relevance(sp.csr_array(matrix))
+
+    return mock.patch.object(prepare, "compute_relevance", compute)
 
 
 def identity_projections() -> AbstractContextManager[Any]:

@@ -20,6 +20,7 @@ from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.report.run import Run
 from plant_plugin.training import closed_form, stage1, stage2
+from plant_plugin.training import prepare as training_prepare
 from plant_plugin.training import run as training_run
 from plant_plugin.training.build import build_network
 from plant_plugin.training.prepare import prepare
@@ -33,7 +34,7 @@ TRIALS = sorted(
         if "trial" in flags
     }
 )
-IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge")
+IN_STAGE1 = ("labels_by_relevance", "ranks_what_the_prior_leaves", "identity_projections", "more_ridge", "tf_idf")
 IN_CLOSED_FORM = ("more_ridge",)
 READINGS = {"whole_words": None, "six_letters": 6}
 HAVE_TESTS = ("watched_training", "common_labels_alone", *READINGS)  # of their own: here they change nothing
@@ -64,7 +65,7 @@ def of_package() -> list[Any]:
         stage2.Stage2.configure_gradient_clipping, stage2.Stage2.training_loss, stage2.Stage2._loss,
         stage2.hard_negatives,
         stage1.attention_loss, losses.focal_loss, training_run.run_stage1, training_run.run_stage2,
-        LabelAttentionHead.reset_parameters, closed_form.RIDGE,
+        LabelAttentionHead.reset_parameters, closed_form.RIDGE, training_prepare.compute_relevance,
     ]  # fmt: skip
 
 
