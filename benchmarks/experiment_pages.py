@@ -12,8 +12,9 @@ from pictures import Line, learning_curves, line_picture, violin_picture
 
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.report.compare import Table, compare
-from plant_plugin.report.formats import GAINS, explanation, gains, markdown_rows
+from plant_plugin.report.formats import GAINS, explanation, gains, markdown_rows, published_lines
 from plant_plugin.report.pictures import frequency_picture, gains_picture
+from plant_plugin.report.published import Published
 from plant_plugin.report.systems import System
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ WHERE = {
     True: "Validation documents, thresholds tuned on the same",
 }
 NOT_NOTED = "not noted"
-PUBLISHED = "published"
 TESTING = ("test", "libmultilabel_test")  # phases of a run in which the test split is scored
 AXES = {"attention-nDCG": "nDCG@K of the attention after stage 1, validation (%)"}
 
@@ -99,22 +99,15 @@ def cell(values: list[float], scale: float = 100.0) -> str:
     return mean if len(values) == 1 else f"{mean} ± {scale * statistics.stdev(values):.1f}"
 
 
-def rows_of(systems: list[System], columns: list[str], published: list[dict[str, Any]]) -> list[list[str]]:
+def rows_of(systems: list[System], columns: list[str], published: Published | None) -> list[list[str]]:
     """Name, number of seeds and columns of each system, and of what others have published."""
     ours = [
         [system.name, str(len(system.results)),
          *(cell(column(system, name), 1.0 if name in COSTS else 100.0) for name in columns)]
         for system in systems
     ]  # fmt: skip
-    theirs = [
-        [
-            f"{row['system']} ({PUBLISHED})",
-            "–",
-            *(f"{row['values'][n]:.1f}" if n in row["values"] else "–" for n in columns),
-        ]
-        for row in published
-    ]
-    return ours + theirs
+    theirs = published.rows if published else []
+    return ours + [[row.name, "–", *(row.shown(name) for name in columns)] for row in theirs]
 
 
 def baseline_of(systems: list[System], definition: Mapping[str, Any]) -> str:
@@ -124,10 +117,9 @@ def baseline_of(systems: list[System], definition: Mapping[str, Any]) -> str:
     return next((name for name in ([named] if isinstance(named, str) else named) if name in run), "")
 
 
-def sources(published: list[dict[str, Any]]) -> list[str]:
+def sources(published: Published | None) -> list[str]:
     """Where the published rows come from and how they differ."""
-    told = [f"- {row['system']}: {row['source']}. Differs: {row['differs']}." for row in published]
-    return ["Published, not run by us:", "", *told, ""] if told else []
+    return [*published_lines(published)[1:], ""] if published else []
 
 
 def tested(systems: list[System], baseline: str, metrics: Iterable[str]) -> Table | None:
@@ -262,18 +254,16 @@ def processors(systems: list[System]) -> list[str]:
     return [f"Processors: {'; '.join(parts)}.", ""]
 
 
-def page(
-    name: str, systems: list[System], definition: Mapping[str, Any], published: list[dict[str, Any]] | None = None
-) -> str:
+def page(name: str, systems: list[System], definition: Mapping[str, Any], published: Published | None = None) -> str:
     """The Markdown page of an experiment other than the main comparison."""
     columns = definition["columns"]
-    rows = rows_of(systems, [*columns, "minutes"], published or [])
+    rows = rows_of(systems, [*columns, "minutes"], published)
     lines = [
         f"# {name}", "", "Made by `python benchmarks/tables.py` from `benchmarks/results`; do not edit.", "",
         f"**{definition['question']}** {definition.get('note', '')}".strip(), "",
         f"{WHERE[bool(definition.get('on_validation'))]}, percent; whole run in minutes.", "",
         *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
-        *sources(published or []),
+        *sources(published),
         *processors(systems),
         *not_run(systems, definition),
     ]  # fmt: skip

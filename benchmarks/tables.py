@@ -6,6 +6,7 @@ A page of results that are gone goes with them. Pages of other scripts hold what
     python benchmarks/tables.py            # write
     python benchmarks/tables.py --check    # exit 1 where a table and its results disagree; pictures are not compared
 
+A data set's page begins with the columns of its field, those of papers on coding or on extreme classification.
 Numbers are percent: mean ± standard deviation over seeds, or the one number there is. Thresholds of F1 are tuned on
 validation (``@micro`` for micro-F1, ``@macro`` for macro-F1). Where per-document values lie beside the results
 (``seed1.npz`` beside ``seed1.json``) the tests of ``plant compare`` are in the table.
@@ -16,35 +17,35 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import statistics
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
-from experiment_pages import figures, gain_lines, page, peak, processors, rows_of, tested
+from experiment_pages import figures, gain_lines, page, processors, rows_of, sources, tested
 from pictures import save_picture
 
+from plant_plugin.report.compare import FIELDS
 from plant_plugin.report.formats import markdown_rows
+from plant_plugin.report.published import Published, content, published
 from plant_plugin.report.systems import System, load_systems
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "speed"))  # its scripts make their own pages
-METRICS = ("P@1", "P@5", "RP@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-present@macro",
-           "Macro-F1-caml@macro")  # fmt: skip
+MORE = ("P@1", "P@5", "RP@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-present@macro",
+        "Macro-F1-caml@macro")  # fmt: skip
 BINS = ("0", "1-5", "6-10", "11-50", "51-100", "101-500", ">500")
 RARE = tuple(f"Macro-F1@macro:{name}" for name in ("1-5", "6-10"))
 IN_README = {  # folder of results -> columns of its table in the README, between its marks
-    "codiesp-coding": ["MAP-gold", "MAP", "P@1", "P@5", "nDCG@5", "PSP@5", "Micro-F1@micro", "Macro-F1-present@macro",
-                       "training CPU s", "CPU ms a case"],
-    "eurlex6k": ["P@1", "P@5", "PSP@5", "nDCG@5", "Micro-F1@micro", "Macro-F1-present@macro"],
+    "codiesp-coding": ["MAP-gold", *FIELDS["icd"], "training CPU s", "CPU ms a case"],
+    "eurlex6k": [*FIELDS["xmc"], "Micro-F1@micro", "Macro-F1-present@macro"],
 }  # fmt: skip
 MARK, END = "<!-- {}, written by benchmarks/tables.py -->\n", "<!-- end -->\n"
 BASELINES = ("linear", "linear_tree")  # the first that has run on a data set
 TWO_STAGES, ONE_STAGE = "plant_names", "end_to_end_names"  # does stage 1 pay in what is packaged?
 MADE = "Made by `python benchmarks/tables.py`"
 SPEED = {"speed.md": ("table", "results.json"), "backbones.md": ("backbones", "backbones.json")}  # script, record
-PUBLISHED = yaml.safe_load((HERE / "published.yml").read_text(encoding="utf-8"))  # page -> rows of others
 EXPERIMENTS = yaml.safe_load((HERE / "experiments" / "experiments.yml").read_text(encoding="utf-8"))
 
 
@@ -56,30 +57,23 @@ def load(folder: Path, order: list[str]) -> list[System]:
     return load_systems([str(folder / name) for name in chosen])
 
 
-def cell(values: list[float | None], scale: float = 100.0, digits: int = 1) -> str:
-    """Mean ± deviation of the numbers that are there."""
-    numbers = [scale * value for value in values if value is not None]
-    if not numbers:
-        return "–"
-    mean = f"{statistics.fmean(numbers):.{digits}f}"
-    return mean if len(numbers) == 1 else f"{mean} ± {statistics.stdev(numbers):.{digits}f}"
+def published_of(name: str, definition: dict[str, Any]) -> Published | None:
+    """What papers report of the data set of a page, where its experiment is to be set beside them."""
+    benchmark = name.partition("-")[0]
+    return published(benchmark) if definition.get("published") and benchmark in content().benchmarks else None
 
 
-def table(dataset: str, systems: list[System]) -> str:
-    """The page of a data set: its main comparison."""
-    main, bins = [], []
-    results = {system.name: system.results for system in systems}
-    for system, runs in results.items():
-        metrics = [run["metrics"] for run in runs]
-        seconds, memory = [run["time_s"]["total"] for run in runs], [peak(run) for run in runs]
-        main.append([
-            system, str(len(runs)), str(runs[0]["counts"]["labels"]),
-            *(cell([found.get(name) for found in metrics]) for name in METRICS),
-            cell(seconds, 1 / 60), cell(memory, 1 / 1024),
-        ])  # fmt: skip
-        bins.append([system, *(cell([found.get(f"Macro-F1@macro:{name}") for found in metrics]) for name in BINS)])
-    baseline = next((name for name in BASELINES if name in results), "")
-    first = next(iter(results.values()))[0]
+def table(dataset: str, systems: list[System], definition: dict[str, Any]) -> str:
+    """The page of a data set: its main comparison, in the columns of its field."""
+    papers = published_of(dataset, definition)
+    shown = list(FIELDS["icd" if dataset in definition.get("coding", ()) else "xmc"])
+    more = [name for name in MORE if name not in shown]
+    sizes = [str(system.told("counts", "labels")) for system in systems] + ["–"] * (len(papers.rows) if papers else 0)
+    rows = rows_of(systems, [*shown, "minutes", "GiB"], papers)
+    main = [[name, seeds, size, *cells] for (name, seeds, *cells), size in zip(rows, sizes, strict=True)]
+    bins = rows_of(systems, [f"Macro-F1@macro:{name}" for name in BINS], None)
+    baseline = next((name for name in BASELINES if name in {system.name for system in systems}), "")
+    first = systems[0].results[0]
     counts = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in sorted(first["counts"].items()))
     lines = [
         f"# {dataset}", "",
@@ -88,21 +82,24 @@ def table(dataset: str, systems: list[System]) -> str:
         "`benchmarks/README.md`; memory: peak resident GiB. "
         "L: labels that the system knows; Macro-F1 over all labels is a mean over L, so compare systems of another L "
         "by Macro-F1-present, whose labels are those of the test split that the system knows.", "",
-        *markdown_rows(["system", "seeds", "L", *METRICS, "minutes", "GiB"], main), "",
+        *markdown_rows(["system", "seeds", "L", *shown, "minutes", "GiB"], main), "",
+        *sources(papers),
         *processors(systems),
+        "Other measures of the same runs:", "",
+        *markdown_rows(["system", "seeds", *more], rows_of(systems, more, papers)), "",
         "Macro-F1@macro by number of training documents of a label:", "",
-        *markdown_rows(["system", *BINS], bins), "",
-        *(gain_lines(found) if (found := tested(systems, baseline, (*METRICS, *RARE))) else []),
-        *stage1_lines(systems),
-        f"Counts ({next(iter(results))}, first seed): {counts}.", "",
+        *markdown_rows(["system", *BINS], [[name, *cells] for name, _, *cells in bins]), "",
+        *(gain_lines(found) if (found := tested(systems, baseline, (*shown, *more, *RARE))) else []),
+        *stage1_lines(systems, (*shown, *more, *RARE)),
+        f"Counts ({systems[0].name}, first seed): {counts}.", "",
     ]  # fmt: skip
     return "\n".join(lines)
 
 
-def stage1_lines(systems: list[System]) -> list[str]:
+def stage1_lines(systems: list[System], metrics: Sequence[str]) -> list[str]:
     """The tests of two stages against one, where both have results."""
     pair = [system for system in systems if system.name in (TWO_STAGES, ONE_STAGE)]
-    found = tested(pair, ONE_STAGE, (*METRICS, *RARE))
+    found = tested(pair, ONE_STAGE, metrics)
     return gain_lines(found) if found else []
 
 
@@ -112,7 +109,7 @@ def readme(text: str, name: str, systems: list[System]) -> str:
     if not mark:
         return text
     _, _, after = rest.partition(END)
-    rows = rows_of(systems, IN_README[name], PUBLISHED.get(name, []))
+    rows = rows_of(systems, IN_README[name], published_of(name, EXPERIMENTS[experiment_of(name)]))
     table = "".join(f"{line}\n" for line in markdown_rows(["system", "seeds", *IN_README[name]], rows))
     return f"{before}{mark}{table}{END}{after}"
 
@@ -135,7 +132,8 @@ def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str
         name, is_main = folder.name, experiment_of(folder.name) == "main"
         definition = EXPERIMENTS[experiment_of(name)]
         systems = load(folder, variants_of(definition))
-        text = table(name, systems) if is_main else page(name, systems, definition, PUBLISHED.get(name))
+        papers = published_of(name, definition)
+        text = table(name, systems, definition) if is_main else page(name, systems, definition, papers)
         path = tables / f"{name}.md"
         current.add(path.name)
         if check:

@@ -23,6 +23,7 @@ from plant_plugin.config.yaml_file import packaged_configs
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric
 from plant_plugin.prepare.demo import DemoOptions, write_notes
+from plant_plugin.report import published
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation lies in a checkout only")
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -170,6 +171,12 @@ def test_metrics_page_names_every_metric() -> None:
     assert named == set(FAMILIES) - {"Loss"}
     with pytest.raises(ConfigError):
         parse_metric("P@five")
+
+
+def test_metrics_page_names_every_benchmark_of_papers() -> None:
+    section = (DOCS / "metrics.md").read_text(encoding="utf-8").split("## As papers print it")[1]
+    named = re.findall(r"`(\w+)`", "".join(line for line in section.splitlines() if line.startswith("| ")))
+    assert set(named) == set(published.content().benchmarks)
 
 
 def test_configuration_page_names_every_block() -> None:

@@ -15,7 +15,7 @@ from plant_plugin.errors import ConfigError, DataError, MissingExtraError
 from plant_plugin.files import write_text
 
 PROPENSITY = (OPTIONS["propensity_a"].default, OPTIONS["propensity_b"].default)
-ENDINGS = (".md", ".csv", ".tex", ".html")
+ENDINGS = (".md", ".csv", ".tex", ".json", ".html")
 
 
 @click.command()
@@ -131,29 +131,57 @@ def _check_out(out: Path, read: Sequence[Path]) -> None:
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @click.option("--baseline", required=True, metavar="NAME", help="The system that the others are tested against.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="E.g. Micro-F1@micro; may be repeated.")
+@click.option("--columns", type=click.Choice(["icd", "xmc"]),
+              help="The metrics that papers print on coding (icd) or extreme classification (xmc).")  # fmt: skip
+@click.option("--published", "benchmark", metavar="BENCHMARK", help="Add what papers report of it, e.g. mimic3_full.")
+@click.option("--pair", "pairs", type=(str, str), multiple=True, metavar="NAME NAME",
+              help="Test what the first gains over the second, on average over all pairs.")  # fmt: skip
 @click.option("--out", "outs", multiple=True, type=FILE,
               help=f"A file ending in {', '.join(ENDINGS)}; may be repeated.")  # fmt: skip
 @click.option("--resamples", default=1000, show_default=True, type=COUNT, help="Of the documents.")
 @click.option("--seed", default=0, show_default=True, type=int, help="Of the resamples.")
 def compare(
-    results: tuple[str, ...], baseline: str, metrics: tuple[str, ...], outs: tuple[Path, ...], resamples: int, seed: int
+    results: tuple[str, ...],
+    baseline: str,
+    metrics: tuple[str, ...],
+    columns: str | None,
+    benchmark: str | None,
+    pairs: tuple[tuple[str, str], ...],
+    outs: tuple[Path, ...],
+    resamples: int,
+    seed: int,
 ) -> None:
     """Compare RESULTs: files, run folders, or folders of seed1.json, seed2.json; NAME=PATH names a system.
 
     Tests need what `libmultilabel` and `plant evaluate` write beside result.json: per_document.npz (seed1.npz beside
     seed1.json). Without it there are means and deviations only. Prints Markdown unless --out is given.
+
+    Published numbers were not run again: they are not tested, and below the table stands where they are from and how
+    their protocol differs.
     """
+    from plant_plugin.report.compare import FIELDS
     from plant_plugin.report.compare import compare as compare_systems
     from plant_plugin.report.formats import FORMATS, markdown, page
     from plant_plugin.report.pictures import svg_of_comparison
+    from plant_plugin.report.published import published
     from plant_plugin.report.systems import load_systems
 
     for out in outs:
         if out.suffix not in FORMATS:
             fix = f"choose one of {', '.join(FORMATS)}"
             raise ConfigError(f"{out.name} has no ending of a table", where="--out", fix=fix)
+    papers = published(benchmark) if benchmark else None
     systems = load_systems(results)
-    table = compare_systems(systems, baseline, metrics=metrics or None, resamples=resamples, seed=seed)
+    table = compare_systems(
+        systems,
+        baseline,
+        metrics=metrics or None,
+        columns=FIELDS[columns] if columns else None,
+        published=papers,
+        pairs=pairs,
+        resamples=resamples,
+        seed=seed,
+    )
     if not outs:
         click.echo(markdown(table), nl=False)
     for out in outs:

@@ -10,10 +10,16 @@ from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.names import Metric, parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.resampling import Comparison, DocumentSums, compare_documents, computable
+from plant_plugin.report.published import Published
 from plant_plugin.report.systems import System, check_same_split, counted_on, obstacle
 
 METRICS = ("P@1", "P@5", "P@15", "R@5", "RP@5", "nDCG@5", "PSP@5", "MAP", "MAP-gold", "Micro-F1@micro",
            "Macro-F1@macro", "Macro-F1-present@macro", "Macro-F1-caml@macro", "AUC-macro", "AUC-micro")  # fmt: skip
+FIELDS = {  # what papers on coding and on extreme classification print
+    "icd": ("AUC-macro", "AUC-micro", "Macro-F1@macro", "Micro-F1@micro", "P@5", "P@8", "P@15", "R@15", "MAP"),
+    "xmc": ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5"),
+}
+AVERAGE = "average gain"  # stands for a system in the cells of what pairs gain together
 UP, DOWN = "▲", "▼"
 
 
@@ -45,8 +51,9 @@ class Table:
     systems: list[str]  # rows
     seeds: dict[str, int]  # how many each system has
     metrics: list[str]  # columns
-    cells: dict[tuple[str, str], Cell]  # by system and metric
+    cells: dict[tuple[str, str], Cell]  # by system and metric; of ``AVERAGE`` the test only
     notes: list[str] = field(default_factory=list)  # what was left out and why
+    published: Published | None = None  # rows of papers, which stand in no cell and in no test
 
 
 def compare(
@@ -54,6 +61,9 @@ def compare(
     baseline: str,
     *,
     metrics: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    published: Published | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
     resamples: int = 1000,
     seed: int = 0,
 ) -> Table:
@@ -62,22 +72,29 @@ def compare(
     Args:
         systems: At least the baseline.
         baseline: Name of one of them.
-        metrics: Names as in results; None for ``METRICS`` as far as any system has them.
+        metrics: Names as in results, of which some result has to have each; None for ``columns``.
+        columns: The same, as far as any system has them; None for those of the published results, or ``METRICS``.
+        published: What papers report of the benchmark.
+        pairs: Names of two systems each: what the first gains over the second, the mean of all pairs is tested too.
         resamples: Of bootstrap and randomisation.
         seed: Of their draws.
 
     Raises:
-        ConfigError: No system is called like the baseline, or an unknown metric.
-        DataError: Different test splits, or a metric asked for that no result has.
+        ConfigError: No system is called like the baseline or one of a pair, or an unknown metric.
+        DataError: Different test splits, a metric asked for that no result has, or pairs that have no mean.
     """
     by_name = {system.name: system for system in systems}
-    if baseline not in by_name:
-        fix = f"choose one of {', '.join(by_name)}"
-        raise ConfigError(f"no result is called {baseline!r}", where="--baseline", fix=fix)
+    for where, name in (("--baseline", baseline), *(("--pair", name) for pair in pairs for name in pair)):
+        if name not in by_name:
+            raise ConfigError(f"no result is called {name!r}", where=where, fix=f"choose one of {', '.join(by_name)}")
     against = by_name[baseline]
     for system in systems:
         check_same_split(system, against)
-    shown, notes = _columns(systems, metrics), list[str]()
+    if columns is None:
+        columns = METRICS if published is None else FIELDS[published.benchmark.field]
+    if published is not None:
+        columns = published.columns(columns)
+    shown, notes = _columns(systems, metrics, columns), list[str]()
     cells = {}
     for system in systems:
         obstacles = {metric.name: obstacle(metric, system, against) for metric in shown}
@@ -95,20 +112,25 @@ def compare(
         means = [cell.mean for cell in comparable if cell.mean is not None]
         for cell in comparable:
             cell.best = len(means) > 1 and cell.mean == (max if metric.higher_is_better else min)(means)
+    if pairs:
+        average = _average_gain([(by_name[one], by_name[other]) for one, other in pairs], shown, resamples, seed)
+        cells |= {(AVERAGE, name): Cell(None, test=test) for name, test in average.items()}
+        notes.append(f"{AVERAGE}: the mean of {'; '.join(f'{one} over {other}' for one, other in pairs)}")
     told = against.results[0]
     title = f"{told.get('dataset', 'unnamed')}, {told.get('split', 'test')} split"
     seeds = {system.name: len(system.results) for system in systems}
-    return Table(title, baseline, resamples, list(by_name), seeds, [metric.name for metric in shown], cells, notes)
+    names = [metric.name for metric in shown]
+    return Table(title, baseline, resamples, list(by_name), seeds, names, cells, notes, published)
 
 
-def _columns(systems: Sequence[System], asked: Sequence[str] | None) -> list[Metric]:
-    """The metrics asked for; of those of a table the ones that any result has, at 0.5 where no threshold was tuned."""
+def _columns(systems: Sequence[System], asked: Sequence[str] | None, columns: Sequence[str]) -> list[Metric]:
+    """The metrics asked for; else those of ``columns`` that any result has, at 0.5 where no threshold was tuned."""
     held = {name for system in systems for result in system.results for name in result["metrics"]}
     if asked:
         parsed = [parse_metric(parse_metric(name).canonical) for name in asked]
     else:
-        at_half = {name: name.replace("@micro", "@0.5").replace("@macro", "@0.5") for name in METRICS}
-        parsed = [parse_metric(name if name in held else at_half[name]) for name in METRICS]
+        at_half = {name: name.replace("@micro", "@0.5").replace("@macro", "@0.5") for name in columns}
+        parsed = [parse_metric(name if name in held else at_half[name]) for name in columns]
     missing = [metric.name for metric in parsed if not any(system.values(metric.name) for system in systems)]
     if asked and missing:
         near = [name for name in sorted(held) if any(name.partition("@")[0] == m.partition("@")[0] for m in missing)]
@@ -145,6 +167,28 @@ def _tests(
             "knows, a label that a system does not know being never found by it; the columns are over each one's own"
         )
     sums = ([DocumentSums(documents, testable) for documents in side] for side in (ours, theirs))
+    return compare_documents(*sums, resamples=resamples, seed=seed)
+
+
+def _average_gain(
+    pairs: Sequence[tuple[System, System]], shown: Sequence[Metric], resamples: int, seed: int
+) -> dict[str, Comparison]:
+    """Metric -> gain of the first of a pair over the second, mean over pairs: all draw the same documents.
+
+    Source: PLANT's paper, Table 2, average absolute gains over backbones.
+    """
+    systems = [system for pair in pairs for system in pair]
+    if not systems[0].documents or len({len(system.documents) for system in systems}) > 1:
+        fix = "give each as many seeds as the others, with the .npz beside each result"
+        raise DataError("a mean over pairs needs equally many seeds of each system", where="--pair", fix=fix)
+    if len({str(system.told("hashes", "labels")) for system in systems}) > 1:
+        raise DataError("the systems know different labels", where="--pair", fix="pair systems of one label set")
+    every = [documents for system in systems for documents in system.documents]
+    metrics = [metric for metric in shown if all(computable(metric, documents) for documents in every)]
+    metrics = [metric for metric in metrics if not any(obstacle(metric, system, systems[0]) for system in systems)]
+    sums = (
+        [DocumentSums(documents, metrics) for pair in pairs for documents in pair[side].documents] for side in (0, 1)
+    )
     return compare_documents(*sums, resamples=resamples, seed=seed)
 
 

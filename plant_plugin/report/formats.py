@@ -1,4 +1,4 @@
-"""A comparison as Markdown, CSV, LaTeX or one self-contained HTML page."""
+"""A comparison as Markdown, CSV, LaTeX, JSON or one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import base64
 import csv
 import html
 import io
+import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 
 from plant_plugin.report.compare import DOWN, UP, Cell, Table
+from plant_plugin.report.published import Published
 
 LATEX_MARKS = {UP: r"\,$\blacktriangle$", DOWN: r"\,$\blacktriangledown$", "": ""}
 LATEX_ESCAPES = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", ">": r"\textgreater{}", "<": r"\textless{}",
 })  # fmt: skip
-GAINS = ("system", "metric", "gain", "95 % interval", "p, randomisation", "p, Wilcoxon")
-CSV_COLUMNS = ("system", "metric", "seeds", "mean", "deviation", "gain", "low", "high", "p_randomisation",
-               "p_wilcoxon", "mark", "best", "obstacle", "notes")  # fmt: skip
+GAINS = ("system", "metric", "gain", "95 % interval", "p, randomisation", "p, Wilcoxon", "p, 10 folds")
+TESTED = ("gain", "low", "high", "p_randomisation", "p_wilcoxon", "p_folds")
+CSV_COLUMNS = ("system", "metric", "seeds", "mean", "deviation", *TESTED, "mark", "best", "obstacle", "notes")
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -57,30 +60,31 @@ def explanation(table: Table) -> str:
         f"significantly above or below {table.baseline}: approximate randomisation gives p < 0.05 and the 95 % "
         f"interval of the paired bootstrap excludes 0 ({table.resamples:,} resamples of the documents each; no "
         "correction for the number of comparisons; seeds are averaged, so the tests are about documents, not seeds). "
-        "A resample holds fewer of the rare labels than the split: the interval of a macro metric may lie nearer to 0 "
-        "than the gain itself. "
+        "Wilcoxon's test is over documents, or labels for macro metrics, and over ten parts of the documents. "
         "†: this number and the baseline's cannot be compared as they stand, see the notes."
     )
 
 
-def gains(table: Table) -> list[tuple[str, str, str, str, str, str]]:
-    """System, metric, gain in points, its interval, p of randomisation and of Wilcoxon, of every test."""
-    found = []
+def gains(table: Table) -> list[tuple[str, ...]]:
+    """The columns of ``GAINS`` of every test, gains in points."""
+    found: list[tuple[str, ...]] = []
     for (system, metric), cell in table.cells.items():
         if (test := cell.test) is not None:
             gain, low, high = (f"{100 * value:+.2f}" for value in (test.gain, test.low, test.high))
             wilcoxon = "–" if test.wilcoxon is None else f"{test.wilcoxon:.3f}"
             found.append((system, metric, f"{gain} {cell.mark}".strip(), f"{low} to {high}",
-                          f"{test.randomisation:.3f}", wilcoxon))  # fmt: skip
+                          f"{test.randomisation:.3f}", wilcoxon, f"{test.folds:.3f}"))  # fmt: skip
     return found
 
 
 def _rows(table: Table, text: Callable[[str], str], written: Callable[[Cell], str]) -> list[list[str]]:
-    """A row for each system: its name, its number of seeds, a cell for each metric."""
-    return [
+    """A row for each system: its name, its number of seeds, a cell for each metric; then those of papers."""
+    ours = [
         [text(name), text(str(table.seeds[name])), *(written(table.cells[name, metric]) for metric in table.metrics)]
         for name in table.systems
     ]
+    theirs = table.published.rows if table.published else []
+    return ours + [[text(row.name), text("–"), *(text(row.shown(m)) for m in table.metrics)] for row in theirs]
 
 
 def markdown_rows(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
@@ -102,20 +106,45 @@ def markdown(table: Table) -> str:
         lines += ["", f"Gain over {table.baseline}, in points:", "", *markdown_rows(GAINS, found)]
     if table.notes:
         lines += ["", *(f"- {note}." for note in table.notes)]
+    if table.published:
+        lines += published_lines(table.published)
     return "\n".join(lines) + "\n"
 
 
+def published_lines(published: Published) -> list[str]:
+    """What the rows of papers are, in Markdown."""
+    return ["", f"{published.heading}:", "", *(f"- {note}." for note in published.notes)]
+
+
 def comma_separated(table: Table) -> str:
-    """One line for each system and metric, numbers as fractions and unrounded; the system's notes on every line."""
+    """One line for each system and metric, numbers as fractions; each with its system's or its papers' notes."""
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    writer = csv.DictWriter(stream, CSV_COLUMNS, lineterminator="\n")
+    writer.writeheader()
     for (system, metric), cell in table.cells.items():
-        tested = [getattr(cell.test, name, None) for name in ("gain", "low", "high", "randomisation", "wilcoxon")]
+        tests = {column: getattr(cell.test, column.removeprefix("p_"), None) for column in TESTED}
         notes = [note.removeprefix(f"{system}: ") for note in table.notes if note.startswith(f"{system}: ")]
-        writer.writerow([system, metric, table.seeds[system], cell.mean, cell.deviation, *tested, cell.mark,
-                         int(cell.best), cell.obstacle, "; ".join(notes)])  # fmt: skip
+        writer.writerow({
+            "system": system, "metric": metric, "seeds": table.seeds.get(system), "mean": cell.mean,
+            "deviation": cell.deviation, **tests, "mark": cell.mark, "best": int(cell.best),
+            "obstacle": cell.obstacle, "notes": "; ".join(notes),
+        })  # fmt: skip
+    if (papers := table.published) is not None:
+        told = {"obstacle": papers.heading, "notes": "; ".join(papers.notes)}
+        for row in papers.rows:
+            values = {metric: row.value(metric) for metric in table.metrics}
+            writer.writerows(
+                {"system": row.name, "metric": metric, "mean": value, **told}
+                for metric, value in values.items()
+                if value is not None
+            )
     return stream.getvalue()
+
+
+def as_json(table: Table) -> str:
+    """Everything, numbers as fractions."""
+    cells = [{"system": s, "metric": m, **asdict(cell), "mark": cell.mark} for (s, m), cell in table.cells.items()]
+    return json.dumps({**asdict(table), "cells": cells}, ensure_ascii=False, indent=1) + "\n"
 
 
 def latex(table: Table) -> str:
@@ -130,13 +159,17 @@ def latex(table: Table) -> str:
         text = text.translate(LATEX_ESCAPES).replace("–", "--")
         return text.replace(f" {UP}", LATEX_MARKS[UP]).replace(f" {DOWN}", LATEX_MARKS[DOWN])
 
-    rows = _rows(table, lambda name: name.translate(LATEX_ESCAPES), written)
+    rows = _rows(table, escaped, written)
     lines = [f"% {table.title}. {explanation(table)}", *_tabular("lr", ("system", "seeds", *table.metrics), rows)]
     if found := gains(table):
         tested = [[escaped(text) for text in row] for row in found]
         lines += [f"% Gain over {table.baseline}, in points.", *_tabular("ll", GAINS, tested)]
-    lines += [f"% {note}." for note in table.notes]
+    lines += [f"% {note}." for note in (*table.notes, *_papers(table))]
     return "\n".join(line.replace("\n", " ") for line in lines) + "\n"
+
+
+def _papers(table: Table) -> list[str]:
+    return [] if table.published is None else [table.published.heading, *table.published.notes]
 
 
 def _tabular(first: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -158,8 +191,10 @@ def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
     if found := gains(table):
         body += f"\n<h2>Gain over {html.escape(table.baseline)}, in points</h2>\n"
         body += _html_table(GAINS, [[plain(text) for text in row] for row in found])
-    if table.notes:
-        body += "\n<h2>Notes</h2>\n<ul>" + "".join(f"<li>{html.escape(note)}.</li>" for note in table.notes) + "</ul>"
+    for heading, notes in (("Notes", table.notes), ("Published", _papers(table))):
+        if notes:
+            listed = "".join(f"<li>{html.escape(note)}.</li>" for note in notes)
+            body += f"\n<h2>{heading}</h2>\n<ul>{listed}</ul>"
     for caption, picture in (pictures or {}).items():
         encoded, text = base64.b64encode(picture).decode(), html.escape(caption)
         body += f'\n<figure><img alt="{text}" src="data:image/svg+xml;base64,{encoded}">'
@@ -184,4 +219,6 @@ def _html_cell(cell: Cell) -> str:
     return f"<td>{text}</td>"
 
 
-FORMATS: dict[str, Callable[[Table], str]] = {".md": markdown, ".csv": comma_separated, ".tex": latex, ".html": page}
+FORMATS: dict[str, Callable[[Table], str]] = {
+    ".md": markdown, ".csv": comma_separated, ".tex": latex, ".json": as_json, ".html": page,
+}  # fmt: skip

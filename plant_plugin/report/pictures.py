@@ -31,7 +31,7 @@ def gains_picture(table: Table, metrics: Sequence[str]) -> Figure | None:
         return None
     title = (
         f"{table.title}: points gained or lost against {table.baseline}\n"
-        "dot: gain, filled where significant; bar: 95 % interval of resamples, which hold fewer of the rare labels"
+        "dot: gain, filled where significant; bar: its 95 % interval"
     )
     figure, columns = panels(title, [(f"{metric}, points", "") for metric in metrics], 1.8 + 0.35 * len(systems))
     for axes, metric in zip(columns, metrics, strict=True):

@@ -15,13 +15,15 @@ import tables
 import trials
 import yaml
 from attention import across_documents, across_seeds, cosine
-from definitions import Planned, load_definitions, packaged, plan, results_folder
+from definitions import Planned, datasets_of, load_definitions, packaged, plan, results_folder
 from experiment_pages import column, figures, label_f1, processors, rows_of
 from made_up_runs import LABELS, words, write_run
 from matplotlib.text import Text
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.thresholds import Tuned
+from plant_plugin.report import published
+from plant_plugin.report.compare import FIELDS
 from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.systems import System
 
@@ -330,34 +332,65 @@ def test_what_a_run_costs_stands_in_its_columns(tmp_path: Path) -> None:
     costs = {"cpu_s": {"train": 50.0, "libmultilabel_test": 3.0, "test": 2.0, "total": 65.0}}
     shared = {"counts": {"documents": 40}, "peak_memory_mb": {"total": 1536}, "time_s": {"total": 90.0}, "metrics": {}}
     systems = [System("new", [{**shared, **costs}]), System("old", [shared])]
-    [new, old] = rows_of(systems, ["training CPU s", "CPU ms a case", "GiB", "minutes"], [])
+    [new, old] = rows_of(systems, ["training CPU s", "CPU ms a case", "GiB", "minutes"], None)
     assert new == ["new", "1", "60.0", "50.0", "1.5", "1.5"]
     assert old == ["old", "1", "–", "–", "1.5", "1.5"]
 
 
-def test_published_rows_stand_below_ours_with_their_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"system": "their best", "values": {"MAP": 61.25}, "source": "They, 2020", "differs": "trained on more"}
-    monkeypatch.setitem(tables.PUBLISHED, "tiny-coding", [row])
+def test_published_rows_stand_below_ours_with_their_source(tmp_path: Path) -> None:
+    results = tmp_path / "results"
     for name, quality in (("text", 2.0), ("linear", 1.0)):
         write_run(tmp_path / "made" / name, quality)
-        planned = Planned("coding", name, None, "plant_demo.yml", {}, 1)
-        runner.keep(planned, tmp_path / "made" / name, tmp_path / "results" / "tiny-coding" / name / "seed1.json", None)
-    assert tables.write_pages(tmp_path / "results", tmp_path / "tables") == []
-    lines = (tmp_path / "tables" / "tiny-coding.md").read_text().splitlines()
+        for experiment in ("coding", "claims"):
+            planned = Planned(experiment, name, None, "plant_demo.yml", {}, 1)
+            path = results / f"codiesp-{experiment}" / name / "seed1.json"
+            runner.keep(planned, tmp_path / "made" / name, path, None)
+    assert tables.write_pages(results, tmp_path / "tables") == []
+    lines = (tmp_path / "tables" / "codiesp-coding.md").read_text().splitlines()
     columns = next(line for line in lines if line.startswith("| variant")).split(" | ")
-    theirs = next(line for line in lines if line.startswith("| their best (published) | – |")).split(" | ")
-    assert [name for name, value in zip(columns, theirs, strict=True) if value not in ("–", "– |")][1:] == ["MAP"]
-    assert "61.2" in theirs
-    assert "- their best: They, 2020. Differs: trained on more." in lines
+    theirs = next(line for line in lines if line.startswith("| best of the shared task (published, 1) | – |")).split(
+        " | "
+    )
+    told = {name: value for name, value in zip(columns, theirs, strict=True) if value not in ("–", "– |")}
+    assert list(told.values())[1:] == ["59.3"]
+    assert list(told)[1:] == ["MAP-gold"]
+    assert "- 1: Miranda-Escalada et al., Overview of automatic clinical coding, CLEF eHealth 2020." in lines
+    assert any(line.startswith("- 1: the task's own script") for line in lines)
     assert any(line.startswith("Gain over text") for line in lines)
+    assert "published" not in (tmp_path / "tables" / "codiesp-claims.md").read_text()
 
 
-def test_every_published_row_says_where_it_is_from() -> None:
-    for name, rows in tables.PUBLISHED.items():
-        columns = load_definitions()[tables.experiment_of(name)]["columns"]
-        for row in rows:
-            assert set(row) == {"system", "values", "source", "differs"}
-            assert row["values"].keys() <= set(columns)
+@pytest.mark.parametrize(("dataset", "field"), [("bc5cdr", "icd"), ("eurlex57k", "xmc"), ("other", "xmc")])
+def test_the_page_of_a_data_set_begins_with_the_columns_of_its_field(tmp_path: Path, dataset: str, field: str) -> None:
+    lacking = FIELDS[field][1]
+    for name, quality in (("plant", 2.0), ("linear", 1.0)):
+        write_run(tmp_path / "made" / name, quality)
+        path = tmp_path / "made" / name / "result.json"
+        result = json.loads(path.read_text())
+        if name == "linear":
+            del result["metrics"][lacking]  # as in a result of before
+            path.write_text(json.dumps(result))
+        planned = Planned("main", name, None, "plant_demo.yml", {}, 1)
+        runner.keep(planned, tmp_path / "made" / name, tmp_path / "results" / dataset / name / "seed1.json", None)
+    assert tables.write_pages(tmp_path / "results", tmp_path / "tables") == []
+    main, more, *_ = (tmp_path / "tables" / f"{dataset}.md").read_text().split("Other measures of the same runs")
+    header, _, *rows = [line for line in main.splitlines() if line.startswith("|")]
+    assert header == f"| system | seeds | L | {' | '.join(FIELDS[field])} | minutes | GiB |"
+    [linear] = [row.split(" | ") for row in rows if row.startswith("| linear ")]
+    assert [linear[3 + place] == "–" for place, name in enumerate(FIELDS[field])] == [
+        n == lacking for n in FIELDS[field]
+    ]
+    theirs = [row for row in rows if "(published" in row]
+    assert (len(theirs), "LibMultiLabel's own table" in main) == ((4, True) if dataset == "eurlex57k" else (0, False))
+    assert "| plant | 1 | " in more
+    assert ("PSP@5" in more.split("Macro-F1@macro by")[0]) == (field == "icd")
+
+
+def test_pages_show_no_paper_that_selects_on_test() -> None:
+    definitions = load_definitions()
+    shown = {name for one in definitions.values() if one.get("published") for name in datasets_of(one)}
+    sources = {table.source for table in published.content().tables if table.benchmark in shown}
+    assert sources == {"codiesp", "codiesp_transformers", "libmultilabel"}
 
 
 def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:

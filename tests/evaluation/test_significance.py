@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
 from plant_plugin.errors import DataError
@@ -197,7 +199,7 @@ def test_bootstrap_and_randomisation_written_out() -> None:
         extreme += abs(f1_gain(one, other)) >= abs(observed) - 1e-12
     comparison = found["Micro-F1@micro"]
     assert comparison.gain == pytest.approx(observed)
-    moved = np.array(resampled) - np.mean(resampled) + observed
+    moved = np.array(resampled) - np.median(resampled) + observed
     assert [comparison.low, comparison.high] == pytest.approx(np.quantile(moved, [0.025, 0.975]), abs=1e-6)
     assert comparison.randomisation == pytest.approx((extreme + 1) / 41)
     assert comparison.wilcoxon is None
@@ -217,6 +219,52 @@ def test_the_gain_of_a_macro_metric_lies_within_its_interval() -> None:
     assert comparison.gain == pytest.approx(1.0)
     assert comparison.low < comparison.gain < comparison.high
     assert comparison.significant
+
+
+def test_few_draws_that_differ_do_not_move_the_interval_off_the_gain() -> None:
+    """One draw in 256 misses all three documents with a label: their mean lies below 95 % of the draws."""
+    truth, asked, outside = np.zeros((4, LABELS), dtype=bool), ["Micro-F1@micro"], np.zeros(4, dtype=int)
+    truth[:3, 0] = True
+    runs = [
+        sums(
+            evaluated(sign * np.where(truth, 1.0, -1.0).astype(np.float32), truth, asked, outside).per_document(
+                COLUMNS
+            ),
+            asked,
+        )
+        for sign in (1, -1)
+    ]
+    comparison = compare_documents([runs[0]], [runs[1]], resamples=2000)["Micro-F1@micro"]
+    assert (comparison.gain, comparison.low, comparison.high) == (1.0, 1.0, 1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    documents=st.integers(1, 25),
+    labels=st.integers(2, 12),
+    share=st.sampled_from([0.01, 0.1, 0.5]),
+    quality=st.tuples(st.floats(-1.0, 3.0), st.floats(-1.0, 3.0)),
+    resamples=st.sampled_from([1, 20, 200]),
+)
+def test_no_gain_lies_outside_its_own_interval(
+    seed: int, documents: int, labels: int, share: float, quality: tuple[float, float], resamples: int
+) -> None:
+    """Labels that few documents have, in splits so small that most draws miss some of them, or hardly any does."""
+    generator = np.random.default_rng(seed)
+    truth = generator.random((documents, labels)) < share
+    asked = ["P@1", "Micro-F1@micro", "Macro-F1@0.5", "Macro-F1-present@macro", "Macro-F1-caml@macro", "Macro-P@macro",
+             "Macro-R@macro", "Macro-F1@macro:1-5", "PSP@1", "MAP", "AUC-macro", "AUC-micro"]  # fmt: skip
+    runs = []
+    for one in quality:
+        evaluator = Evaluator(labels, metrics=asked, train_label_counts=np.arange(labels), num_train=50,
+                              thresholds=THRESHOLDS, keep_documents=True)  # fmt: skip
+        evaluator.update(generator.standard_normal(truth.shape).astype(np.float32) + one * (2 * truth - 1), truth)
+        kept_of = evaluator.per_document(COLUMNS[:labels])
+        runs.append(DocumentSums(kept_of, [m for n in asked if computable(m := names.parse_metric(n), kept_of)]))
+    for name, found in compare_documents(runs[:1], runs[1:], resamples=resamples, seed=seed).items():
+        assert found.low <= found.gain <= found.high, name
+        assert 0 < found.folds <= 1
 
 
 def test_macro_f1_is_tested_over_labels() -> None:
@@ -246,11 +294,30 @@ def test_another_order_of_sums_changes_no_rank() -> None:
     assert exact == moved == pytest.approx(wilcoxon(np.rint(steps * 7), method="approx").pvalue)
 
 
+def test_ten_parts_of_the_documents_written_out() -> None:
+    first, second, asked = kept(2, 1.2), kept(3, 1.0), ["P@1", "Micro-F1@micro", "AUC-macro"]
+    found = compare_documents([sums(first, asked)], [sums(second, asked)], resamples=3, seed=7)
+    generator = np.random.default_rng(7)
+    generator.multinomial(NUMBER, np.full(NUMBER, 1 / NUMBER), size=3)
+    generator.integers(0, 2, size=(3, NUMBER))
+    part = generator.permutation(NUMBER) % 10
+    (ours, truth), (theirs, _) = drawn(2, 1.2), drawn(3, 1.0)
+    differences = []
+    for number in range(10):
+        rows = part == number
+        one, other = (evaluated(s[rows], truth[rows], asked, OUTSIDE[rows]).compute() for s in (ours, theirs))
+        differences.append([one[name] - other[name] for name in asked])
+    for column, name in enumerate(asked):
+        rounded = np.rint(np.array(differences)[:, column] * 1e9)
+        assert found[name].folds == pytest.approx(wilcoxon(rounded, method="auto").pvalue), name
+
+
 def test_a_system_against_itself() -> None:
     for comparison in compare_documents([sums(kept(2))], [sums(kept(2))], resamples=20).values():
         assert (comparison.gain, comparison.low, comparison.high) == (0.0, 0.0, 0.0)
         assert comparison.randomisation == 1.0
         assert comparison.wilcoxon in (None, 1.0)
+        assert comparison.folds == 1.0
         assert not comparison.significant
 
 

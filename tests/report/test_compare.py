@@ -17,8 +17,9 @@ from click.testing import CliRunner, Result
 from plant_plugin.cli import plant
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.report.compare import compare
-from plant_plugin.report.formats import comma_separated, latex, markdown, page
+from plant_plugin.report.compare import AVERAGE, FIELDS, compare
+from plant_plugin.report.formats import as_json, comma_separated, latex, markdown, page
+from plant_plugin.report.published import published
 from plant_plugin.report.result import plain, save_result
 from plant_plugin.report.systems import load_systems
 
@@ -325,16 +326,100 @@ def test_formats(results: Path) -> None:
     assert "caption <x>" in found.text
 
 
+def test_published_rows_stand_in_every_format_and_in_no_test(results: Path) -> None:
+    papers = published("mimic3_rare50")
+    table = compare(load_systems(both(results)), "bad_one", published=papers, resamples=20)
+    assert table.metrics == list(FIELDS["icd"])
+    assert {system for system, _ in table.cells} == {"good", "bad_one"}
+    text = markdown(table)
+    row = next(line for line in text.splitlines() if line.startswith("| KEPTLongformer (published, 1, 2) | – |"))
+    assert row == "| KEPTLongformer (published, 1, 2) | – | 82.7 | 83.3 | 30.4 | 32.6 | – | – | – | – | – |"
+    told, below = text.split("Published of MIMIC-III, 50 rare codes (Yang et al. 2022): not run again and not tested")
+    assert "KEPTLongformer" not in told.split("Gain over bad_one")[1]
+    assert "Table 3; its own: PLANT, the others as it reports them" in below
+    assert "counts relevance on all rows" in below
+    rows = [row for row in csv.DictReader(io.StringIO(comma_separated(table))) if "KEPT" in row["system"]]
+    assert [(row["metric"], row["mean"], row["gain"], row["mark"]) for row in rows] == [
+        ("AUC-macro", "0.827", "", ""), ("AUC-micro", "0.833", "", ""),
+        ("Macro-F1@macro", "0.304", "", ""), ("Micro-F1@micro", "0.326", "", ""),
+    ]  # fmt: skip
+    assert all("not run again" in row["obstacle"] and "Table 11" in row["notes"] for row in rows)
+    source = latex(table)
+    assert r"KEPTLongformer (published, 1, 2) & -- & 82.7 & 83.3 & 30.4 & 32.6 & --" in source
+    assert "% Published of MIMIC-III, 50 rare codes" in source
+    found = Page()
+    found.feed(page(table))
+    assert not found.open
+    assert "KEPTLongformer (published, 1, 2)" in found.text
+    assert "counts relevance on all rows" in found.text
+    content = json.loads(as_json(table))
+    assert content["published"]["rows"][0]["values"] == {"Macro-F1": 0.228, "Micro-F1": 0.233}
+    cell = next(cell for cell in content["cells"] if (cell["system"], cell["metric"]) == ("good", "P@5"))
+    assert (cell["mean"], cell["mark"], cell["test"]["gain"]) == (
+        table.cells["good", "P@5"].mean, "▲", table.cells["good", "P@5"].test.gain,
+    )  # fmt: skip
+
+
+def test_columns_are_those_of_a_field_as_far_as_results_have_them(results: Path) -> None:
+    for path in results.glob("*/seed*.json"):
+        result = json.loads(path.read_text())
+        result["metrics"].pop("PSP@3")  # as in a result of before
+        path.write_text(json.dumps(result))
+    for field in FIELDS:
+        printed = invoke(*both(results), "--baseline", "bad_one", "--columns", field, "--resamples", "5").output
+        expected = [name for name in FIELDS[field] if name != "PSP@3"]
+        assert f"| system | seeds | {' | '.join(expected)} |" in printed
+    asked = invoke(
+        *both(results), "--baseline", "good", "--published", "codiesp", "--metric", "MAP", "--resamples", "5"
+    )
+    assert "| system | seeds | MAP |" in asked.output
+    assert "| best of the shared task (published, 1) | – | – |" in asked.output
+    refused = invoke(*both(results), "--baseline", "good", "--published", "mimic5")
+    assert refused.exit_code == 2
+    assert "choose one of mimic3_full, mimic3_50" in refused.output
+
+
+def test_the_average_gain_is_the_mean_of_what_pairs_gain(results: Path) -> None:
+    for seed in (6, 7):
+        write(results / "fair" / f"seed{seed}.json", seed, 1.0)
+        write(results / "fine" / f"seed{seed}.json", seed + 4, 2.0)
+    paths = [str(results / name) for name in ("bad_one", "fair", "fine")]
+    pairs = [("fine", "bad_one"), ("fair", "bad_one"), ("fine", "fair")]
+    table = compare(load_systems(paths), "bad_one", metrics=METRICS, pairs=pairs, resamples=100)
+    for metric in METRICS:
+        mean = {name: table.cells[name, metric].mean for name in table.systems}
+        expected = np.mean([mean[one] - mean[other] for one, other in pairs])
+        test = table.cells[AVERAGE, metric].test
+        assert test.gain == pytest.approx(expected, abs=1e-6)
+        assert test.low < expected < test.high
+    assert "average gain: the mean of fine over bad_one; fair over bad_one; fine over fair" in table.notes
+    text = markdown(table)
+    assert "| average gain | P@1 | +" in text
+    assert text.split("Gain over")[0].count("average gain") == 0
+    call = ("--baseline", "bad_one", "--metric", "P@5", "--resamples", "9")
+    printed = invoke(*paths, *call, "--pair", "fine", "bad_one", "--pair", "fair", "bad_one")
+    assert "| average gain | P@5 | +" in printed.output
+    unequal = invoke(*paths, str(results / "good"), *call, "--pair", "good", "bad_one")
+    assert "equally many seeds" in unequal.output
+    unknown = invoke(*paths, *call, "--pair", "fine", "x")
+    assert "--pair: no result is called 'x'" in unknown.output
+    write(results / "fewer" / "seed1.json", 1, 2.0, labels=18)
+    write(results / "fewer" / "seed2.json", 2, 2.0, labels=18)
+    other = invoke(*paths, str(results / "fewer"), *call, "--pair", "fewer", "bad_one")
+    assert "the systems know different labels" in other.output
+
+
 def test_the_command_prints_or_writes(results: Path) -> None:
     call = [*both(results), "--baseline", "bad_one", "--metric", "P@5", "--resamples", "20"]
     printed = invoke(*call)
     assert printed.exit_code == 0, printed.output
     assert "| good | 3 |" in printed.output
-    outs = [results / f"table{ending}" for ending in (".md", ".csv", ".tex", ".html")]
+    outs = [results / f"table{ending}" for ending in (".md", ".csv", ".tex", ".html", ".json")]
     written = invoke(*call, *(argument for out in outs for argument in ("--out", str(out))))
     assert written.exit_code == 0, written.output
     assert outs[0].read_text() == printed.output
     assert outs[3].read_text().count("data:image/svg+xml") == 2  # gains, F1 by frequency
+    assert json.loads(outs[4].read_text())["published"] is None
 
 
 def test_without_matplotlib_the_page_has_no_picture(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def test_frequency_in_percent_mean_over_seeds_without_empty_bins() -> None:
 
 def test_a_page_has_gains_and_frequencies() -> None:
     two = systems()
-    test = Comparison(0.1, 0.05, 0.2, 0.01, None, significant=True)
+    test = Comparison(0.1, 0.05, 0.2, 0.01, None, 0.01, significant=True)
     table = Table("t", "none", 10, ["a", "none"], {}, ["P@1"], {("a", "P@1"): Cell(0.9, test=test)})
     table.cells["none", "P@1"] = Cell(0.5)
     found = svg_of_comparison(two, table)
@@ -44,8 +44,8 @@ def test_a_page_has_gains_and_frequencies() -> None:
 
 def test_gains_show_interval_and_significance() -> None:
     cells = {("base", "P@5"): Cell(0.5), ("base", "MAP"): Cell(0.5)}
-    for name, test in (("good", Comparison(0.02, 0.01, 0.03, 0.01, None, True)),
-                       ("level", Comparison(-0.01, -0.03, 0.01, 0.4, None, False))):  # fmt: skip
+    for name, test in (("good", Comparison(0.02, 0.01, 0.03, 0.01, None, 0.01, True)),
+                       ("level", Comparison(-0.01, -0.03, 0.01, 0.4, None, 0.4, False))):  # fmt: skip
         cells |= {(name, "P@5"): Cell(0.5, None, test), (name, "MAP"): Cell(0.5)}
     table = Table("t", "base", 10, ["base", "good", "level"], dict.fromkeys(("base", "good", "level"), 1),
                   ["P@5", "MAP"], cells)  # fmt: skip

@@ -1,0 +1,142 @@
+"""Published results to stand beside one's own: what papers report, from ``published.yml``; none of it was run here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.names import CLASSIFIED
+
+FILE = Path(__file__).with_name("published.yml")
+
+
+@dataclass
+class Source:
+    """A paper."""
+
+    cite: str
+    protocol: str  # how its numbers came about, where that differs from ours
+
+
+@dataclass
+class Benchmark:
+    """What the numbers of several papers are of."""
+
+    field: Literal["icd", "xmc"]  # whose columns are shown
+    what: str
+
+
+@dataclass
+class PaperTable:
+    """A table of a paper, as far as it is of one benchmark."""
+
+    benchmark: str
+    source: str
+    own: list[str]  # systems that the paper itself trained
+    metrics: list[str]  # names as in results, thresholds left out
+    rows: dict[str, list[float | None]]  # system -> percent, in the order of the metrics
+    table: str = ""  # where in the paper
+    split: str = "test"
+    notes: str = ""
+
+
+@dataclass
+class Content:
+    """The file."""
+
+    sources: dict[str, Source]
+    benchmarks: dict[str, Benchmark]
+    tables: list[PaperTable]
+
+
+@dataclass
+class PublishedRow:
+    """A system's row."""
+
+    system: str
+    values: dict[str, float]  # by metric, fractions
+    tables: list[int]  # numbers of the tables that it is from, from 1
+
+    @property
+    def name(self) -> str:
+        """The system, marked as not run here, with the numbers of its tables."""
+        return f"{self.system} (published, {', '.join(map(str, self.tables))})"
+
+    def value(self, column: str) -> float | None:
+        """A column of results, a fraction: F1, precision and recall at the paper's threshold, whatever the column's."""
+        family = column.partition("@")[0]
+        return self.values.get(column, None if ":" in column else self.values.get(family))
+
+    def shown(self, column: str) -> str:
+        """The same in percent with one decimal; an en dash where it is not told."""
+        return "–" if (value := self.value(column)) is None else f"{100 * value:.1f}"
+
+
+@dataclass
+class Published:
+    """What papers report of one benchmark."""
+
+    benchmark: Benchmark
+    rows: list[PublishedRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # sentences: what each numbered table is, then how protocols differ
+
+    @property
+    def heading(self) -> str:
+        """What stands above the notes."""
+        told = "not run again and not tested, with F1, precision and recall at the papers' thresholds"
+        return f"Published of {self.benchmark.what}: {told}"
+
+    def columns(self, shown: Sequence[str]) -> list[str]:
+        """Columns of results and, behind them, what else the papers tell: at thresholds for macro- or micro-F1."""
+        told = {part for column in shown for part in (column, column.partition("@")[0])}
+        rest = dict.fromkeys(metric for row in self.rows for metric in row.values if metric not in told)
+        return [*shown, *(f"{metric}@{metric[:5].lower()}" if metric in CLASSIFIED else metric for metric in rest)]
+
+
+@cache
+def content() -> Content:
+    """The file, read."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Content).validate_python(yaml.safe_load(FILE.read_text(encoding="utf-8")))
+
+
+def published(benchmark: str) -> Published:
+    """What papers report of a benchmark; what two tables tell alike of a system is one row.
+
+    Raises:
+        ConfigError: Nothing is known of it; the message names what is.
+    """
+    held = content()
+    if benchmark not in held.benchmarks:
+        fix = f"choose one of {', '.join(held.benchmarks)}"
+        raise ConfigError(f"there are no published results of {benchmark!r}", where="--published", fix=fix)
+    found = Published(held.benchmarks[benchmark])
+    protocols: dict[str, list[str]] = {}
+    for number, table in enumerate((table for table in held.tables if table.benchmark == benchmark), start=1):
+        source = held.sources[table.source]
+        protocols.setdefault(source.protocol, []).append(str(number))
+        own = "" if table.own == list(table.rows) else f"its own: {', '.join(table.own)}, the others as it reports them"
+        cited = f"{source.cite}, {table.table}" if table.table else source.cite
+        found.notes.append(f"{number}: " + "; ".join(part for part in (cited, own, table.notes) if part))
+        for system, row in table.rows.items():
+            told = zip(table.metrics, row, strict=True)
+            values = {metric: round(percent / 100, 6) for metric, percent in told if percent is not None}
+            alike = (other for other in found.rows if other.system == system and _agree(other.values, values))
+            if (other := next(alike, None)) is None:
+                found.rows.append(PublishedRow(system, values, [number]))
+            else:
+                other.values.update(values)
+                other.tables.append(number)
+    found.notes += [f"{', '.join(numbers)}: {protocol}" for protocol, numbers in protocols.items()]
+    return found
+
+
+def _agree(one: dict[str, float], other: dict[str, float]) -> bool:
+    return all(other.get(metric, value) == value for metric, value in one.items())
