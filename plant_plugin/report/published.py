@@ -43,7 +43,14 @@ class PaperTable:
     rows: dict[str, list[float | None]]  # system -> percent, in the order of the metrics
     table: str = ""  # where in the paper
     split: str = "test"
+    macro_f1: dict[str, list[str]] = field(default_factory=dict)  # definition -> systems whose Macro-F1 is of it
     notes: str = ""
+
+    def values(self, system: str) -> dict[str, float]:
+        """What it tells of a system, fractions by metric; which macro-F1 it is depends on the system."""
+        macro_f1 = next((name for name, systems in self.macro_f1.items() if system in systems), "Macro-F1")
+        told = zip(self.metrics, self.rows[system], strict=True)
+        return {macro_f1 if name == "Macro-F1" else name: round(p / 100, 6) for name, p in told if p is not None}
 
 
 @dataclass
@@ -122,13 +129,14 @@ def published(benchmark: str) -> Published:
     for number, table in enumerate((table for table in held.tables if table.benchmark == benchmark), start=1):
         source = held.sources[table.source]
         protocols.setdefault(source.protocol, []).append(str(number))
-        own = "" if table.own == list(table.rows) else f"its own: {', '.join(table.own)}, the others as it reports them"
+        named = ", ".join(table.own) or "none"
+        own = "" if table.own == list(table.rows) else f"its own: {named}, the others as it reports them"
         cited = f"{source.cite}, {table.table}" if table.table else source.cite
         found.notes.append(f"{number}: " + "; ".join(part for part in (cited, own, table.notes) if part))
-        for system, row in table.rows.items():
-            told = zip(table.metrics, row, strict=True)
-            values = {metric: round(percent / 100, 6) for metric, percent in told if percent is not None}
-            alike = (other for other in found.rows if other.system == system and _agree(other.values, values))
+        for system in table.rows:
+            values = table.values(system)
+            namesakes = (row for row in found.rows if row.system == system)
+            alike = (row for row in namesakes if row.values | values == values | row.values)  # where both tell, alike
             if (other := next(alike, None)) is None:
                 found.rows.append(PublishedRow(system, values, [number]))
             else:
@@ -136,7 +144,3 @@ def published(benchmark: str) -> Published:
                 other.tables.append(number)
     found.notes += [f"{', '.join(numbers)}: {protocol}" for protocol, numbers in protocols.items()]
     return found
-
-
-def _agree(one: dict[str, float], other: dict[str, float]) -> bool:
-    return all(other.get(metric, value) == value for metric, value in one.items())
