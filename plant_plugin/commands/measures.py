@@ -147,24 +147,30 @@ def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]
 @click.argument("runs", type=shared.MODEL, nargs=-1, required=True, metavar="RUN_FOLDER…")
 @shared.threshold_option()
 @click.option("--places", type=shared.COUNT, default=3, show_default=True, help="At most so many of a code.")
-@click.option("--join", type=click.IntRange(min=0), default=0, show_default=True, metavar="CHARACTERS",
-              help="Marked spans at most so far apart are parts of one place.")  # fmt: skip
+@click.option("--join", type=click.IntRange(min=0), metavar="CHARACTERS",
+              help="Marks at most so far apart are one place, for files that do not say which spans belong together.",
+)  # fmt: skip
 @click.option("--out", type=shared.FILE, help="Write the numbers as JSON.")
 @shared.loads_models(names=False)
 def codiesp_x(
-    runs: tuple[Path, ...], threshold: float | str | None, places: int, join: int, out: Path | None, load: shared.Load
+    runs: tuple[Path, ...],
+    threshold: float | str | None,
+    places: int,
+    join: int | None,
+    out: Path | None,
+    load: shared.Load,
 ) -> None:
     """Score codes with their places by CodiEsp-X, the runs together: one of the diagnoses, one of the procedures.
 
     Cases and evidence are those of the runs' test files. A code is found where one of its places holds a coder's and
     has at most ten characters more on either side. How places are made of words is chosen on the validation cases, for
-    each run: measure, share of the strongest word, and how far apart words of a place may stand. Evidence files do not
-    say which spans are parts of one place; the task counts such a place from its first character to its last.
+    each run: measure, share of the strongest word, and how far apart words of a place may stand. A mark in several
+    parts (`12-15+20-25`) counts as the task counts it, from its first character to its last.
     """
     from plant_plugin.model import codiesp_x as module
     from plant_plugin.model.trained import unrefitted
 
-    marked_in = functools.partial(shared.marked_documents, fix=BESIDE)
+    marked_in = functools.partial(shared.marked_documents, fix=BESIDE, whole=True)
     texts, marked = module.union_of_cases([marked_in(run, "test") for run in runs])
     predicted, rules = [], []
     for run in runs:

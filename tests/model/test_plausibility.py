@@ -38,13 +38,18 @@ def evidence_of(path: Path) -> tuple[list[str], list[DocumentEvidence]]:
     return documents.texts, found
 
 
+def write_spans(path: Path, evidence: list[DocumentEvidence]) -> None:
+    """An evidence file in which each span is a mark of its own."""
+    write_evidence(path, [{label: [[span] for span in spans] for label, spans in own.items()} for own in evidence])
+
+
 @pytest.fixture(scope="module")
 def marked(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the splits and their evidence."""
     folder = tmp_path_factory.mktemp("marked")
     for split in ("valid", "test"):
         (folder / f"{split}.txt").write_bytes((task / f"{split}.txt").read_bytes())
-        write_evidence(folder / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1])
+        write_spans(folder / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1])
     return folder
 
 
