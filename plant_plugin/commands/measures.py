@@ -90,13 +90,13 @@ def plausibility(
     from plant_plugin.model.passages import write_rule
     from plant_plugin.model.plausibility import chosen_rule, marked_pairs
     from plant_plugin.model.plausibility import plausibility as measured
-    from plant_plugin.model.trained import unrefitted
+    from plant_plugin.model.trained import with_unrefitted
 
     chooses = shared.marked_documents(model, "val", validation, validation_text)
     tested = shared.marked_documents(model, "test", evidence, text)
-    predictor = load(model)
+    predictor, unrefitted = with_unrefitted(load, model)
     pairs = marked_pairs(predictor, *tested, seed=seed)
-    chosen = marked_pairs(load(unrefitted(model)), *chooses, seed=seed)
+    chosen = marked_pairs(unrefitted, *chooses, seed=seed)
     found = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
     _show(found, pairs)
     if out is not None:
@@ -168,15 +168,15 @@ def codiesp_x(
     parts (`12-15+20-25`) counts as the task counts it, from its first character to its last.
     """
     from plant_plugin.model import codiesp_x as module
-    from plant_plugin.model.trained import unrefitted
+    from plant_plugin.model.trained import with_unrefitted
 
     marked_in = functools.partial(shared.marked_documents, fix=BESIDE, whole=True)
     texts, marked = module.union_of_cases([marked_in(run, "test") for run in runs])
     predicted, rules = [], []
     for run in runs:
-        predictor = load(run)
+        predictor, unrefitted = with_unrefitted(load, run)
         own_texts, own_marked = marked_in(run, "val")
-        own = module.predicted_codes(load(unrefitted(run)), own_texts, threshold)
+        own = module.predicted_codes(unrefitted, own_texts, threshold)
         rule = module.best_rule(own, module.joined(own_marked, join), places)
         predicted.append((module.predicted_codes(predictor, texts, threshold), rule))
         rules.append({"order": rule.order, "share": rule.share, "gap": rule.gap})

@@ -16,6 +16,7 @@ from plant_plugin.cli import plant
 from plant_plugin.model.codiesp_x import PredictedCode, best_rule, codiesp_x, joined, union_of_cases
 from plant_plugin.model.codiesp_x import predicted_codes as predicted
 from plant_plugin.model.passages import EvidenceRule
+from plant_plugin.report.logs import write_log_config
 
 TEXT = "aa bb cc dd"
 WORDS = np.array([[0, 2], [3, 5], [6, 8], [9, 11]])
@@ -68,13 +69,13 @@ def test_without_evidence_it_says_what_can_be_given(trained: Path) -> None:
 def test_the_command(trained: Path, task: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(trained, run)
-    logs = json.loads((run / "logs.json").read_text())
+    files = {}
     for split, key in (("valid", "val_file"), ("test", "test_file")):
         few = (task / f"{split}.txt").read_text().splitlines(keepends=True)[:CASES]
         (tmp_path / f"{split}.txt").write_text("".join(few))
         write_spans(tmp_path / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1][:CASES])
-        logs["config"][key] = str(tmp_path / f"{split}.txt")
-    (run / "logs.json").write_text(json.dumps(logs))
+        files[key] = str(tmp_path / f"{split}.txt")
+    write_log_config(run / "logs.json", files)
     out = tmp_path / "x.json"
     shown = CliRunner().invoke(plant, ["codiesp-x", str(run), "--device", "cpu", "--out", str(out)])
     assert shown.exit_code == 0, shown.output
