@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -84,4 +85,4 @@ def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:
 
 
 def _write(path: str | Path, content: Mapping[str, object]) -> None:
-    write_sealed(path, content, default=str)
+    write_sealed(path, content, json.JSONEncoder(default=str))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import logging
 import math
 import os
@@ -224,7 +225,7 @@ def save_result(
     """Write a result and, beside it, what its documents contribute; each whole or not at all."""
     if documents is not None:
         documents.save(per_document_path(path))
-    write_sealed(path, result, indent=1, allow_nan=False)
+    write_sealed(path, result, json.JSONEncoder(indent=1, allow_nan=False))
 
 
 def per_document_path(result: str | os.PathLike[str]) -> Path:
