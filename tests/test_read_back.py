@@ -157,7 +157,11 @@ def test_what_was_changed_on_purpose_is_read_without_its_seal(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("content", ['{"secret', "[]", '"secret"', "\xff"])
+@pytest.mark.parametrize(
+    "content",
+    ['{"secret', "[]", '"secret"', "\xff", '{"secret":' * 100_000, '{"val": ' + "[" * 5000 + "]" * 5000 + "}"],
+    ids=["torn", "list", "text", "no UTF-8", "deep", "deep and whole"],
+)
 def test_what_is_no_such_file_is_named_and_never_shown(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content, encoding="latin-1")
     if name in SET_ASIDE:
