@@ -30,8 +30,9 @@ from plant_plugin.config.yaml_file import find_config, parse, read_yaml
 WITHOUT_INFLUENCE = frozenset(name for name, field in FIELDS.items() if not field.metadata["influence"])
 # Keys that are no more, with their defaults: they stay in the hash, or no run that was interrupted before would resume.
 REMOVED: dict[str, dict[str, object]] = {
-    "stage1": {"prior_learning_rate": None},
-    "stage2": {"prior_learning_rate": None, "label_share": 0.0, "watch_training": 0},
+    "relevance": {"normalize": "max"},
+    "stage1": {"prior_learning_rate": None, "attention_learning_rate": None, "method": "gradient", "sigma": 1.0},
+    "stage2": {"prior_learning_rate": None, "attention_learning_rate": None, "label_share": 0.0, "watch_training": 0},
 }
 
 
