@@ -1,7 +1,7 @@
 """Choices that PLANT does not offer, made for an experiment: the ``trial`` of a variant names one of these functions.
 
-Each gives a context in which PLANT trains so. What does not pay stays out of the package, and goes from here once its row
-is in the tables (`gone` in experiments.yml).
+Each gives a context in which PLANT trains so. What does not pay stays out of the package, and goes from here when its
+row is in the tables (`gone` in experiments.yml).
 """
 
 from __future__ import annotations

@@ -39,10 +39,6 @@ def plant_factors(network: PlantableNetwork, relevance: sparse.csr_array, best: 
         raise _unfit(what, "leave stage1.start out, or use network_config: {encoder: cnn}")
     if network.head.num_heads > 1:
         raise _unfit(f"there are {network.head.num_heads} heads", "leave it out, or use network_config: {num_heads: 1}")
-    try:
-        network.head.plant_keys()
-    except NotImplementedError as error:
-        raise _unfit(f"the keys of {type(network.head).__name__} cannot be the states", "leave it out") from error
     vectors, width = backbone.embedding.weight, backbone.hidden_size
     count = min(width, vectors.shape[1], *(side - 1 for side in relevance.shape))
     if count < 1:
@@ -56,10 +52,13 @@ def plant_factors(network: PlantableNetwork, relevance: sparse.csr_array, best: 
     words /= lengths.clamp(min=1e-9).sqrt()
     words *= SPREAD / words[known].std()
     labels *= best / (labels @ words.T).amax(dim=1, keepdim=True).clamp(min=1e-9)
+    try:
+        network.head.plant(functional.pad(labels, (0, width - count))[:, None].to(vectors))
+    except NotImplementedError as error:
+        raise _unfit(f"the keys of {type(network.head).__name__} cannot be the states", "leave it out") from error
     with torch.no_grad():
         vectors[: len(words)][known] = functional.pad(words, (0, vectors.shape[1] - count))[known].to(vectors)
     backbone.pass_words_on()
-    network.head.plant_queries(functional.pad(labels, (0, width - count))[:, None].to(vectors))
 
 
 def _unfit(what: str, fix: str) -> ConfigError:
