@@ -14,7 +14,7 @@ from typing import ClassVar
 import click
 
 from plant_plugin.commands.shared import plain_ending
-from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, SCHEMA, SEARCH, Option
+from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, REMOVED, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
 from plant_plugin.files import private_files
 
@@ -49,7 +49,7 @@ def _config_option(option: Option) -> click.Option:
 
 
 def _block_options(block: str) -> list[click.Option]:
-    return [
+    known = [
         click.Option(
             [f"{block}__{field.name}", f"--{block}.{field.name}"],
             metavar="|".join(choices(field.type)) or "VALUE",
@@ -57,6 +57,9 @@ def _block_options(block: str) -> list[click.Option]:
         )
         for field in dataclasses.fields(BLOCKS[block])
     ]
+    # read as in a file: at its default it says nothing, else the error tells why it is gone
+    gone = [click.Option([f"{block}__{name}", f"--{block}.{name}"], hidden=True) for name in REMOVED.get(block, ())]
+    return known + gone
 
 
 def _shown(default: object) -> str:

@@ -162,10 +162,10 @@ class StageModule(L.LightningModule):
         """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""
         options, config = self.options, self.config
         rate = options.learning_rate or config.learning_rate
-        of_encoder = rate if options.encoder_learning_rate is None else options.encoder_learning_rate
+        own = {"encoder": options.encoder_learning_rate, "attention": rate, "rest": rate}
         groups = []
         for name, parameters in self.trained_groups().items():
-            learning_rate = of_encoder if name == "encoder" else rate
+            learning_rate = rate if own[name] is None else own[name]
             trained = [one for one in parameters if one.requires_grad]
             if trained:
                 groups.append({"name": name, "params": trained, "lr": learning_rate})
