@@ -49,7 +49,9 @@ def _config_option(option: Option) -> click.Option:
 
 
 def _block_options(block: str) -> list[click.Option]:
-    known = [
+    # What is gone is read as in a file: at its default it says nothing, else an error tells why it is gone.
+    gone = [click.Option([f"{block}__{name}", f"--{block}.{name}"], hidden=True) for name in REMOVED.get(block, ())]
+    return gone + [
         click.Option(
             [f"{block}__{field.name}", f"--{block}.{field.name}"],
             metavar="|".join(choices(field.type)) or "VALUE",
@@ -57,9 +59,6 @@ def _block_options(block: str) -> list[click.Option]:
         )
         for field in dataclasses.fields(BLOCKS[block])
     ]
-    # read as in a file: at its default it says nothing, else the error tells why it is gone
-    gone = [click.Option([f"{block}__{name}", f"--{block}.{name}"], hidden=True) for name in REMOVED.get(block, ())]
-    return known + gone
 
 
 def _shown(default: object) -> str:
