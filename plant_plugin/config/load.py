@@ -22,17 +22,12 @@ from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.registry import suggestion
 from plant_plugin.config.rules import check, reads_whole_documents
-from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, OPTIONS, Settings
+from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, OPTIONS, REMOVED, Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.config.yaml_file import find_config, parse, read_yaml
 
 # Where things are written or kept, and how the work is spread: the result does not depend on them.
 WITHOUT_INFLUENCE = frozenset(name for name, field in FIELDS.items() if not field.metadata["influence"])
-# Keys that are no more, with their defaults: they stay in the hash, or no run that was interrupted before would resume.
-REMOVED: dict[str, dict[str, object]] = {
-    "stage1": {"prior_learning_rate": None},
-    "stage2": {"prior_learning_rate": None, "label_share": 0.0, "watch_training": 0},
-}
 
 
 @dataclass(frozen=True, kw_only=True)

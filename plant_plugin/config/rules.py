@@ -79,18 +79,11 @@ def _check_numbers(settings: Settings, problems: Problems) -> None:
         value = getattr(settings, key)
         if value < 0 or (value > 1 and float(value) != int(value)):
             problems.add(key, f"has to be a share from 0 to 1 or a whole number, not {value}")
-    stage1, relevance = settings.stage1, settings.relevance
-    if stage1.start != "drawn" and stage1.method != "gradient":
-        what = f"method {stage1.method} draws what it does not solve"
-        problems.add("stage1.start", what, "leave one of them out", value=stage1.start)
-    if stage1.epochs == 0 and stage1.start == "drawn" and stage1.method == "gradient":
+    if settings.stage1.epochs == 0 and settings.stage1.start == "drawn":
         fix = "say stage1.start: factors, or strategy: end_to_end"
         problems.add("stage1.epochs", "0 would leave the attention as drawn", fix)
     if settings.stage2.epochs == 0 and settings.strategy == "end_to_end":
         problems.add("stage2.epochs", "0 would leave the network as drawn", "say strategy: plant")
-    if relevance.measure == "term_frequency" and relevance.normalize != "max":
-        what = f"measure term_frequency knows no {relevance.normalize}"
-        problems.add("relevance.normalize", what, "use normalize: max, or measure: mig")
 
 
 def _check_planted_scores(settings: Settings, problems: Problems) -> None:

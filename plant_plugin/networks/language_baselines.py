@@ -69,11 +69,6 @@ class CrossAttentionHead(AttentionHead):
         chosen = self.label_embeddings if labels is None else self.label_embeddings[labels]
         return chosen.unsqueeze(-2) / self.scale
 
-    def plant_queries(self, queries: Tensor) -> None:
-        """Make them the label embeddings."""
-        with torch.no_grad():
-            self.label_embeddings.copy_(queries[:, 0] * self.scale)
-
     def keys(self, states: Tensor) -> Tensor:
         """W_k h, (B, T, 1, H)."""
         keys: Tensor = self.key(states)

@@ -1,4 +1,4 @@
-"""Stage 1: plant the attention by learning to rank tokens by their relevance (method §3), or in closed form.
+"""Stage 1: plant the attention by learning to rank tokens by their relevance (method §3).
 
 Shape key: **B** documents · **T** token positions · **L** labels · **V** vocabulary · **A** heads · **D** width of one
 head · **M** labels chosen for a document.
@@ -19,8 +19,8 @@ from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss, 
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run
-from plant_plugin.training.closed_form import plant_factors, plant_queries
 from plant_plugin.training.devices import at_first, device_of, from_first, is_first, same_weights
+from plant_plugin.training.factors import plant_factors
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import StageModule, place_of, positives_of, so_many
@@ -136,30 +136,26 @@ def attention_loss(
         return distribution_mse_loss(network.attention(hidden, labels), relevance, hidden.mask)
     probability = options.score == "probability"
     scores = network.attention(hidden, labels) if probability else network.scores(hidden, labels)
-    return lambda_rank_loss(
-        scores.float(), relevance, hidden.mask, k=options.k, sigma=options.sigma, pairs=options.pairs
-    )
+    return lambda_rank_loss(scores.float(), relevance, hidden.mask, options.k, options.pairs)
 
 
 def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
-    """Plant the attention in place, by training or in closed form."""
-    options, device = config.stage1, device_of(config.cpu)
-    if is_first():
-        if options.method == "closed_form":
-            plant_queries(network, prepared, options.strength, device, silent=config.silent)
-        elif options.start == "factors":
-            assert prepared.relevance is not None
-            plant_factors(network, prepared.relevance.matrix, options.strength)
+    """Plant the attention in place."""
+    options = config.stage1
+    if is_first() and options.start == "factors":
+        assert prepared.relevance is not None
+        plant_factors(network, prepared.relevance.matrix, options.strength)
     same_weights(network)
     train, val = prepared.batches(options, config)
-    if options.method == "gradient" and options.epochs != 0:
+    if options.epochs != 0:
         module = Stage1(network, options, config, train, val)
         module.monitor = module.stop_on = monitor_of(options)
         module.guard.hashes = functools.partial(prepared.text_hashes, "train")
         train_stage(module, run)
         return
-    run.log("stage 1 in closed form: no epochs, no loss")
+    run.log("stage 1 has no epochs: the attention stays as planted")
     if val is not None:
+        device = device_of(config.cpu)
         value = _validated(network.to(device), val, config, device)
         if is_first():
             append_log(config.log_path, "stage1", {monitor_of(options): value})

@@ -136,7 +136,6 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(made: Made
         {"stage1__labels": "positive"},
         {"relevance__measure": "term_frequency"},
         {"relevance__association": "any"},
-        {"relevance__normalize": "entropy"},
         {"network_config__planted_prior": "none"},
         {"stage2__loss": "bce", "stage2__label_smoothing": 0},
         {"stage2__hard_negatives": None},
