@@ -109,7 +109,7 @@ def _rest(rest: list[tuple[str, float | None]], counts: Mapping[str, int]) -> Ta
     table.show_header = False
     for name, value in rest:
         metric = _parsed(name)
-        label = f"{name} ({names.FAMILIES[metric.family]})" if metric else name
+        label = f"{name} ({metric.summary})" if metric else name
         if name == "AUC-macro" and "auc_labels" in counts:
             label = f"AUC-macro (mean over the {counts['auc_labels']:,} labels with both classes in this split)"
         is_loss = metric is not None and metric.family == "Loss"
