@@ -26,8 +26,8 @@ import yaml
 from plant_plugin.config import network
 from plant_plugin.config.gguf import folder_of_gguf, is_gguf
 from plant_plugin.config.values import Keys, Value
-from plant_plugin.evaluation import names
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
+from plant_plugin.evaluation import names
 
 KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
 GROUP = "plant_plugin.registry"  # of entry points: each names a package that has a registry.yaml in its folder
