@@ -227,15 +227,8 @@ def examples() -> list[str]:
     classified = [f"{family}@{threshold}" for family in CLASSIFIED for threshold in thresholds]
     bare = [*CLASSIFIED, *(alias for alias in ALIASES if alias != "NDCG")]
     binned = [f"{family}@{threshold}:{b}" for family in PER_LABEL[:-1] for threshold in thresholds for b in BINS]
-    return [
-        *bare,
-        *ranked,
-        *classified,
-        *WHOLE,
-        *binned,
-        *(f"AUC-macro:{label_bin}" for label_bin in BINS),
-        *_of_added(),
-    ]
+    areas = [f"AUC-macro:{label_bin}" for label_bin in BINS]
+    return [*bare, *ranked, *classified, *WHOLE, *binned, *areas, *_of_added()]
 
 
 def _unknown(name: object) -> ConfigError:
@@ -245,6 +238,5 @@ def _unknown(name: object) -> ConfigError:
     return ConfigError(
         f"there is no metric {name!r}",
         fix=f"{suggestion}Ranked: {', '.join(RANKED)} with @k, e.g. P@5; thresholded: {', '.join(CLASSIFIED)} "
-        f"with @0.5, @micro or @macro; whole ranking: {', '.join(WHOLE)}"
-        + "".join(f"; of a registry: {name}" for name in _of_added()[:1]),
+        f"with @0.5, @micro or @macro; whole ranking: {', '.join([*WHOLE, *added()])}",
     )

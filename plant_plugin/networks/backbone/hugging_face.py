@@ -136,10 +136,12 @@ def backbone_class(lm_weight: str) -> type[HuggingFaceBackbone]:
         ConfigError: The target of a user's preset is not derived from that class.
     """
     entry = registry.preset(lm_weight)
-    made: type[HuggingFaceBackbone] = HuggingFaceBackbone if entry is None else entry.load()
+    if entry is None:
+        return HuggingFaceBackbone
+    made: object = entry.load()
     if not (isinstance(made, type) and issubclass(made, HuggingFaceBackbone)):
-        what, fix = f"{entry and entry.target} is not derived from HuggingFaceBackbone", "derive it from that class"
-        raise ConfigError(what, where=entry and entry.where, fix=fix)
+        what = f"{entry.target} is not derived from HuggingFaceBackbone"
+        raise ConfigError(what, where=entry.where, fix="derive it from that class of plant_plugin.networks.backbone")
     return made
 
 
