@@ -46,8 +46,8 @@ def libmultilabel(config: str | None, **flags: object) -> None:
 def host(script: Path, arguments: tuple[str, ...]) -> None:
     """Run SCRIPT, main.py of a clone of LibMultiLabel, with our networks and strategies registered in LibMultiLabel.
 
-    E.g. `plant host main.py --config FILE`, in the place of `python main.py --config FILE`: model_name PLANT then trains
-    in both stages, as `libmultilabel --config FILE` trains it. The script is not changed.
+    E.g. `plant host main.py --config FILE`, in the place of `python main.py --config FILE`: model_name PLANT is then
+    trained in both stages, as `libmultilabel --config FILE` trains it. The script is not changed.
     """
     import runpy
     import sys
