@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from made_up_task import made_config, write_language_model, write_splits
 
+from plant_plugin.cli import plant
 from plant_plugin.config import registry
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.evaluation.names import parse_metric
@@ -58,8 +60,10 @@ def test_a_network(folder: Path) -> None:
         with pytest.raises(CheckpointError, match=r"(?s)'networks: OneMore' of a registry.*--registry FILE"):
             Predictor.load(model, device="cpu", trust_code=trust_code)
     assert "one_more_network" not in sys.modules  # whatever the folder says
-    registry.use(own["registry"])
-    assert len(Predictor.load(model, device="cpu").predict(["sign3x sign3x filler1"])) == 1
+    (folder / "note.txt").write_text("sign3x sign3x filler1")
+    asked = ["predict", str(model), str(folder / "note.txt"), "--input", "text", "--device", "cpu"]
+    assert "--registry" in CliRunner().invoke(plant, asked).output
+    assert CliRunner().invoke(plant, [*asked, "--registry", own["registry"]]).exit_code == 0
 
 
 def test_a_backbone(folder: Path) -> None:

@@ -212,7 +212,7 @@ def _read() -> dict[str, dict[str, Entry]]:
     if path is None:
         fix = "install the package again: pip install --force-reinstall plant-plugin"
         raise PlantError("the list of networks, losses and metrics is missing", where=FILE, fix=fix)
-    content = _yaml(path)
+    content = _yaml(path.read_text(encoding="utf-8"))
     found = {
         kind: {str(name): Entry(kind, str(name), **fields) for name, fields in content[kind].items()} for kind in KINDS
     }
@@ -221,9 +221,8 @@ def _read() -> dict[str, dict[str, Entry]]:
     return found
 
 
-def _yaml(path: Path) -> Value:
-    fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a prediction waits for it
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=fast)
+def _yaml(text: str) -> Value:
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # a prediction waits for it
 
 
 def _installed() -> Iterator[Path]:
@@ -241,7 +240,8 @@ def _installed() -> Iterator[Path]:
 def _add(path: Path, found: dict[str, dict[str, Entry]]) -> None:
     """Add a user's entries, or raise a ``ConfigError`` that says what is wrong where."""
     try:
-        content = _yaml(path)
+        text = path.read_text(encoding="utf-8")
+        content = _yaml(text)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the registry cannot be read ({type(error).__name__})", where=str(path)) from error
     except yaml.YAMLError as error:
@@ -249,6 +249,7 @@ def _add(path: Path, found: dict[str, dict[str, Entry]]) -> None:
         where = f"{path}, line {mark.line + 1}" if mark else str(path)
         fix = "check the indentation and the quotes there"
         raise ConfigError(f"this is not YAML: {getattr(error, 'problem', error)}", where=where, fix=fix) from error
+    _once(yaml.compose(text, Loader=yaml.SafeLoader), path)
     for kind, named in _mapping(content, str(path), f"kinds of entries ({', '.join(KINDS)})").items():
         if kind not in KINDS:
             raise _unknown("kind of entry", kind, KINDS, where=str(path))
@@ -257,6 +258,17 @@ def _add(path: Path, found: dict[str, dict[str, Entry]]) -> None:
             if (by := _taken(found[kind], kind, name)) is not None:
                 raise ConfigError(f"the name is taken, by {by}", where=where, fix="give the entry another name")
             found[kind][name] = _entry(kind, name, _mapping(fields, where, "fields (target, summary, …)"), path)
+
+
+def _once(node: yaml.Node | None, path: Path, depth: int = 3) -> None:
+    """Refuse a name that stands twice in one place: YAML would take the last."""
+    lines: dict[str, int] = {}
+    for key, inner in node.value if depth and isinstance(node, yaml.MappingNode) else ():
+        line = key.start_mark.line + 1
+        if (before := lines.setdefault(str(key.value), line)) != line:
+            what, where = f"{key.value} is given twice, in lines {before} and {line}", str(path)
+            raise ConfigError(what, where=where, fix="remove one of them, or give it another name")
+        _once(inner, path, depth - 1)
 
 
 def _taken(known: Mapping[str, Entry], kind: str, name: str) -> str | None:

@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from plant_plugin.errors import ConfigError
 
@@ -81,7 +81,7 @@ class Added(Protocol):
     def summary(self) -> str:
         """What it is, in a line."""
 
-    def load(self) -> Any:
+    def load(self) -> Callable[..., tuple[object, object]]:
         """The function."""
 
     def signature(self) -> Mapping[str, object]:

@@ -37,6 +37,8 @@ def file(tmp_path: Path) -> Path:
     ("text", "message"),
     [
         ("losses: [", r"mine.yaml, line \d: this is not YAML"),
+        (LOSS + LOSS, "mine.yaml: losses is given twice, in lines 1 and 3"),
+        (LOSS + LOSS.partition("\n")[2], "mine.yaml: mine is given twice, in lines 2 and 3"),
         ("- losses", "has to be kinds of entries.*not list"),
         ("loses: {}", "there is no kind of entry 'loses'.*did you mean losses"),
         ("losses: {mine: text}", "losses: mine: has to be fields.*not str"),
