@@ -14,12 +14,13 @@ from click.testing import CliRunner
 from made_up_task import made_config, write_language_model, write_splits
 
 from plant_plugin.cli import plant
-from plant_plugin.config import registry
+from plant_plugin.config import load_config, registry
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums, computable
 from plant_plugin.model.predictor import Predictor
+from plant_plugin.report.result import Result
 from plant_plugin.training.run import run
 
 SHORT = {"stage1__epochs": 1, "stage2__epochs": 1}
@@ -42,6 +43,14 @@ def enter(folder: Path, kind: str, name: str, target: str, **more: object) -> di
     path = folder / "registry.yaml"
     path.write_text(json.dumps({kind: {name: {"target": target, "summary": "One more.", **more}}}))
     return {"registry": str(path)}
+
+
+def linear_run(folder: Path, **changes: str) -> Result:
+    """What a linear model of LibMultiLabel has."""
+    files = {"training_file": str(folder / "train.txt"), "test_file": str(folder / "test.txt")}
+    places = {"result_dir": str(folder / "linear"), "cache_dir": str(folder / "cache")}
+    common = {"linear": True, "monitor_metrics": ["P@1"], "seed": 1, "silent": True}
+    return run(load_config(None, {**common, **files, **places, **changes}))
 
 
 def test_a_network(folder: Path) -> None:
@@ -155,6 +164,16 @@ def test_a_reader(folder: Path) -> None:
     found = run(made_config(folder, data_format="notes", **own, **files, **SHORT, result_dir=str(folder / "a")))
     plain = run(made_config(folder, **SHORT, result_dir=str(folder / "b")))
     assert found["metrics"] == plain["metrics"]
+    notes = {**files, **own, "data_format": "notes"}
+    linear, plain = (linear_run(folder, **given) for given in (notes, {"val_file": str(folder / "valid.txt")}))
+    assert linear["metrics"] == plain["metrics"]
+    Path(files["test_file"]).write_text(json.dumps({"codes": "L1", "note": "sign1x"}).replace("L1", "L1\\u00a0b"))
+    (folder / "one_more_reader.py").write_text(
+        (folder / "one_more_reader.py").read_text().replace(".split()", ".split(' ')")
+    )
+    del sys.modules["one_more_reader"]
+    with pytest.raises(DataError, match=r"(?s)label with a space in it.*write another character"):
+        linear_run(folder, **notes)
 
 
 def test_a_reader_that_returns_something_else_is_named(folder: Path) -> None:
@@ -205,14 +224,7 @@ def test_a_linear_technique(folder: Path) -> None:
         "    return model\n"
     )
     own = enter(folder, "linear", "halved", "one_more_technique:halved")
-    files = {f"{key}_file": str(folder / f"{split}.txt") for key, split in (("training", "train"), ("test", "test"))}
-    common = {"linear": True, "monitor_metrics": ["P@1"], "seed": 1, "silent": True, **files}
-    from plant_plugin.config import load_config
-
-    found, plain = (
-        run(load_config(None, {**common, **own, "linear_technique": name, "result_dir": str(folder / name)}))
-        for name in ("halved", "1vsrest")
-    )
+    found, plain = (linear_run(folder, linear_technique=name, **own) for name in ("halved", "1vsrest"))
     assert found["model"] == "linear-halved"
     assert found["metrics"]["P@5"] == plain["metrics"]["P@5"]  # half of each score
     assert found["metrics"]["P@1"] > 0.5

@@ -274,8 +274,6 @@ def _check_refit(settings: Settings, network: Entry | None, problems: Problems) 
 
 
 def _check_linear(settings: Settings, problems: Problems) -> None:
-    if settings.data_format not in ("txt", "svm", "xmc"):
-        problems.add("data_format", "linear models read txt, svm and xmc", "use one of these, or a network of ours")
     if settings.save_positive_predictions and settings.save_k_predictions:
         fix = "keep one: the k best labels, or all labels with a positive score"
         problems.add("save_positive_predictions", "excludes save_k_predictions", fix)
@@ -287,7 +285,7 @@ def _check_network(settings: Settings, network: Entry, problems: Problems) -> No
         if settings.vocab_file is None or settings.network_config.get("lm_weight"):
             fix = "give vocab_file, one word for each feature, and an encoder of words; or --linear"
             problems.add("data_format", "bags of words need their words", fix)
-    elif settings.data_format == "svm" or (settings.data_format != "txt" and not network.ours):
+    elif settings.data_format == "svm" or (settings.data_format == "xmc" and not network.ours):
         problems.add("data_format", "networks read text", "use txt, or --linear")
     if not 0 < settings.metric_threshold < 1:
         problems.add("metric_threshold", "has to be a probability above 0 and below 1")
