@@ -133,14 +133,14 @@ def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
     path = problems.path
     settings = read_section(Settings, _as_today(given), problems)
     changes: Keys = {"early_stopping_metric": settings.early_stopping_metric or settings.val_metric}
-    if "max_seq_length" not in given and reads_whole_documents(settings):
-        changes["max_seq_length"] = None
-    if settings.registry is not None:
+    if settings.registry is not None:  # before anything is looked up
         changes["registry"] = str(Path(settings.registry).resolve())
         try:
             registry.use(settings.registry)
         except ConfigError as error:
             problems.add("registry", f"{error.what}, in {error.where}", error.fix)
+    if "max_seq_length" not in given and reads_whole_documents(settings):
+        changes["max_seq_length"] = None
     settings = replace(settings, **changes)
     problems.all_read()
     check(settings, problems)

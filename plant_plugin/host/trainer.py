@@ -63,11 +63,11 @@ class StrategyTrainer:
             raise ConfigError("only the test file is tested", where=f"split {split}", fix="name it as test_file")
         if not self._result:
             self._result = self._run(replace(self.config, eval=True))
-        if not self.config.silent:
+        if self._result and not self.config.silent:
             from plant_plugin.report.tables import print_results
 
             print_results(self._result)
-        return {name: value for name, value in self._result["metrics"].items() if value is not None}
+        return {name: value for name, value in self._result.get("metrics", {}).items() if value is not None}
 
 
 def configuration(theirs: Mapping[str, Value]) -> Config:

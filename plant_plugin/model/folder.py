@@ -248,13 +248,12 @@ def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str
     """The network of a model folder, without its relevance; arguments as of :func:`.trained.load_model`."""
     name, vectors, base = content["model_name"], content["word_vectors"], content["base"]
     options, path = language_model_of(folder, content, lm_weight), folder / CONFIG
-    own = registry.get("networks", name).own
     if ":" in name and name != NO_NETWORK:
         logger.warning("%s imports %s", path, registry.get("networks", name).place)
     elif options.get("trust_remote_code"):
         logger.warning("%s runs the Python code that comes with %s", path, options.get("lm_weight"))
     # No memory for whatever the folder says: its weights are all that there is, but for those of a language model.
-    whole = (folder / MODEL).stat().st_size * ROOM + LEAST if base is None and not own else _memory()
+    whole = (folder / MODEL).stat().st_size * ROOM + LEAST if base is None and ":" not in name else _memory()
     try:
         with Allowance(whole):
             network = construct(name, num_labels, None if vectors is None else torch.zeros(*vectors), options)

@@ -114,6 +114,13 @@ def test_a_target_that_is_not_there(
         assert load_config(None, keys).stage2.loss == "mine"
 
 
+def test_its_networks_are_known_before_defaults_are_chosen(file: Path) -> None:
+    file.write_text("networks: {Mine: {target: 'plant_plugin.networks.plant:PLANT', summary: Mine.}}")
+    given = {"registry": str(file), "model_name": "Mine", "network_config.lm_weight": "somewhere"}
+    config = load_config(None, {**given, "training_file": "demo:train"})
+    assert (config.max_seq_length, config.registry) == (None, str(file.resolve()))
+
+
 def test_the_list_shows_where_an_entry_comes_from(file: Path) -> None:
     shown = CliRunner().invoke(plant, ["list", "losses", "--registry", str(file)])
     assert shown.exit_code == 0
