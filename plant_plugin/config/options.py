@@ -76,7 +76,7 @@ class Stage1Options(StageOptions):
     )
     # Of least squares: of a word of relevance 1, from which they stay away. Of factors: of a label's best word.
     strength: Positive = key(4.0, "closed_form and factors: the score aimed at")
-    loss: Text = key("lambda_rank", "what ranks a document's tokens: lambda_rank, mse, or another of the list")
+    loss: Text = key("lambda_rank", "what ranks a document's tokens: see `plant list losses`")
     k: AtLeast1 = key(1000, "tokens of a document that form pairs, per label")
     sigma: Positive = key(1.0, "steepness of the pairwise sigmoid")
     score: Literal["logit", "probability"] = key("logit", "what is ranked")
