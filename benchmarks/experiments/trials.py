@@ -87,7 +87,7 @@ def ranks_what_the_prior_leaves() -> AbstractContextManager[Any]:
 
     Validation looks at the same scores, so the epoch that is kept is the best of what is trained.
     """
-    loss, validate = stage1.lambda_rank_loss, stage1.Stage1.validation_step
+    loss, validate = losses.lambda_rank_loss, stage1.Stage1.validation_step
 
     def with_prior(network: Any, hidden: Any, labels: Tensor) -> Tensor:
         scores: Tensor = network.attention(hidden, labels, with_prior=True).clamp(min=1e-12).log()

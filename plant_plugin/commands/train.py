@@ -58,9 +58,13 @@ def host(script: Path, arguments: tuple[str, ...]) -> None:
 
     register_networks()
     hook(run)
-    sys.argv = [str(script), *arguments]
-    sys.path.insert(0, str(script.resolve().parent))  # as Python has it for a script
-    runpy.run_path(str(script), run_name="__main__")
+    before = sys.argv, [*sys.path]
+    try:
+        sys.argv = [str(script), *arguments]
+        sys.path.insert(0, str(script.resolve().parent))  # as Python has it for a script
+        runpy.run_path(str(script), run_name="__main__")
+    finally:
+        sys.argv, sys.path[:] = before
 
 
 @click.command(cls=SearchCommand)
