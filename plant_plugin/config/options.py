@@ -68,7 +68,7 @@ class Stage1Options(StageOptions):
         "drawn", "what its epochs start from; factors: of the relevance, by a decomposition", later=True
     )
     strength: Positive = key(4.0, "factors: the score of a label's best word")
-    loss: Literal["lambda_rank", "mse"] = key("lambda_rank", "what ranks a document's tokens")
+    loss: Text = key("lambda_rank", "what ranks a document's tokens: see `plant list losses`")
     k: AtLeast1 = key(1000, "tokens of a document that form pairs, per label")
     score: Literal["logit", "probability"] = key("logit", "what is ranked")
     pairs: Literal["within", "top_vs_all"] = key("within", "which tokens form pairs")

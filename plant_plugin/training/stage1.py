@@ -7,15 +7,15 @@ head · **M** labels chosen for a document.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.config import Config
+from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage1Options
 from plant_plugin.data.batches import Batches, move
-from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss, lambda_rank_loss
+from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run
@@ -131,12 +131,16 @@ def choose_labels(
 def attention_loss(
     network: PlantableNetwork, hidden: Hidden, labels: Tensor, relevance: Tensor, options: Stage1Options
 ) -> Tensor:
-    """The configured loss (B, M) of the attention for chosen labels."""
-    if options.loss == "mse":
-        return distribution_mse_loss(network.attention(hidden, labels), relevance, hidden.mask)
+    """The configured loss (B, M) of the attention for chosen labels; it is handed the arguments that it has."""
+    entry = registry.get("losses", options.loss, stage=1)
+    has = entry.signature()
+    given = {name: getattr(options, name) for name in ("k", "pairs") if name in has}
+    criterion: Callable[..., Tensor] = entry.load()
+    if "attention" in has:
+        return criterion(network.attention(hidden, labels), relevance, hidden.mask, **given)
     probability = options.score == "probability"
     scores = network.attention(hidden, labels) if probability else network.scores(hidden, labels)
-    return lambda_rank_loss(scores.float(), relevance, hidden.mask, options.k, options.pairs)
+    return criterion(scores.float(), relevance, hidden.mask, **given)
 
 
 def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:

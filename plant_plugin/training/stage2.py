@@ -41,7 +41,7 @@ class Stage2(StageModule):
 
     def _loss(self, hidden: Hidden, positives: Tensor) -> Tensor:
         options, num_labels = self.options, positives.shape[1]
-        criterion = registry.get("losses", options.loss).load()
+        criterion = registry.get("losses", options.loss, stage=2).load()
         count = options.hard_negatives
         most = num_labels if count is None else int(positives.sum(dim=1).max()) + count
         if count is None or most > WORTH_SELECTING * num_labels:

@@ -27,8 +27,9 @@ PACKAGES = {"optuna": ("optuna", "Optuna"), "bayesopt": ("bayes_opt", "bayesian-
 SAME_FOR_ALL = frozenset(
     {
         "training_file", "val_file", "test_file", "val_size", "label_file", "data_format", "merge_train_val",
-        "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics", "val_metric",
-        "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu", "limit_test_batches",
+        "registry", "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics",
+        "val_metric", "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu",
+        "limit_test_batches",
     }
 )  # fmt: skip
 
