@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import joblib
 import yaml
 from experiment_pages import figures, gain_lines, page, processors, rows_of, sources, tested
 from pictures import save_picture
@@ -125,25 +126,31 @@ def variants_of(definition: dict[str, Any]) -> list[str]:
     return [name if value is None else f"{name}_{value:g}" for name in definition["variants"] for value in values]
 
 
-def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str]:
+def write_page(folder: Path, tables: Path, check: bool) -> str:
+    """Write the page of a folder of results and its pictures; its name where ``check`` finds it out of date, or ''."""
+    name, is_main = folder.name, experiment_of(folder.name) == "main"
+    definition = EXPERIMENTS[experiment_of(name)]
+    systems = load(folder, variants_of(definition))
+    papers = published_of(name, definition)
+    text = table(name, systems, definition) if is_main else page(name, systems, definition, papers)
+    path = tables / f"{name}.md"
+    if check:
+        return "" if path.is_file() and path.read_text(encoding="utf-8") == text else path.name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    for kind, figure in figures(systems, definition).items():
+        save_picture(figure, path.with_name(f"{name}_{kind}"))
+    return ""
+
+
+def write_pages(results: Path, tables: Path, *, check: bool = False, processes: int = 1) -> list[str]:
     """Write every page and its pictures; with ``check`` only name the pages that are out of date."""
-    stale, current = [], set()
-    for folder in sorted(path for path in results.glob("*") if path.is_dir()):
-        name, is_main = folder.name, experiment_of(folder.name) == "main"
-        definition = EXPERIMENTS[experiment_of(name)]
-        systems = load(folder, variants_of(definition))
-        papers = published_of(name, definition)
-        text = table(name, systems, definition) if is_main else page(name, systems, definition, papers)
-        path = tables / f"{name}.md"
-        current.add(path.name)
-        if check:
-            if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                stale.append(path.name)
-            continue
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        for kind, figure in figures(systems, definition).items():
-            save_picture(figure, path.with_name(f"{name}_{kind}"))
+    folders = [path for path in results.glob("*") if path.is_dir()]
+    folders.sort(key=lambda folder: len([*folder.glob("*/seed*.npz")]), reverse=True)  # what takes longest begins
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        found = joblib.Parallel(processes)(joblib.delayed(write_page)(folder, tables, check) for folder in folders)
+    stale = sorted(filter(None, found))
+    current = {f"{folder.name}.md" for folder in folders}
     for path in sorted(tables.glob("*.md")):
         if path.name not in current and MADE in path.read_text(encoding="utf-8"):
             stale.append(path.name)
@@ -172,7 +179,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
-    stale = write_pages(HERE / "results", HERE / "tables", check=check) + write_speed(HERE / "tables", check=check)
+    stale = write_pages(HERE / "results", HERE / "tables", check=check, processes=-1)
+    stale += write_speed(HERE / "tables", check=check)
     path = HERE.parent / "README.md"
     text = path.read_text(encoding="utf-8")
     written = text
