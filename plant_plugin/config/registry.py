@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import difflib
 import functools
 import os
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ import yaml
 from plant_plugin.config import network
 from plant_plugin.config.gguf import folder_of_gguf, is_gguf
 from plant_plugin.config.values import Keys
-from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
+from plant_plugin.errors import ConfigError, MissingExtraError, PlantError, suggestion
 
 KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
 REQUIRED = dataclasses.MISSING  # the default of an argument that has none
@@ -119,13 +118,6 @@ def language_model(lm_weight: str) -> str:
         return str(folder_of_gguf(lm_weight))
     preset = None if os.path.isdir(lm_weight) else entries("backbones").get(lm_weight)
     return lm_weight if preset is None else str(preset.weights)
-
-
-def suggestion(name: str, known: tuple[str, ...] | list[str]) -> str:
-    """``did you mean X?`` with the nearest known name, or all of them where none is near."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
-    return f"did you mean {by_lower[near[0]]}?" if near else f"one of {', '.join(known)}"
 
 
 def _unknown(what: str, name: str, known: tuple[str, ...]) -> ConfigError:
