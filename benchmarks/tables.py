@@ -22,9 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import joblib
 import yaml
-from experiment_pages import figures, gain_lines, page, processors, rows_of, sources, tested
+from experiment_pages import each, figures, gain_lines, page, processors, rows_of, sources, tested
 from pictures import save_picture
 
 from plant_plugin.report.compare import FIELDS
@@ -147,9 +146,7 @@ def write_pages(results: Path, tables: Path, *, check: bool = False, processes: 
     """Write every page and its pictures; with ``check`` only name the pages that are out of date."""
     folders = [path for path in results.glob("*") if path.is_dir()]
     folders.sort(key=lambda folder: len([*folder.glob("*/seed*.npz")]), reverse=True)  # what takes longest begins
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        found = joblib.Parallel(processes)(joblib.delayed(write_page)(folder, tables, check) for folder in folders)
-    stale = sorted(filter(None, found))
+    stale = sorted(filter(None, each(write_page, [(folder, tables, check) for folder in folders], processes)))
     current = {f"{folder.name}.md" for folder in folders}
     for path in sorted(tables.glob("*.md")):
         if path.name not in current and MADE in path.read_text(encoding="utf-8"):
