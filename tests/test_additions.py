@@ -113,5 +113,5 @@ def test_a_metric(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = load_per_document(Path(config.checkpoint_dir) / "per_document.npz")
     metric = names.parse_metric("Any@3")
     sums = DocumentSums(documents, [metric])
-    resampled = sums.values(*sums.sums(np.ones((1, documents.truth.shape[0]), dtype=np.int64)))
+    resampled = sums.values(*sums.additions.sums(np.ones((1, documents.truth.shape[0]), dtype=np.int64)))
     assert np.ravel(resampled)[0] == pytest.approx(result["metrics"]["Any@3"])

@@ -23,7 +23,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +108,7 @@ def draw(number: int, num_labels: int, resamples: int, seed: int) -> Draws:
     return Draws(np.concatenate(often), np.concatenate(exchanged), parts)
 
 
-def in_parts(weights: npt.NDArray[Any], num_labels: int) -> Iterator[Floats]:
+def in_parts(weights: Floats | npt.NDArray[np.bool_], num_labels: int) -> Iterator[Floats]:
     """Some of the weightings (B, N) at a time."""
     size = max(1, PART_ELEMENTS // num_labels)
     for start in range(0, len(weights), size):
