@@ -147,7 +147,13 @@ def reads_documents(
 
 
 def marked_documents(
-    run: Path, split: str, evidence: Path | None = None, text: Path | None = None, *, fix: str | None = None
+    run: Path,
+    split: str,
+    evidence: Path | None = None,
+    text: Path | None = None,
+    *,
+    fix: str | None = None,
+    whole: bool = False,
 ) -> tuple[list[str], list[DocumentEvidence]]:
     """Texts and what coders marked in them.
 
@@ -157,8 +163,9 @@ def marked_documents(
         evidence: The evidence file; None: the run's own, or the one beside its text file.
         text: The text file; None: the one beside ``evidence``, or the run's own.
         fix: What to do without a file; None: give the options that :data:`SPLITS` names.
+        whole: A mark of several parts is one span, from its first character to its last, not a span for each.
     """
-    from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
+    from plant_plugin.data.evidence import evidence_beside, extents, parts, read_marks, text_beside
     from plant_plugin.data.text import packed, read_libmultilabel_text
     from plant_plugin.errors import ConfigError
     from plant_plugin.report.logs import LoggedConfig, logged_config
@@ -175,7 +182,8 @@ def marked_documents(
         missing = "text" if text is None else "evidence"
         raise ConfigError(f"there is no {missing} file", where=str(run), fix=fix or f"give {SPLITS[split]}")
     documents = read_libmultilabel_text(text)
-    return documents.texts, read_evidence(evidence, documents)
+    spans = extents if whole else parts
+    return documents.texts, [spans(marks) for marks in read_marks(evidence, documents)]
 
 
 def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:

@@ -90,6 +90,7 @@ class Stage1Options(StageOptions):
 class Stage2Options(StageOptions):
     """End to end (method §4)."""
 
+    epochs: AtLeast0 | None = key(None, "null: the top-level epochs; 0: the network stays as stage 1 leaves it")
     loss: Text = key("focal", "of each label's logit: focal, bce, asymmetric, or another of `plant list losses`")
     # The asymmetric loss's paper has 4, and no smoothing.
     gamma: NotNegative = key(2.0, "of the focal loss; of negatives in the asymmetric one")

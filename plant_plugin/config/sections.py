@@ -52,7 +52,9 @@ class General:
     data_workers: AtLeast0 = aside(4, "Processes that prepare batches.")
     embed_cache_dir: Text | None = aside(None, "Where downloaded word vectors are kept between runs.")
     eval: Truth = key(False, "Do not train; test the model of checkpoint_path.")
-    checkpoint_path: Text | None = key(None, "A trained model to start from or to test.")
+    checkpoint_path: Text | None = key(
+        None, "A trained model to start from or to test. LibMultiLabel's run code: trust whoever wrote it."
+    )
     result_dir: Text = aside("./runs", "Folder in which each run makes its own.")
 
 

@@ -35,7 +35,7 @@ LM = {"lm_weight": "mistral-7b"}
         ("stage1.accumulate", [0]),
         ("stage2.batch_tokens", [0]),
         ("stage1.epochs", [-1]),
-        ("stage2.epochs", [0]),
+        ("stage2.epochs", [-1]),
         ("stage1.patience", [-1]),
         ("stage2.batch_size", [0]),
         ("stage2.learning_rate", [0]),

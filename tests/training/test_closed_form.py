@@ -11,12 +11,14 @@ import lightning
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError, Interrupted
 from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.baselines import MultiHeadLabelwiseHead
 from plant_plugin.networks.losses import attention_ndcg
+from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
 from plant_plugin.training.closed_form import RIDGE, plant_factors, plant_queries
@@ -191,17 +193,47 @@ def test_no_epochs_leave_the_factors_as_they_are(made: Made) -> None:
     assert told["attention-nDCG@10"] > 0.5
 
 
-@pytest.mark.parametrize(
-    ("changes", "what"),
-    [
-        ({"network_config__encoder": "bigru"}, "does not encode words by one layer of convolutions"),
-        ({"network_config__num_heads": 2}, "there are 2 heads"),
-    ],
-)
-def test_factors_need_convolutions_and_one_head(made: Made, changes: dict[str, Any], what: str) -> None:
-    with pytest.raises(ConfigError, match=what) as told:
-        run(made(**{**FACTORS, **changes}))
-    assert "stage1.start" in str(told.value.format_message())
+WORDS = {"embed_dim": 16}
+PLANTED = {**WORDS, "encoder": "cnn", "hidden_size": 16, "pool_size": 8, "filter_sizes": [3]}
+NETWORKS: list[tuple[str, dict[str, Any], str | None]] = [
+    ("PLANT", {**PLANTED, "num_heads": 1}, None),
+    ("PLANT", {**PLANTED, "num_heads": 2}, "there are 2 heads"),
+    ("PLANT", PLANTED, "there are 8 heads"),
+    (
+        "PLANT",
+        {**WORDS, "encoder": "bigru", "num_heads": 1},
+        "PLANT, as it is configured, does not encode words by one",
+    ),
+    ("PlantedCAML", {**WORDS, "num_filter_per_size": 16}, None),
+    ("PlantedBiGRULWAN", {**WORDS, "rnn_dim": 16}, "PlantedBiGRULWAN, as it is configured, does not"),
+    ("PlantedBiLSTMLWMHAN", {**WORDS, "rnn_dim": 16}, "PlantedBiLSTMLWMHAN, as it is configured, does not"),
+    ("LAAT", {**WORDS, "hidden_size": 16, "projection_size": 8}, "LAAT, as it is configured, does not"),
+    ("MultiResCNN", {**WORDS, "filter_sizes": [3]}, "MultiResCNN, as it is configured, does not"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "what"), NETWORKS)
+def test_factors_are_refused_before_data_are_read(
+    made: Made, name: str, options: dict[str, Any], what: str | None
+) -> None:
+    """The configuration's rules and the network itself are of one mind."""
+    network, prepared = prepared_network(made(model_name=name, network_config=dict(options)))
+    assert prepared.relevance is not None
+    asked = {"model_name": name, "network_config": dict(options), "stage1__start": "factors"}
+    if what is None:
+        made(**asked)
+        plant_factors(network, prepared.relevance.matrix, 8.0)
+        return
+    with pytest.raises(ConfigError, match=r"(?s)stage1\.start.*" + what):
+        made(**asked)
+    made(**asked, strategy="end_to_end")  # which has no stage 1
+    with pytest.raises(ConfigError, match=r"stage1\.start: factors"):
+        plant_factors(network, prepared.relevance.matrix, 8.0)
+
+
+def test_factors_under_a_network_of_somebodys_own(made: Made) -> None:
+    with pytest.raises(ConfigError, match="OwnNetwork does not encode words by one layer of convolutions"):
+        run(made(model_name="own_network:OwnNetwork", network_config={}, stage1__start="factors"))
 
 
 def test_factors_need_keys_that_can_be_the_states(made: Made) -> None:
@@ -215,8 +247,35 @@ def test_factors_need_keys_that_can_be_the_states(made: Made) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [{"stage1__epochs": 0}, {"stage1__start": "factors", "stage1__method": "closed_form"}], ids=str
+    "keys",
+    [
+        {"stage1__epochs": 0},
+        {"stage1__start": "factors", "stage1__method": "closed_form"},
+        {"stage2__epochs": 0, "strategy": "end_to_end"},
+    ],
+    ids=str,
 )
 def test_what_would_plant_nothing_is_refused(made: Made, keys: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="stage1"):
+    with pytest.raises(ConfigError, match=r"stage[12]"):
         made(**keys)
+
+
+def test_no_epochs_of_stage_2_leave_the_network_of_stage_1(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[str, torch.Tensor] = {}
+    original = training_run.run_stage2
+
+    def watch(network: HeadNetwork, *others: Any) -> None:
+        kept.update({name: tensor.detach().clone() for name, tensor in trained_state(network).items()})
+        original(network, *others)
+
+    monkeypatch.setattr(training_run, "run_stage2", watch)
+    run(made(stage2__epochs=1, result_dir=str(tmp_path / "whole")))
+    monkeypatch.undo()
+    config = made(stage2__epochs=0, result_dir=str(tmp_path / "stage1"))
+    assert run(config)["metrics"]
+    found = load_file(Path(config.checkpoint_dir) / "model.safetensors")
+    assert found.keys() == kept.keys()
+    for name, tensor in found.items():
+        torch.testing.assert_close(tensor, kept[name], rtol=0, atol=0)

@@ -166,6 +166,8 @@ def _check_task(base: Config, problems: Problems) -> None:
     if base.strategy == PLANTED_SCORES:
         what = "no network is trained, so that there are no epochs to compare"
         problems.add("strategy", what, "say plant or end_to_end")
+    if base.stage2.epochs == 0:
+        problems.add("stage2.epochs", "there are no epochs to compare", "leave it out")
     if base.model_name.lower() == "attentionxml":
         problems.add("model_name", "AttentionXML has no validation metric of the whole model", "choose another network")
     for key in ("eval", "resume"):
