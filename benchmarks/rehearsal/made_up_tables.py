@@ -7,9 +7,9 @@ lies beside the checkout (or ``PLANT_SHARED``), else of the demo's made-up notes
 there are as many words as in notes. Of most of its codes a summary has the name. Nothing of it is to be kept.
 
 Rows are those that the documentation of MIMIC-III v1.4 and of MIMIC-IV 2.2 tells, as far as we know it; splits are
-CAML's and, by their sizes, those of Edin et al. 2023. Taken to be so are lengths of notes, how codes are spread, and what
-of MIMIC-IV's rows is of which version. Tables that ``plant prepare`` does not read (PATIENTS, ADMISSIONS and others) are
-left out. ``xmc`` is a data set of the extreme classification repository, of words without meaning.
+CAML's and, by their sizes, those of Edin et al. 2023. Taken to be so are lengths of notes, how codes are spread, and
+what of MIMIC-IV's rows is of which version. Tables that ``plant prepare`` does not read (PATIENTS, ADMISSIONS and
+others) are left out. ``xmc`` is a data set of the extreme classification repository, of words without meaning.
 """
 
 from __future__ import annotations
