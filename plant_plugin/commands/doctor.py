@@ -43,6 +43,7 @@ PEAKS = {"A100": 312e12, "H200": 989e12}  # bf16 operations a second with dense 
 SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not a measurement
 SIDE = 1024  # of matrices whose product is timed
 GIB = 1024**3
+DOCUMENT_BYTES = 3  # of a text's byte: as it is read, as it is kept, and its words as numbers
 RELEVANCE_BYTES = 16  # of an entry: value and place, by label and by word
 WEIGHT_BYTES = 8  # of a planted score's weight: value and place
 SCORES = 4  # times that these are in memory at most: a group's, the sum of groups before and behind it, and by word
@@ -268,8 +269,14 @@ def _show_needs(
 
 
 def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int) -> None:
-    """What the processor's memory has to hold besides documents, and what a run leaves on the disk while it trains."""
+    """What the processor's memory has to hold, and what a run leaves on the disk while it trains."""
     scores, free, kept = settings.planted_scores, _free_and_total()[0], 0
+    texts = [Path(name) for name in (settings.training_file, settings.val_file, settings.test_file) if name]
+    read = DOCUMENT_BYTES * sum(path.stat().st_size for path in texts if path.is_file())
+    if read:
+        _fits(
+            "main memory", read, free, "at most for the documents, more where the files are packed", "a larger machine"
+        )
     if settings.network_config.get("planted_prior") == "additive" or settings.strategy == "plant":
         entries = labels * settings.relevance.top
         kept += entries * WEIGHT_BYTES
