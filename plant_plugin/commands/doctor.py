@@ -45,6 +45,8 @@ SIDE = 1024  # of matrices whose product is timed
 GIB = 1024**3
 DOCUMENT_BYTES = 3  # of a text's byte: as it is read, as it is kept, and its words as numbers
 RELEVANCE_BYTES = 16  # of an entry: value and place, by label and by word
+# Of a byte of the training texts, times the longest run of words that is a term: terms, their rows, what counting left.
+TERM_BYTES = 4.5
 WEIGHT_BYTES = 8  # of a planted score's weight: value and place
 SCORES = 4  # times that these are in memory at most: a group's, the sum of groups before and behind it, and by word
 # Checkpoints' worth of disk at the end of stage 2: stage 1 as it ended, the best weights of both stages, and two states
@@ -271,12 +273,11 @@ def _show_needs(
 def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int) -> None:
     """What the processor's memory has to hold, and what a run leaves on the disk while it trains."""
     scores, free, kept = settings.planted_scores, _free_and_total()[0], 0
-    texts = [Path(name) for name in (settings.training_file, settings.val_file, settings.test_file) if name]
-    read = DOCUMENT_BYTES * sum(path.stat().st_size for path in texts if path.is_file())
-    if read:
-        _fits(
-            "main memory", read, free, "at most for the documents, more where the files are packed", "a larger machine"
-        )
+    files = [name for name in (settings.training_file, settings.val_file, settings.test_file) if name]
+    texts = [Path(name).stat().st_size for name in files if Path(name).is_file()]
+    if texts:
+        told = "at most for the documents, more where their files are packed"
+        _fits("main memory", DOCUMENT_BYTES * sum(texts), free, told, "a larger machine, or fewer documents")
     if settings.network_config.get("planted_prior") == "additive" or settings.strategy == "plant":
         entries = labels * settings.relevance.top
         kept += entries * WEIGHT_BYTES
@@ -285,9 +286,11 @@ def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int)
     if scores.model != "none":
         weights, groups = labels * scores.top * WEIGHT_BYTES, -(-documents // scores.group_size)
         kept += 2 * weights  # in the cache and with the model
-        told = f"at most for planted scores, {-(-documents // groups):,} documents at once, besides their terms"
-        needed = 4 * (documents // groups) ** 2 + SCORES * weights
-        _fits("main memory", needed, free, told, "a smaller planted_scores.group_size or planted_scores.top")
+        terms = TERM_BYTES * scores.ngrams * texts[0] if texts else 0
+        told = f"at most for planted scores, {-(-documents // groups):,} documents at once"
+        needed = 4 * (documents // groups) ** 2 + SCORES * weights + terms
+        fix = "a smaller planted_scores.group_size or planted_scores.top; planted_scores.ngrams 1"
+        _fits("main memory", needed, free, told + ("" if texts else ", besides their terms"), fix)
     needed, there = CHECKPOINTS * checkpoint + kept, shutil.disk_usage(Path.cwd()).free
     _fits("disk", needed, there, "at most in the run's folder and the cache", "other disks: --result_dir, --cache_dir")
     stages = [settings.stage1, settings.stage2][settings.strategy != "plant" :]
