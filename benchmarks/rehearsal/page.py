@@ -10,6 +10,7 @@ from typing import Any
 
 from plant_plugin.report.machine import processor_name
 
+STEPS = ("tables", "prepare", "count", "doctor", "doctor_cpu", "relevance", "stages", "scores")
 RECORDS = "records"  # of the steps, in the folder of a data set
 GIB = 1024**3
 NAMES = {"mimic3": "MIMIC-III: `plant_mimic3.yml`", "mimic4": "MIMIC-IV: `plant_mimic4.yml`",
@@ -25,6 +26,7 @@ TRUE = {  # as the documentation of the data and the papers tell it
         "documents": "122,279", "labels": "7,942",
     },
 }  # fmt: skip
+VERSIONS = {"mimic3": "MIMIC-III v1.4 and CAML's split", "mimic4": "MIMIC-IV 2.2 and its codes of ICD-10"}
 BATCH = 8  # documents, in the configurations
 DEVICES = {"this processor": "doctor_cpu", "one A100": "doctor", "one H200": "doctor"}
 PHASES = {"read": "reading", "tokens": "vocabulary and tokens", "relevance": "relevance",
@@ -43,8 +45,8 @@ def page(folder: Path) -> str:
 
 
 def read_records(folder: Path) -> dict[str, Any]:
-    """By step, in the order in which they were done."""
-    paths = sorted((folder / RECORDS).glob("*.json"), key=lambda path: path.stat().st_mtime)
+    """By step, in the order of :func:`rehearse.steps`."""
+    paths = [path for step in STEPS if (path := folder / RECORDS / f"{step}.json").is_file()]
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
@@ -106,7 +108,8 @@ def _counted(what: str, folder: Path, records: dict[str, Any]) -> list[str]:
             "labels a training document": f"{given / documents:.1f}",
         }
     rows = [f"| {name} | {number} | {found.get(name, '–')} |" for name, number in TRUE[what].items()]
-    return ["| what | in the data, as published | made up |", "|---|--:|--:|", *rows, ""]
+    told = f"What is in the data is what documentation and papers say of {VERSIONS[what]}, as far as we know it."
+    return [told, "", "| what | in the data | made up |", "|---|--:|--:|", *rows, ""]
 
 
 def _training_file(folder: Path) -> Path:
