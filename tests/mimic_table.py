@@ -33,8 +33,8 @@ LIBRARIES = 2  # GiB on a GPU
 GPUS = (8, 16, 24, 40, 80)  # GB
 GIB = 1024**3 / 1e9  # GB
 HEADINGS = (
-    "configuration", "benchmark", "compared with", "hardware", "GPU memory", "an epoch on an A100", "on an H200", "epochs",
-    "main memory",
+    "configuration", "benchmark", "compared with", "hardware", "GPU memory", "an epoch on an A100", "on an H200",
+    "epochs", "main memory",
 )  # fmt: skip
 
 

@@ -188,8 +188,10 @@ def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
 
 
 def _flops(encoder: float, width: int, plan: Plan) -> tuple[float, float]:
-    """Operations of both stages for each token, with the encoder's: of a label and a token 2·H for a score and as many
-    for what the attention gathers, thrice where there is a gradient; stage 1 has scores of chosen labels alone.
+    """Operations of both stages for each token, with those of the encoder.
+
+    Of a label and a token 2·H for the score and as many for what the attention gathers, thrice where there is a
+    gradient; stage 1 has scores of chosen labels alone.
     """
     chosen = plan.chosen <= WORTH_SELECTING * plan.labels
     labels = plan.labels + 3 * plan.chosen if chosen else 3 * plan.labels
