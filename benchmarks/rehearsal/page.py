@@ -29,9 +29,11 @@ TRUE = {  # as the documentation of the data and the papers tell it
 VERSIONS = {"mimic3": "MIMIC-III v1.4 and CAML's split", "mimic4": "MIMIC-IV 2.2 and its codes of ICD-10"}
 BATCH = 8  # documents, in the configurations
 DEVICES = {"this processor": "doctor_cpu", "one A100": "doctor", "one H200": "doctor"}
-PHASES = {"read": "reading", "tokens": "vocabulary and tokens", "relevance": "relevance",
-          "planted_scores": "planted scores solved and weighed", "stage1": "stage 1", "stage2": "stage 2",
-          "test": "test"}  # fmt: skip
+RUNS = {"stages": "some batches of both stages", "scores": "planted scores alone"}
+PHASES = {  # of a run, whose names say it less well
+    "read": "reading", "tokens": "vocabulary and tokens", "planted_scores": "planted scores solved and weighed",
+    "stage1": "stage 1", "stage2": "stage 2",
+}  # fmt: skip
 
 
 def page(folder: Path) -> str:
@@ -71,10 +73,12 @@ def _data_set(what: str, folder: Path, records: dict[str, Any]) -> list[str]:
     parts = [f"## {NAMES[what]}", "", *_steps(records), ""]
     if what in TRUE and "prepare" in records:
         parts += _counted(what, folder, records)
+    for run in (run for run in RUNS if run in records):
+        parts += _phases(folder, run)
     if "stages" in records:
         parts += _stages(folder, records)
-    if "scores" in records:
-        parts += [*_scores(folder), *_memory(folder, records)]
+    if "doctor_cpu" in records:
+        parts += _memory(folder, records)
     if "doctor" in records:
         parts += _predicted(records)
     return parts
@@ -158,28 +162,26 @@ def _memory(folder: Path, records: dict[str, Any]) -> list[str]:
 
     documents = r"main memory +([\d.]+) GiB at most for the documents"
     relevance = r"main memory +([\d.]+) GiB at most for the relevance"
-    stages = told(r"\n. memory +([\d.]+) GiB at the peak", documents, relevance)
-    scores = told(r"main memory +([\d.]+) GiB at most for planted scores", documents)
-    disk = sum(
-        path.stat().st_size for name in ("runs", "cache") for path in (folder / name).rglob("*") if path.is_file()
-    )
-    rows = ["| what | told, GiB | measured, GiB |", "|---|--:|--:|"]
-    for run, number, what in (("stages", stages, "stages"), ("scores", scores, "planted scores")):
-        rows.append(f"| memory, {what} | {number:.1f} | {records[run]['peak_bytes'] / GIB:.1f} |")
-    disk_told = told(r"disk +([\d.]+) GiB at most")
-    rows.append(f"| disk, what was left of runs and cache | {disk_told:.1f} | {disk / GIB:.1f} |")
-    return [
-        "Told is what `plant doctor --config --cpu` says before; what was measured holds the libraries too.",
-        "",
-        *rows,
-        "",
+    needs = {
+        "stages": told(r"\n. memory +([\d.]+) GiB at the peak", documents, relevance),
+        "scores": told(r"main memory +([\d.]+) GiB at most for planted scores", documents),
+    }
+    rows = [
+        f"| memory, {RUNS[run]} | {number:.1f} | {records[run]['peak_bytes'] / GIB:.1f} |"
+        for run, number in needs.items()
+        if run in records
     ]
+    paths = (path for name in ("runs", "cache") for path in (folder / name).rglob("*"))
+    disk, disk_told = sum(path.stat().st_size for path in paths if path.is_file()), told(r"disk +([\d.]+) GiB at most")
+    rows.append(f"| disk, what was left of runs and cache | {disk_told:.1f} | {disk / GIB:.1f} |")
+    head = "Told is what `plant doctor --config --cpu` says before; what was measured holds the libraries too."
+    return [head, "", "| what | told, GiB | measured, GiB |", "|---|--:|--:|", *rows, ""]
 
 
-def _scores(folder: Path) -> list[str]:
-    """What planted scores alone take, phase by phase."""
-    result = _result(folder, "scores")
-    rows = ["| planted scores alone | processor, s | clock, s | peak memory, GiB |", "|---|--:|--:|--:|"]
+def _phases(folder: Path, run: str) -> list[str]:
+    """What a run took, phase by phase."""
+    result = _result(folder, run)
+    rows = [f"| {RUNS[run]} | processor, s | clock, s | peak memory, GiB |", "|---|--:|--:|--:|"]
     for phase, seconds in result["time_s"].items():
         peak = result["peak_memory_mb"].get(phase, 0) / 1024
         rows.append(f"| {PHASES.get(phase, phase)} | {result['cpu_s'][phase]:,.0f} | {seconds:,.0f} | {peak:.2f} |")

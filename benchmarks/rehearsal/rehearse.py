@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--share", type=float, default=1.0, help="of all rows, stays and codes")
     parser.add_argument("--steps", type=int, default=32, help="batches that each stage is trained for")
-    parser.add_argument("--only", help="steps to do, with commas; else all")
+    parser.add_argument("--only", help="steps to do, with commas, or none; else all")
     parser.add_argument("--page", type=Path, default=PAGE)
     arguments, flags = parser.parse_known_args()
     folder = arguments.folder / arguments.what
