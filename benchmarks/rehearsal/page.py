@@ -141,8 +141,9 @@ def _stages(folder: Path, records: dict[str, Any]) -> list[str]:
         measured = f"{batches:,} of {whole:,} | {each:.1f} | {each * whole / 3600:.1f}"
         rows.append(f"| {PHASES[stage]} | {measured} | {' | '.join(times[place] for times in told)} |")
     head = f"""Some batches of {BATCH} documents of each stage; validation on two batches of the longest documents, and
-what the stage writes, are in it. Told is what `plant doctor --config` says before: of a GPU if 35 % of its peak are
-reached, which is assumed, and far more than a recurrent encoder will; here at the speed of a product of matrices."""
+what the stage writes, are in it. Told is what `plant doctor --config` says before, if a share of what the device does
+in products of matrices is reached: that of a GPU is assumed, and far more than a recurrent encoder will reach; that of
+a processor is from a table like this."""
     return [head, "", *rows, ""]
 
 
