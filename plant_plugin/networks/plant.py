@@ -8,7 +8,13 @@ from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork
-from plant_plugin.networks.backbone import FrozenBackbone, HuggingFaceBackbone, StatefulWords, WordBackbone
+from plant_plugin.networks.backbone import (
+    FrozenBackbone,
+    HuggingFaceBackbone,
+    StatefulWords,
+    WordBackbone,
+    backbone_class,
+)
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 
 
@@ -65,9 +71,11 @@ def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> WordBackbone | 
         "trust_remote_code": given.trust_remote_code,
     }
     if given.freeze_encoder:
+        if backbone_class(given.lm_weight) is not HuggingFaceBackbone:
+            raise _unfit("is for the plain class of backbones", "freeze_encoder")
         layer = {"kind": given.encoder or "cnn", **words}
         return FrozenBackbone(given.lm_weight, layer, dropout=given.embed_dropout, **common)
-    return HuggingFaceBackbone(
+    return backbone_class(given.lm_weight)(
         given.lm_weight,
         dropout=given.post_encoder_dropout,
         lora=given.lora,

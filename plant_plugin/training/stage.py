@@ -162,7 +162,7 @@ class StageModule(L.LightningModule):
         """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""
         options, config = self.options, self.config
         rate = options.learning_rate or config.learning_rate
-        own = {"encoder": options.encoder_learning_rate, "attention": options.attention_learning_rate, "rest": rate}
+        own = {"encoder": options.encoder_learning_rate, "attention": rate, "rest": rate}
         groups = []
         for name, parameters in self.trained_groups().items():
             learning_rate = rate if own[name] is None else own[name]

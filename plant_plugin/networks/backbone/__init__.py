@@ -5,7 +5,7 @@ Shape key: **B** documents · **T** token positions · **H** hidden width.
 
 from __future__ import annotations
 
-from plant_plugin.networks.backbone.hugging_face import FrozenBackbone, HuggingFaceBackbone
+from plant_plugin.networks.backbone.hugging_face import FrozenBackbone, HuggingFaceBackbone, backbone_class
 from plant_plugin.networks.backbone.words import EmbeddedWords, StatefulWords, WordBackbone
 
-__all__ = ["EmbeddedWords", "FrozenBackbone", "HuggingFaceBackbone", "StatefulWords", "WordBackbone"]
+__all__ = ["EmbeddedWords", "FrozenBackbone", "HuggingFaceBackbone", "StatefulWords", "WordBackbone", "backbone_class"]
