@@ -71,6 +71,8 @@ def _shares(folder: Path) -> list[str]:
 
 def _data_set(what: str, folder: Path, records: dict[str, Any]) -> list[str]:
     parts = [f"## {NAMES[what]}", "", *_steps(records), ""]
+    if missing := [step for step in STEPS if what in TRUE and step not in records]:
+        parts += [f"Not done here: {', '.join(missing)}.", ""]
     if what in TRUE and "prepare" in records:
         parts += _counted(what, folder, records)
     for run in (run for run in RUNS if run in records):

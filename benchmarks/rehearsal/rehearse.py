@@ -79,7 +79,8 @@ def measured(step: Step, folder: Path) -> dict[str, object]:
     words = [sys.executable, *arguments] if program == "python" else [sys.executable, "-c", entry, *arguments]
     log, start = folder / RECORDS / f"{step.name}.log", time.perf_counter()
     with open(log, "w", encoding="utf-8") as stream:
-        process = subprocess.Popen(words, cwd=folder, stdout=stream, stderr=subprocess.STDOUT)
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=stream, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(process.pid, 0)  # of this process alone
     process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - start
