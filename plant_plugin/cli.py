@@ -38,8 +38,8 @@ def plant() -> None:
 
 
 SHOWN = (
-    list_entries, prepare, stats, validate, doctor, relevance, embeddings, pretrain_lm, evaluate, compare, predict, explain, label,
-    faithfulness, plausibility, codiesp_x, export, strip, serve, search,
+    list_entries, prepare, stats, validate, doctor, relevance, embeddings, pretrain_lm, evaluate, compare, predict,
+    explain, label, faithfulness, plausibility, codiesp_x, export, strip, serve, search,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -40,7 +40,9 @@ class RelevanceOptions(Block):
 
     measure: Literal["mig", "term_frequency"] = key("mig", "mutual information or, as an ablation, frequency")
     association: Literal["positive", "any"] = key("positive", "any: the paper to the letter, blind to the sign")
-    normalize: Literal["max", "entropy"] = key("max", "divides by the label's highest value, or by its entropy")
+    normalize: Literal["max", "entropy", "none"] = key(
+        "max", "divides by the label's highest value, or by its entropy; none: nats, as the first PLANT"
+    )
     top: AtLeast1 = key(4000, "token types kept per label")
 
 
@@ -62,7 +64,7 @@ class StageOptions(Block):
     warmup: Share = key(0.0, "share of the steps that climb linearly from zero")
     clip_norm: Positive | None = key(1.0, "gradient norm; null: no clipping")
     rate_decay: Positive | None = key(
-        None, "what each layer of the encoder learns slower than the one above it, e.g. 2.6; null: one rate", later=True
+        None, "each layer of the encoder learns so many times slower than what is above it; null: one rate", later=True
     )
     unfreeze_every: AtLeast1 | None = key(
         None,

@@ -121,7 +121,7 @@ def compute_relevance(
     ``measure: mig`` is the mutual information, in nats, between "the document has the label" and "the document holds
     the token": r = Σ P(x,y)·ln(P(x,y) / (P(x)·P(y))) over the four cells, where a zero cell adds 0. With
     ``association: positive`` only pairs with n_lt·N > n_l·n_t are kept, with ``any`` also tokens that avoid the label.
-    ``normalize: max`` divides by the label's highest value, ``entropy`` by H(l).
+    ``normalize: max`` divides by the label's highest value, ``entropy`` by H(l); ``none`` leaves nats.
 
     ``measure: term_frequency`` counts the token's occurrences in the label's documents and divides by the label's
     highest count; ``association`` does not apply to it.
@@ -274,7 +274,12 @@ def values_of(table: Table, part: slice, margins: Margins, options: RelevanceOpt
 
     frequency, positive = options.measure == "term_frequency", options.association == "positive"
     of_pairs = (*table, margins.label_documents[part], margins.token_documents, margins.documents)
-    return Values(*kept_values(*of_pairs, frequency, positive, options.normalize == "entropy", options.top))
+    found = Values(*kept_values(*of_pairs, frequency, positive, options.normalize != "max", options.top))
+    if options.normalize == "none":
+        share = np.clip(margins.label_documents[part] / margins.documents, 1e-12, 1 - 1e-12)
+        entropy = -share * np.log(share) - (1 - share) * np.log1p(-share)
+        found.values[:] *= np.repeat(entropy, np.diff(found.offsets)).astype(np.float32)
+    return found
 
 
 def assemble(blocks: Iterable[Values], vocabulary_size: int, spool: Spool) -> sp.csr_array:

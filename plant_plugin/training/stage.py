@@ -105,7 +105,7 @@ class StageModule(L.LightningModule):
     def _layers(self) -> list[list[nn.Parameter]]:
         return [stack for name, stack in self.layered_groups().items() if name.startswith("encoder_")]
 
-    def on_train_epoch_start(self) -> None:
+    def _thaw(self) -> None:
         """Let one layer more train every so many epochs, from the top; the rest trains from the first epoch on.
 
         Source: Howard and Ruder 2018, section 3.3 (gradual unfreezing).
@@ -144,6 +144,7 @@ class StageModule(L.LightningModule):
 
     def on_train_batch_start(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Seed each batch by itself: dropout and sampling do not depend on where a run was resumed."""
+        self._thaw()  # here, because an epoch that is gone on with does not start
         parts = (self.config.seed or 0, self.current_epoch, place_of(batch_idx), 0)
         drawn = int(np.random.SeedSequence(parts).generate_state(1)[0])  # near numbers give unrelated draws
         torch.manual_seed(drawn)
@@ -207,8 +208,8 @@ class StageModule(L.LightningModule):
         for name, parameters in layered.items():
             kind, _, place = name.partition("_")
             learning_rate = rate if own[kind] is None else own[kind]
-            if place:  # of the layers below the top one
-                learning_rate /= (options.rate_decay or 1.0) ** (top - 1 - int(place))
+            if place:
+                learning_rate /= (options.rate_decay or 1.0) ** (top - int(place))
             trained = [one for one in parameters if one.requires_grad]
             if trained:
                 groups.append({"name": name, "params": trained, "lr": learning_rate})

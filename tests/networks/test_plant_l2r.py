@@ -104,7 +104,7 @@ def test_the_stateful_decoder_is_the_whole_pass_in_single_precision_with_its_gra
     found = [network(batch)["logits"] for network in (whole, stateful)]
     torch.testing.assert_close(*found, atol=1e-5, rtol=0)
     states = whole.encode(batch).states.detach()
-    for network, logits in zip((whole, stateful), found, strict=True):
+    for network, _logits in zip((whole, stateful), found, strict=True):
         network.zero_grad()
         hidden = network.encode(batch)._replace(states=states)
         network.logits(hidden).sum().backward()
