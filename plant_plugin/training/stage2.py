@@ -37,13 +37,13 @@ class Stage2(StageModule):
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """Loss over each document's positives and hard negatives, or over all labels."""
-        return self._losses(self.network.encode(batch), positives_of(batch, self.network.num_labels))
+        return self._loss(self.network.encode(batch), positives_of(batch, self.network.num_labels))
 
-    def _losses(self, hidden: Hidden, positives: Tensor) -> Tensor:
+    def _loss(self, hidden: Hidden, positives: Tensor) -> Tensor:
         """The loss; of networks that train apart its sum, so that each has the gradient of its own."""
-        return torch.stack([self._loss(*one, positives) for one in self.network.members(hidden)]).sum()
+        return torch.stack([self._loss_of(*one, positives) for one in self.network.members(hidden)]).sum()
 
-    def _loss(self, network: PlantableNetwork, hidden: Hidden, positives: Tensor) -> Tensor:
+    def _loss_of(self, network: PlantableNetwork, hidden: Hidden, positives: Tensor) -> Tensor:
         options, num_labels = self.options, positives.shape[1]
         criterion = registry.get("losses", options.loss).load()
         count = options.hard_negatives
@@ -75,7 +75,7 @@ class Stage2(StageModule):
         logits = self.network.logits(hidden).float()
         loss = None
         if "Loss" in self.config.monitor_metrics:
-            loss = float(self._losses(hidden, positives_of(batch, logits.shape[1])))
+            loss = float(self._loss(hidden, positives_of(batch, logits.shape[1])))
         return logits.cpu().numpy(), batch["document"].cpu().numpy(), loss
 
     def _add(self, found: ScoredBatch, split: str, evaluator: Evaluator) -> None:

@@ -8,8 +8,6 @@ gradient reaches: with inattention most of them. Elsewhere torch computes blocks
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -58,7 +56,7 @@ class _Pairs(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Context[None], *arriving: Tensor) -> tuple[Any, ...]:
+    def backward(ctx: Context[None], *arriving: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         from plant_plugin.networks.kernels.compiled import add_pair_gradients
 
         tokens, labels, weight = ctx.saved_tensors
@@ -72,7 +70,7 @@ class _Pairs(torch.autograd.Function):
 
         with Threads(_count(len(tokens))) as threads:
             of_labels, of_weight = zip(*threads.map(work, _parts(len(tokens))), strict=True)
-        return to_tokens, sum(of_labels), sum(of_weight)
+        return to_tokens, torch.stack(of_labels).sum(dim=0), torch.stack(of_weight).sum(dim=0)
 
 
 def _count(rows: int) -> int:
