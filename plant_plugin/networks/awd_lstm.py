@@ -57,6 +57,10 @@ class AwdLstm(nn.Module):
         self.layers = nn.ModuleList(nn.LSTM(before, after, batch_first=True) for before, after in pairwise(sizes))
         self.dropouts = dropouts
 
+    def stack(self) -> list[nn.LSTM]:
+        """The layers, from the bottom up."""
+        return [layer for layer in self.layers if isinstance(layer, nn.LSTM)]
+
     def draw(self, documents: int) -> Masks:
         """What a pass over so many documents drops: nothing in evaluation."""
         like, drop = self.embedding.weight, self.dropouts
@@ -67,21 +71,21 @@ class AwdLstm(nn.Module):
             return functional.dropout(torch.ones(shape, device=like.device, dtype=like.dtype), share)
 
         inputs = [mask(drop.hidden if place else drop.embedded, documents, 1, layer.input_size)
-                  for place, layer in enumerate(self.layers)]  # fmt: skip
-        recurrent = [functional.dropout(layer.weight_hh_l0, drop.weight, self.training) for layer in self.layers]
+                  for place, layer in enumerate(self.stack())]  # fmt: skip
+        recurrent = [functional.dropout(layer.weight_hh_l0, drop.weight, self.training) for layer in self.stack()]
         return Masks(mask(drop.word, len(like), 1), inputs, mask(drop.output, documents, 1, like.shape[1]), recurrent)
 
     def start(self, documents: int) -> State:
         """The state before the first word."""
         zero = self.embedding.weight.new_zeros
-        return [(zero(1, documents, layer.hidden_size),) * 2 for layer in self.layers]
+        return [(zero(1, documents, layer.hidden_size),) * 2 for layer in self.stack()]
 
     def forward(self, text: Tensor, state: State, masks: Masks) -> tuple[Tensor, State]:
         """States (B, T, E) of ``text`` (B, T), before the output's dropout, and the state behind the last position."""
         words = self.embedding.weight if masks.word is None else self.embedding.weight * masks.word
         states, behind = functional.embedding(text, words), State()
         with torch.autocast(text.device.type, enabled=False):  # one width of numbers for what is carried
-            for layer, start, mask, recurrent in zip(self.layers, state, masks.inputs, masks.recurrent, strict=True):
+            for layer, start, mask, recurrent in zip(self.stack(), state, masks.inputs, masks.recurrent, strict=True):
                 states = states if mask is None else states * mask
                 weights = [layer.weight_ih_l0, recurrent, layer.bias_ih_l0, layer.bias_hh_l0]
                 # with biases, one layer, no dropout of its own, one direction, documents first

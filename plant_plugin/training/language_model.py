@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import lightning as L
 import numpy as np
@@ -123,7 +124,8 @@ class _Training:
             model.parameters(), options.learning_rate, (0.9, 0.99), weight_decay=options.weight_decay
         )
         self.factor = learning_rate_factor("one_cycle", 0.0, options.epochs * len(self.starts))
-        self.step, self.cpu_s, self.best, self.perplexities = 0, 0.0, None, list[float]()
+        self.step, self.cpu_s, self.perplexities = 0, 0.0, list[float]()
+        self.best: dict[str, Tensor] | None = None
         self.state: State = model.encoder.start(len(self.text))
 
     @property
@@ -197,7 +199,7 @@ class _Training:
 
     def _go_on(self) -> None:
         """Take up the state of a run that was killed; one that cannot be read is made again."""
-        content = None
+        content: dict[str, Any] | None = None  # what torch reads has no types
         with contextlib.suppress(*UNREADABLE):
             content = torch.load(self._place, map_location=self.device, weights_only=True)
         if content is None:

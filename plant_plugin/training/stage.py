@@ -207,7 +207,8 @@ class StageModule(L.LightningModule):
         top = sum(name.startswith("encoder_") for name in layered)
         for name, parameters in layered.items():
             kind, _, place = name.partition("_")
-            learning_rate = rate if own[kind] is None else own[kind]
+            asked = own[kind]
+            learning_rate = rate if asked is None else asked
             if place:
                 learning_rate /= (options.rate_decay or 1.0) ** (top - int(place))
             trained = [one for one in parameters if one.requires_grad]

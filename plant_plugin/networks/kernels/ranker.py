@@ -44,10 +44,10 @@ class _Pairs(torch.autograd.Function):
 
         given = [part.detach().contiguous() for part in (tokens, labels, weight)]
         found = tokens.new_empty(len(tokens), len(labels))
-        arrays = [part.numpy() for part in given]
+        own, others, weights = (part.numpy() for part in given)
 
         def work(part: slice) -> None:
-            score_pairs(arrays[0][part], *arrays[1:], found.numpy()[part])
+            score_pairs(own[part], others, weights, found.numpy()[part])
 
         with Threads(_count(len(tokens))) as threads:
             threads.map(work, _parts(len(tokens)))
@@ -64,8 +64,9 @@ class _Pairs(torch.autograd.Function):
 
         def work(part: slice) -> tuple[Tensor, Tensor]:
             own = torch.zeros_like(labels), torch.zeros_like(weight)
-            given = (tokens[part], labels, weight, pull[part], to_tokens[part], *own)
-            add_pair_gradients(*(one.numpy() for one in given))
+            to_labels, to_weight = (one.numpy() for one in own)
+            given = tokens[part].numpy(), labels.numpy(), weight.numpy()
+            add_pair_gradients(*given, pull[part].numpy(), to_tokens[part].numpy(), to_labels, to_weight)
             return own
 
         with Threads(_count(len(tokens))) as threads:
