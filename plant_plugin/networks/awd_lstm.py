@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from plant_plugin.networks.encoders import weights_of
+
 State = list[tuple[Tensor, Tensor]]  # of each layer: hidden and cell, (1, B, units)
 
 
@@ -72,7 +74,9 @@ class AwdLstm(nn.Module):
 
         inputs = [mask(drop.hidden if place else drop.embedded, documents, 1, layer.input_size)
                   for place, layer in enumerate(self.stack())]  # fmt: skip
-        recurrent = [functional.dropout(layer.weight_hh_l0, drop.weight, self.training) for layer in self.stack()]
+        recurrent = [
+            functional.dropout(weights_of(layer, "l0")[1], drop.weight, self.training) for layer in self.stack()
+        ]
         return Masks(mask(drop.word, len(like), 1), inputs, mask(drop.output, documents, 1, like.shape[1]), recurrent)
 
     def start(self, documents: int) -> State:
@@ -87,9 +91,11 @@ class AwdLstm(nn.Module):
         with torch.autocast(text.device.type, enabled=False):  # one width of numbers for what is carried
             for layer, start, mask, recurrent in zip(self.stack(), state, masks.inputs, masks.recurrent, strict=True):
                 states = states if mask is None else states * mask
-                weights = [layer.weight_ih_l0, recurrent, layer.bias_ih_l0, layer.bias_hh_l0]
+                enter, _, *biases = weights_of(layer, "l0")
                 # with biases, one layer, no dropout of its own, one direction, documents first
-                states, *ended = torch.lstm(states, start, weights, True, 1, 0.0, self.training, False, True)
+                states, *ended = torch.lstm(
+                    states, start, [enter, recurrent, *biases], True, 1, 0.0, self.training, False, True
+                )
                 behind.append((ended[0], ended[1]))
         return states, behind
 

@@ -198,6 +198,23 @@ def test_word_vectors_are_made_before_the_configuration_is_read(
     assert Path("vectors.txt").is_file()
 
 
+def test_language_models_are_made_once_for_the_directions_that_are_read(
+    tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = yaml.safe_load(Path("plant_tiny.yml").read_text())
+    sizes = {"network_config": {"encoder": "awd_lstm", "embed_dim": 8}, "language_model": {"folder": "lm"}}
+    Path("plant_tiny.yml").write_text(yaml.safe_dump(content | sizes))
+    Path("lm").mkdir()
+    Path("lm/forward.safetensors").touch()
+    made: list[str] = []
+    monkeypatch.setattr(runner, "pretrain", lambda config: made.append(config.network_config["directions"]))
+    (planned,), _ = plan("main", "tiny", [1], variants=["plant"])
+    runner.language_model(planned)
+    planned.flags["network_config.directions"] = "both"
+    runner.language_model(planned)
+    assert made == ["backward"]
+
+
 def test_a_failure_does_not_stop_the_others(
     tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
