@@ -80,7 +80,7 @@ def corpora(draw: st.DrawFn) -> tuple[list[list[int]], np.ndarray, int]:
 @given(
     corpora(),
     st.sampled_from(["positive", "any"]),
-    st.sampled_from(["max", "entropy"]),
+    st.sampled_from(["max", "entropy", "none"]),
     st.sampled_from([1, 3, 4000]),
 )
 def test_equals_the_literal_formula(corpus, association: str, normalize: str, top: int) -> None:
