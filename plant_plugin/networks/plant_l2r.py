@@ -122,7 +122,11 @@ class PlantedHead(LabelwiseHead):
         return Planted(columns, scores, kept, relevance, marks)
 
     def forward(self, hidden: Hidden) -> Tensor:
-        """Logits (B, L) of all labels."""
+        """Logits (B, L) of all labels; sums and softmaxes are in the type of the parameters, also under autocast."""
+        with torch.autocast(hidden.states.device.type, enabled=False):
+            return self._read(hidden)
+
+    def _read(self, hidden: Hidden) -> Tensor:
         planted, states = self.planted(hidden), self._wide(hidden.states)
         like = states.new_zeros(len(states), self.num_labels)
         state = (Reading.start(like), Reading.start(like), like)

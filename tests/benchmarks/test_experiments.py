@@ -28,7 +28,7 @@ from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.systems import System
 
 DATA_SETS = ("eurlex6k", "eurlex57k")
-OF_ONE_DATA_SET = {"evidence_parts": ["codiesp"], "backbones": ["codiesp_en"]}
+OF_ONE_DATA_SET = {"evidence_parts": ["codiesp"], "backbones": ["codiesp_en"], "l2r": ["codiesp_en", "bc5cdr"]}
 PLANS = [(name, dataset) for name in load_definitions() for dataset in OF_ONE_DATA_SET.get(name, DATA_SETS)]
 EVERYWHERE = {"plant", "laat", "multi_res_cnn", "bigru_lwan", "caml", "attention_xml", "linear"}
 
@@ -292,7 +292,7 @@ def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pyte
 
 def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
     assert runner.main(["--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 18
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 19
     assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
     told = capsys.readouterr()
     assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"
