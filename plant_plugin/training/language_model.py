@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import lightning as L
 import numpy as np
@@ -22,6 +21,7 @@ from torch import Tensor
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import LanguageModelOptions
+from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import WordTokens, build_tokens, embedding_matrix
@@ -199,7 +199,7 @@ class _Training:
 
     def _go_on(self) -> None:
         """Take up the state of a run that was killed; one that cannot be read is made again."""
-        content: dict[str, Any] | None = None  # what torch reads has no types
+        content: Keys | None = None  # what torch reads has no types
         with contextlib.suppress(*UNREADABLE):
             content = torch.load(self._place, map_location=self.device, weights_only=True)
         if content is None:
