@@ -240,6 +240,16 @@ def not_run(systems: list[System], definition: Mapping[str, Any]) -> list[str]:
     return [f"Not run: {', '.join(missing)}.", ""] if missing else []
 
 
+def gone(systems: list[System], definition: Mapping[str, Any]) -> list[str]:
+    """A sentence on the systems that the package no longer has, and why, if there are any."""
+    of: dict[str, list[str]] = {}
+    for system in systems:
+        if why := definition.get("gone", {}).get(system.name):
+            of.setdefault(why, []).append(system.name)
+    told = "; ".join(f"{', '.join(names)} ({why})" for why, names in of.items())
+    return [f"No longer in the package or its trials: {told}.", ""] if told else []
+
+
 def processors(systems: list[System]) -> list[str]:
     """A sentence on the processors that the runs were made on; results of before they were noted say nothing."""
     of: dict[str, dict[str, None]] = {}
@@ -265,6 +275,7 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any], publis
         *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
         *sources(published),
         *processors(systems),
+        *gone(systems, definition),
         *not_run(systems, definition),
     ]  # fmt: skip
     if (baseline := baseline_of(systems, definition)) and (found := tested(systems, baseline, columns)):

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from experiment_pages import figures, gain_lines, page, processors, rows_of, sources, tested
+from experiment_pages import figures, gain_lines, gone, page, processors, rows_of, sources, tested
 from pictures import save_picture
 
 from plant_plugin.report.compare import FIELDS
@@ -85,6 +85,7 @@ def table(dataset: str, systems: list[System], definition: dict[str, Any]) -> st
         *markdown_rows(["system", "seeds", "L", *shown, "minutes", "GiB"], main), "",
         *sources(papers),
         *processors(systems),
+        *gone(systems, definition),
         "Other measures of the same runs:", "",
         *markdown_rows(["system", "seeds", *more], rows_of(systems, more, papers)), "",
         "Macro-F1@macro by number of training documents of a label:", "",
@@ -120,9 +121,10 @@ def experiment_of(name: str) -> str:
 
 
 def variants_of(definition: dict[str, Any]) -> list[str]:
-    """Folders of an experiment's results, in the order of its definition."""
+    """Folders of an experiment's results, in the order of its definition; last what is gone."""
     values = next(iter(definition.get("grid", {}).values()), [None])
-    return [name if value is None else f"{name}_{value:g}" for name in definition["variants"] for value in values]
+    known = [name if value is None else f"{name}_{value:g}" for name in definition["variants"] for value in values]
+    return [*known, *definition.get("gone", ())]
 
 
 def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str]:
@@ -148,8 +150,8 @@ def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str
         if path.name not in current and MADE in path.read_text(encoding="utf-8"):
             stale.append(path.name)
             if not check:
-                for gone in (path, *tables.glob(f"{path.stem}_*.png"), *tables.glob(f"{path.stem}_*.svg")):
-                    gone.unlink()
+                for old in (path, *tables.glob(f"{path.stem}_*.png"), *tables.glob(f"{path.stem}_*.svg")):
+                    old.unlink()
     return stale if check else []
 
 

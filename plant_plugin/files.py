@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import errno
 import hashlib
+import json
 import logging
 import os
 import platform
@@ -40,6 +41,8 @@ DEEPEST_CONFIGURATION = 50
 
 CHUNK = 1 << 20  # bytes
 UMASK_VARIABLE = "PLANT_UMASK"
+SEAL, PLAIN_JSON = "sha256", json.JSONEncoder()
+SEALED = re.compile(rb'\{\s*"sha256": "([0-9a-f]{64})"(?:,|(?=\s*\}))')
 UNION = "|"  # stands in the place of a fault in JSON where several types are allowed
 
 Kept = TypeVar("Kept")
@@ -138,6 +141,15 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file of UTF-8 whole or not at all, as :func:`atomic_write` does."""
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_sealed(
+    path: str | os.PathLike[str], content: Mapping[str, object], encoder: json.JSONEncoder = PLAIN_JSON
+) -> None:
+    """Write JSON behind the SHA-256 of what follows, for :func:`read_json`: a flipped bit of a number is a number."""
+    text = encoder.encode({key: value for key, value in content.items() if key != SEAL})[1:] + "\n"
+    comma, space = "" if text.strip() == "}" else ",", text[: len(text) - len(text.lstrip())]
+    write_text(path, f'{{{space}"{SEAL}": "{hashlib.sha256(text.encode()).hexdigest()}"{comma}{text}')
 
 
 @contextlib.contextmanager
@@ -263,13 +275,16 @@ def read_json(path: Path, kind: type[Kept], *, what: str, fix: str, error: type[
 
     Raises:
         FileNotFoundError: There is no such file.
-        PlantError: ``error``: it cannot be read, or a key, which is named, is missing or of another type.
+        PlantError: ``error``: it cannot be read, or a key, which is named, is missing or of another type, or its bytes
+            are not those that :func:`write_sealed` wrote.
     """
     from pydantic_core import SchemaValidator, ValidationError  # pydantic itself costs a prediction a tenth of a second
 
     try:
-        found: Kept = SchemaValidator(_schema(kind)).validate_json(path.read_bytes(), strict=True)
-        return found
+        content = path.read_bytes()
+        if seal := SEALED.match(content):
+            content = b"{" + content[seal.end() :]
+        found: Kept = SchemaValidator(_schema(kind)).validate_json(content, strict=True)
     except FileNotFoundError:
         raise
     except OSError as problem:
@@ -281,6 +296,10 @@ def read_json(path: Path, kind: type[Kept], *, what: str, fix: str, error: type[
         words = {"json_invalid": "torn, or no JSON", "missing": f"it holds no {key}"}
         told = words.get(fault["type"]) or fault["msg"].replace("Input", key or "the content", 1)
         raise error(f"not {what}: {told}", where=str(path), fix=fix) from None  # its message would show the content
+    if seal and hashlib.sha256(content[1:].replace(b"\r\n", b"\n")).hexdigest().encode() != seal[1]:
+        told = f"changed since it was written, by its key {SEAL} (whoever changed it on purpose takes that out)"
+        raise error(f"not {what}: {told}", where=str(path), fix=fix)
+    return found
 
 
 def _schema(kind: Any) -> Any:
@@ -294,19 +313,14 @@ def _schema(kind: Any) -> Any:
             elif dataclasses.is_dataclass(limit) and not isinstance(limit, type):
                 schema |= dataclasses.asdict(limit)
         return schema
-    if dataclasses.is_dataclass(kind):
-        fields = {
-            field.name: {"type": "typed-dict-field", "schema": _schema(field.type), "required": False}
-            for field in dataclasses.fields(kind)
-        }
-        return {"type": "typed-dict", "fields": fields, "extra_behavior": "allow"}
     if origin is Literal:
         return {"type": "literal", "expected": list(parts)}
-    if is_typeddict(kind):
+    if dataclasses.is_dataclass(kind) or is_typeddict(kind):
+        of_class = {field.name: field.type for field in getattr(kind, "__dataclass_fields__", {}).values()}
         fields = {}
-        for name, hint in get_type_hints(kind, include_extras=True).items():
+        for name, hint in (of_class or get_type_hints(kind, include_extras=True)).items():
             marked = get_origin(hint)
-            required = marked is Required or (kind.__total__ and marked is not NotRequired)
+            required = marked is Required or (getattr(kind, "__total__", False) and marked is not NotRequired)
             fields[name] = {"type": "typed-dict-field", "schema": _schema(hint), "required": required}
         return {"type": "typed-dict", "fields": fields, "extra_behavior": "allow"}
     if origin in (Required, NotRequired):

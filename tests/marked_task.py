@@ -9,7 +9,7 @@ import numpy as np
 from made_up_task import LABELS, made_config
 
 from plant_plugin.config import Config
-from plant_plugin.data.evidence import DocumentEvidence, write_evidence
+from plant_plugin.data.evidence import DocumentMarks, write_evidence
 
 SPLITS = {"train": (90, 1), "valid": (25, 2), "test": (40, 3)}  # documents, seed
 
@@ -20,7 +20,7 @@ def write_marked_split(folder: Path, name: str, documents: int, seed: int) -> No
     lines, evidence = [], []
     for _ in range(documents):
         labels = random.choice(LABELS, size=random.integers(1, 4), replace=False)
-        found: DocumentEvidence = {}
+        found: DocumentMarks = {}
         text = ""
         for label in random.permutation([*labels, -1, -1]):
             words = [f"filler{random.integers(30)}" for _ in range(5)]
@@ -30,7 +30,7 @@ def write_marked_split(folder: Path, name: str, documents: int, seed: int) -> No
             if label >= 0:
                 first, last = (text + sentence).index(f"sign{label}x"), len(text) + sentence.index(f"mark{label}y")
                 behind = last + len(f"mark{label}y")
-                found[f"L{label}"] = [(first, behind)] if label % 2 else [(first, last - 1), (last, behind)]
+                found[f"L{label}"] = [[(first, behind)]] if label % 2 else [[(first, last - 1)], [(last, behind)]]
             text += sentence
         lines.append(" ".join(f"L{label}" for label in labels) + f"\t{text.strip()}\n")
         evidence.append(found)

@@ -45,6 +45,30 @@ def test_error_in_the_block_leaves_the_older_file(tmp_path: Path, error: BaseExc
     assert leftovers(tmp_path) == ["result.json"]
 
 
+def test_what_is_written_is_on_the_disk_before_its_name_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut leaves the old file or the new one: content, then name, then the folder that holds the name."""
+    done: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def flushed(number: int) -> None:
+        done.append("flush " + ("folder" if stat.S_ISDIR(os.fstat(number).st_mode) else "file"))
+        fsync(number)
+
+    def renamed(source: Path, target: Path) -> None:
+        done.append("rename")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(os, "replace", renamed)
+    write_text(tmp_path / "one.json", "{}")
+    assert done == ["flush file", "rename", "flush folder"]
+    done.clear()
+    with atomic_folder(tmp_path / "model") as folder:
+        (folder / "a").write_text("a")
+        (folder / "b").write_text("b")
+    assert done == ["flush file", "flush file", "flush folder", "rename", "flush folder"]
+
+
 @pytest.mark.parametrize(
     "error",
     [

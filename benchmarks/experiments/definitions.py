@@ -20,7 +20,7 @@ DEFINITIONS = Path(__file__).with_name("experiments.yml")
 CODE = (Path(__file__).with_name("trials.py"), *sorted(Path(plant_plugin.__file__).parent.rglob("*.py")))
 KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants", "grid", "on_demand", "keep_models",
         "measure", "pictures", "heading", "axis", "drawn", "in_readme", "logarithmic", "on_validation", "datasets",
-        "one_seed", "equal_steps", "coding", "published"}  # fmt: skip
+        "one_seed", "equal_steps", "coding", "published", "gone"}  # fmt: skip
 NAMES_VARIANTS = ("on_demand", "drawn", "in_readme", "one_seed")
 OF_A_DATA_SET = {"seeds", "flags_of", "flags", "both_stages"}  # what may differ on one of them
 EPOCHS = ("stage1.epochs", "stage1.patience", "stage2.epochs", "stage2.patience", "patience")
@@ -98,8 +98,8 @@ def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
     """All experiments by name.
 
     Raises:
-        ConfigError: A key that does not exist, an experiment without variants, a list of some that it does not have, or
-            flags of an experiment that does not exist.
+        ConfigError: A key that does not exist, an experiment without variants, a list of some that it does not have,
+            one that is gone and still there, or flags of an experiment that does not exist.
     """
     definitions: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     for name, definition in definitions.items():
@@ -114,6 +114,9 @@ def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
                 raise ConfigError(what, where=f"{path.name}, {name}: datasets, {dataset}")
         if not definition.get("variants"):
             raise ConfigError("there are no variants", where=f"{path.name}, {name}")
+        if both := set(definition.get("gone", ())) & set(definition["variants"]):
+            what = f"{', '.join(sorted(both))} cannot be gone and among the variants"
+            raise ConfigError(what, where=f"{path.name}, {name}: gone")
         for key in NAMES_VARIANTS:
             if unknown := set(definition.get(key, ())) - set(definition["variants"]):
                 raise ConfigError(
@@ -170,7 +173,9 @@ def plan(
     definition = definitions[experiment]
     known: dict[str, dict[str, Any]] = definition["variants"]
     if unknown := set(variants or ()) - set(known):
-        raise ConfigError(f"{experiment} has no variant {', '.join(sorted(unknown))}", fix=f"choose {', '.join(known)}")
+        gone = definition.get("gone", {})
+        told = ", ".join(f"{name}, gone: {gone[name]}" if name in gone else name for name in sorted(unknown))
+        raise ConfigError(f"{experiment} has no variant {told}", fix=f"choose {', '.join(known)}")
     wanted = variants or [name for name in known if name not in definition.get("on_demand", ())]
     differs = datasets_of(definition).get(dataset, {})
     of_other = definitions[differs["flags_of"]].get("flags", {}) if "flags_of" in differs else {}
@@ -239,6 +244,5 @@ def _validation_file(config_name: str, experiment: str) -> str:
 
 def _epochs(config_name: str, which: str) -> int:
     content = packaged(config_name)
-    stage1, stage2 = content["stage1"], int(content["stage2"]["epochs"])
-    both = stage2 if stage1.get("method") == "closed_form" else stage2 + int(stage1["epochs"])
-    return both if which == BOTH_STAGES else both - int(stage1["epochs"])
+    stage1, stage2 = int(content["stage1"]["epochs"]), int(content["stage2"]["epochs"])
+    return stage1 + stage2 if which == BOTH_STAGES else stage2

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from plant_plugin.data.evidence import evidence_beside, read_evidence, write_evidence
+from plant_plugin.data.evidence import evidence_beside, read_marks, write_evidence
 from plant_plugin.data.text import read_libmultilabel_text
 
 
@@ -24,8 +24,8 @@ def main(source: Path, target: Path) -> None:
         "".join(f"{' '.join(documents.labels[row])}\t{documents.texts[row]}\n" for row in rows), encoding="utf-8"
     )
     if evidence_beside(source).is_file():
-        evidence = read_evidence(evidence_beside(source), documents)
-        write_evidence(evidence_beside(target), [evidence[row] for row in rows])
+        marks = read_marks(evidence_beside(source), documents)
+        write_evidence(evidence_beside(target), [marks[row] for row in rows])
     print(f"{len(rows)} of {len(documents.texts)} documents")
 
 

@@ -9,6 +9,11 @@ made by ``libmultilabel``, e.g. with ``end_to_end`` for what is not planted:
     libmultilabel --config plant_codiesp.yml --result_dir runs/planted
     libmultilabel --config plant_codiesp.yml --result_dir runs/unplanted --strategy end_to_end \\
         --network_config.planted_prior none
+    libmultilabel --config plant_codiesp.yml --result_dir runs/stage1 --stage2.epochs 0
+
+The last is the network as stage 1 leaves it, with the same seed that of the first run: what its attention orders is the
+row of stage 1 alone (its output layer has learnt nothing). CAML and BiGRU-LWAN are run as PlantedCAML and
+PlantedBiGRULWAN with ``end_to_end`` and no prior, the same functions, which show their attention.
 
 Thresholds come from the validation documents of each run.
 """
@@ -23,7 +28,7 @@ from plant_plugin import Predictor
 from plant_plugin.commands.shared import marked_documents
 from plant_plugin.files import atomic_write
 from plant_plugin.model.plausibility import MarkedPairs, Plausibility, marked_pairs, plausibility
-from plant_plugin.model.trained import unrefitted
+from plant_plugin.model.trained import with_unrefitted
 from plant_plugin.report.label_statistics import read_train_counts
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
@@ -38,11 +43,10 @@ def measured(runs: list[Path], seed: int) -> tuple[list[Plausibility], MarkedPai
     pairs: list[tuple[MarkedPairs, MarkedPairs]] = []
     counts = None
     for run in runs:
-        models = {"test": run, "val": unrefitted(run)}
-        predictors = {split: Predictor.load(folder) for split, folder in models.items()}
-        counts = read_train_counts(models["val"], predictors["val"].labels)
+        model, unrefitted = with_unrefitted(Predictor.load, run)
+        counts = read_train_counts(unrefitted.folder, unrefitted.labels)
         tested, chosen = (marked_pairs(predictor, *marked_documents(run, split, None, None), seed=seed)
-                          for split, predictor in predictors.items())  # fmt: skip
+                          for split, predictor in (("test", model), ("val", unrefitted)))  # fmt: skip
         pairs.append((tested, chosen))
     return plausibility(pairs, counts, seed=seed), pairs[0][0]
 

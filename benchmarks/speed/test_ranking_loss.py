@@ -27,11 +27,11 @@ def test_value_and_gradient(measure: Callable[..., Any], size: tuple[Any, ...], 
     relevance = torch.rand(documents, labels, positions) * (torch.rand(documents, labels, positions) >= zeros)
     mask = torch.ones(documents, positions, dtype=torch.bool)
     loss = {"formula": ranking_loss_reference, "plant_plugin": ranking_loss}[way]
-    ranking_loss(scores[:, :1], relevance[:, :1], mask, k, 1.0, pairs)  # compiled once per machine, then cached
+    ranking_loss(scores[:, :1], relevance[:, :1], mask, k, pairs)  # compiled once per machine, then cached
 
     def step() -> None:
         scores.grad = None
-        loss(scores, relevance, mask, k, 1.0, pairs).sum().backward()
+        loss(scores, relevance, mask, k, pairs).sum().backward()
 
     name = f"ranking loss, value and gradient: {pairs} K={k}, {documents} × {labels} labels, T={positions}"
     measure(f"{name}, {zeros:.0%} of relevance zero", way, step)

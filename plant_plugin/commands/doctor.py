@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from plant_plugin.commands.shared import COUNT
+from plant_plugin.commands.shared import COUNT, registry_option
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.values import Keys
@@ -60,6 +60,7 @@ FIRST = "# first: "  # how lines in the head of a configuration start that say w
 @click.option("--documents", type=COUNT, help="Training documents; counted unless given.")
 @click.option("--words", type=COUNT, help="Words of the vocabulary, without a language model; as above.")
 @click.option("--cpu", is_flag=True, help="For a processor instead of a GPU.")
+@registry_option
 def doctor(config: str | None, cpu: bool, **numbers: int | None) -> None:
     """Show versions, extras, devices, memory and disk; say how to mend what is missing.
 
@@ -313,7 +314,7 @@ def _shape(network: Keys) -> PretrainedConfig:
     from plant_plugin.networks.backbone.loading import read_config
 
     name = network["lm_weight"]
-    preset = None if Path(name).is_dir() else registry.entries("backbones").get(name)
+    preset = registry.preset(name)
     if preset is None or preset.shape is None:
         return read_config(name, bool(network.get("trust_remote_code")))
     return AutoConfig.for_model(**preset.shape)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import click
 
 from plant_plugin.commands.shared import plain_ending
-from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, SCHEMA, SEARCH, Option
+from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, REMOVED, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
 from plant_plugin.files import private_files
 
@@ -49,7 +49,9 @@ def _config_option(option: Option) -> click.Option:
 
 
 def _block_options(block: str) -> list[click.Option]:
-    return [
+    # What is gone is read as in a file: at its default it says nothing, else an error tells why it is gone.
+    gone = [click.Option([f"{block}__{name}", f"--{block}.{name}"], hidden=True) for name in REMOVED.get(block, ())]
+    return gone + [
         click.Option(
             [f"{block}__{field.name}", f"--{block}.{field.name}"],
             metavar="|".join(choices(field.type)) or "VALUE",

@@ -90,13 +90,13 @@ def plausibility(
     from plant_plugin.model.passages import write_rule
     from plant_plugin.model.plausibility import chosen_rule, marked_pairs
     from plant_plugin.model.plausibility import plausibility as measured
-    from plant_plugin.model.trained import unrefitted
+    from plant_plugin.model.trained import with_unrefitted
 
     chooses = shared.marked_documents(model, "val", validation, validation_text)
     tested = shared.marked_documents(model, "test", evidence, text)
-    predictor = load(model)
+    predictor, unrefitted = with_unrefitted(load, model)
     pairs = marked_pairs(predictor, *tested, seed=seed)
-    chosen = marked_pairs(load(unrefitted(model)), *chooses, seed=seed)
+    chosen = marked_pairs(unrefitted, *chooses, seed=seed)
     found = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
     _show(found, pairs)
     if out is not None:
@@ -147,30 +147,36 @@ def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]
 @click.argument("runs", type=shared.MODEL, nargs=-1, required=True, metavar="RUN_FOLDER…")
 @shared.threshold_option()
 @click.option("--places", type=shared.COUNT, default=3, show_default=True, help="At most so many of a code.")
-@click.option("--join", type=click.IntRange(min=0), default=0, show_default=True, metavar="CHARACTERS",
-              help="Marked spans at most so far apart are parts of one place.")  # fmt: skip
+@click.option("--join", type=click.IntRange(min=0), metavar="CHARACTERS",
+              help="Marks at most so far apart are one place, for files that do not say which spans belong together.",
+)  # fmt: skip
 @click.option("--out", type=shared.FILE, help="Write the numbers as JSON.")
 @shared.loads_models(names=False)
 def codiesp_x(
-    runs: tuple[Path, ...], threshold: float | str | None, places: int, join: int, out: Path | None, load: shared.Load
+    runs: tuple[Path, ...],
+    threshold: float | str | None,
+    places: int,
+    join: int | None,
+    out: Path | None,
+    load: shared.Load,
 ) -> None:
     """Score codes with their places by CodiEsp-X, the runs together: one of the diagnoses, one of the procedures.
 
     Cases and evidence are those of the runs' test files. A code is found where one of its places holds a coder's and
     has at most ten characters more on either side. How places are made of words is chosen on the validation cases, for
-    each run: measure, share of the strongest word, and how far apart words of a place may stand. Evidence files do not
-    say which spans are parts of one place; the task counts such a place from its first character to its last.
+    each run: measure, share of the strongest word, and how far apart words of a place may stand. A mark in several
+    parts (`12-15+20-25`) counts as the task counts it, from its first character to its last.
     """
     from plant_plugin.model import codiesp_x as module
-    from plant_plugin.model.trained import unrefitted
+    from plant_plugin.model.trained import with_unrefitted
 
-    marked_in = functools.partial(shared.marked_documents, fix=BESIDE)
+    marked_in = functools.partial(shared.marked_documents, fix=BESIDE, whole=True)
     texts, marked = module.union_of_cases([marked_in(run, "test") for run in runs])
     predicted, rules = [], []
     for run in runs:
-        predictor = load(run)
+        predictor, unrefitted = with_unrefitted(load, run)
         own_texts, own_marked = marked_in(run, "val")
-        own = module.predicted_codes(load(unrefitted(run)), own_texts, threshold)
+        own = module.predicted_codes(unrefitted, own_texts, threshold)
         rule = module.best_rule(own, module.joined(own_marked, join), places)
         predicted.append((module.predicted_codes(predictor, texts, threshold), rule))
         rules.append({"order": rule.order, "share": rule.share, "gap": rule.gap})

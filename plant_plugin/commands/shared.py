@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import click
 
+from plant_plugin.config import registry
 from plant_plugin.errors import FullDiskError
 from plant_plugin.files import is_full, write_text
 
@@ -69,7 +70,12 @@ threshold_option = functools.partial(
     click.option, "--threshold", callback=_as_probability, metavar="micro|macro|P", help="As for plant predict."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+registry_option = click.option(
+    "--registry", type=FILE, expose_value=False, callback=lambda context, parameter, file: registry.use(file),
+    help="A file of your own with entries that MODEL or the command needs (docs/your_network.md).",
+)  # fmt: skip
 folder_options = all_of(
+    registry_option,
     click.option("--trust-code", is_flag=True,
                  help="Run code that MODEL names: somebody's own network, a language model's own code."),
     click.option("--no-verify", "check", is_flag=True, callback=lambda context, parameter, skipped: not skipped,
@@ -147,7 +153,13 @@ def reads_documents(
 
 
 def marked_documents(
-    run: Path, split: str, evidence: Path | None = None, text: Path | None = None, *, fix: str | None = None
+    run: Path,
+    split: str,
+    evidence: Path | None = None,
+    text: Path | None = None,
+    *,
+    fix: str | None = None,
+    whole: bool = False,
 ) -> tuple[list[str], list[DocumentEvidence]]:
     """Texts and what coders marked in them.
 
@@ -157,8 +169,9 @@ def marked_documents(
         evidence: The evidence file; None: the run's own, or the one beside its text file.
         text: The text file; None: the one beside ``evidence``, or the run's own.
         fix: What to do without a file; None: give the options that :data:`SPLITS` names.
+        whole: A mark of several parts is one span, from its first character to its last, not a span for each.
     """
-    from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
+    from plant_plugin.data.evidence import evidence_beside, extents, parts, read_marks, text_beside
     from plant_plugin.data.text import packed, read_libmultilabel_text
     from plant_plugin.errors import ConfigError
     from plant_plugin.report.logs import LoggedConfig, logged_config
@@ -175,7 +188,8 @@ def marked_documents(
         missing = "text" if text is None else "evidence"
         raise ConfigError(f"there is no {missing} file", where=str(run), fix=fix or f"give {SPLITS[split]}")
     documents = read_libmultilabel_text(text)
-    return documents.texts, read_evidence(evidence, documents)
+    spans = extents if whole else parts
+    return documents.texts, [spans(marks) for marks in read_marks(evidence, documents)]
 
 
 def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:

@@ -40,8 +40,8 @@ class RelevanceOptions(Block):
 
     measure: Literal["mig", "term_frequency"] = key("mig", "mutual information or, as an ablation, frequency")
     association: Literal["positive", "any"] = key("positive", "any: the paper to the letter, blind to the sign")
-    normalize: Literal["max", "entropy", "none"] = key(
-        "max", "divides by the label's highest value, or by its entropy; none: nats, as the first PLANT"
+    unit: Literal["share", "nats"] = key(
+        "share", "of mutual information: a share of the label's highest, or nats as the first PLANT has it", later=True
     )
     top: AtLeast1 = key(4000, "token types kept per label")
 
@@ -57,12 +57,14 @@ class StageOptions(Block):
     accumulate: AtLeast1 = key(1, "batches added up before one optimiser step")
     learning_rate: Positive | None = key(None, "null: the top-level learning_rate")
     encoder_learning_rate: NotNegative | None = key(None, "null: this stage's learning rate; 0: the encoder stays")
-    attention_learning_rate: NotNegative | None = key(None, "of the planted part; null: this stage's learning rate")
     schedule: Literal["cosine", "constant", "slanted_triangular", "one_cycle"] = key(
         "cosine", "cosine decays to zero, no restarts; the last two climb first, to a tenth and a quarter of the steps"
     )
     warmup: Share = key(0.0, "share of the steps that climb linearly from zero")
     clip_norm: Positive | None = key(1.0, "gradient norm; null: no clipping")
+    ranker_learning_rate: NotNegative | None = key(
+        None, "PLANTL2R: of the ranker; null: this stage's learning rate", later=True
+    )
     rate_decay: Positive | None = key(
         None, "each layer of the encoder learns so many times slower than what is above it; null: one rate", later=True
     )
@@ -91,19 +93,12 @@ class Stage1Options(StageOptions):
     """Attention as a learning-to-rank module (method §3)."""
 
     epochs: AtLeast0 | None = key(None, "null: the top-level epochs; 0: what it starts from")
-    method: Literal["gradient", "closed_form"] = key(
-        "gradient", "closed_form: queries by ridge regression, in one pass"
-    )
     start: Literal["drawn", "factors"] = key(
-        "drawn",
-        "gradient: what its epochs start from; factors: of the relevance, by a decomposition",
-        later=True,
+        "drawn", "what its epochs start from; factors: of the relevance, by a decomposition", later=True
     )
-    # Of least squares: of a word of relevance 1, from which they stay away. Of factors: of a label's best word.
-    strength: Positive = key(4.0, "closed_form and factors: the score aimed at")
-    loss: Literal["lambda_rank", "mse"] = key("lambda_rank", "what ranks a document's tokens")
+    strength: Positive = key(4.0, "factors: the score of a label's best word")
+    loss: Text = key("lambda_rank", "what ranks a document's tokens: see `plant list losses`")
     k: AtLeast1 = key(1000, "tokens of a document that form pairs, per label")
-    sigma: Positive = key(1.0, "steepness of the pairwise sigmoid")
     score: Literal["logit", "probability"] = key("logit", "what is ranked")
     pairs: Literal["within", "top_vs_all"] = key("within", "which tokens form pairs")
     labels: AtLeast1 | Literal["positive", "all"] = key(
@@ -116,6 +111,7 @@ class Stage1Options(StageOptions):
 class Stage2Options(StageOptions):
     """End to end (method §4)."""
 
+    epochs: AtLeast0 | None = key(None, "null: the top-level epochs; 0: the network stays as stage 1 leaves it")
     loss: Text = key("focal", "of each label's logit: focal, bce, asymmetric, or another of `plant list losses`")
     # The asymmetric loss's paper has 4, and no smoothing.
     gamma: NotNegative = key(2.0, "of the focal loss; of negatives in the asymmetric one")

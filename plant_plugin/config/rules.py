@@ -44,7 +44,9 @@ def check(settings: Settings, problems: Problems) -> None:
     network = None if settings.linear else _network(settings, problems)
     _named("strategies", "strategy", settings.strategy, problems)
     _named("readers", "data_format", settings.data_format, problems)
+    _named("losses", "stage1.loss", settings.stage1.loss, problems, stage=1)
     _named("losses", "stage2.loss", settings.stage2.loss, problems, stage=2)
+    _named("linear", "linear_technique", settings.linear_technique, problems)
     _check_metrics(settings, network, problems)
     _check_files(settings, problems)
     _check_planted_scores(settings, problems)
@@ -79,16 +81,11 @@ def _check_numbers(settings: Settings, problems: Problems) -> None:
         value = getattr(settings, key)
         if value < 0 or (value > 1 and float(value) != int(value)):
             problems.add(key, f"has to be a share from 0 to 1 or a whole number, not {value}")
-    stage1, relevance = settings.stage1, settings.relevance
-    if stage1.start != "drawn" and stage1.method != "gradient":
-        what = f"method {stage1.method} draws what it does not solve"
-        problems.add("stage1.start", what, "leave one of them out", value=stage1.start)
-    if stage1.epochs == 0 and stage1.start == "drawn" and stage1.method == "gradient":
+    if settings.stage1.epochs == 0 and settings.stage1.start == "drawn":
         fix = "say stage1.start: factors, or strategy: end_to_end"
         problems.add("stage1.epochs", "0 would leave the attention as drawn", fix)
-    if relevance.measure == "term_frequency" and relevance.normalize != "max":
-        what = f"measure term_frequency knows no {relevance.normalize}"
-        problems.add("relevance.normalize", what, "use normalize: max, or measure: mig")
+    if settings.stage2.epochs == 0 and settings.strategy == "end_to_end":
+        problems.add("stage2.epochs", "0 would leave the network as drawn", "say strategy: plant")
 
 
 def _check_planted_scores(settings: Settings, problems: Problems) -> None:
@@ -137,22 +134,26 @@ def _network(settings: Settings, problems: Problems) -> Entry | None:
         problems.add("model_name", "no network is named", f"one of {known}; or --linear")
         return None
     network = _named("networks", "model_name", name, problems)
-    if network is not None and ":" in name:  # a network of the user's own: nobody has tested that it is there
+    if network is not None and network.own:
         try:
             network.signature()
         except (PlantError, SyntaxError) as error:
             fix = "name it module:attribute, where Python finds the module (PYTHONPATH=.)"
-            problems.add("model_name", f"its source cannot be read ({type(error).__name__})", fix, value=name)
+            told = f" for {network.where}" if network.origin else ""
+            problems.add("model_name", f"its source cannot be read ({type(error).__name__}){told}", fix, value=name)
             return None
     return network
 
 
 def _named(kind: str, key: str, name: str, problems: Problems, *, stage: int | None = None) -> Entry | None:
     try:
-        return registry.get(kind, name, stage=stage)
+        entry = registry.get(kind, name, stage=stage)
+        if entry.origin is not None:
+            entry.found()
     except ConfigError as error:
-        problems.add(key, error.what, error.fix)
+        problems.add(key, f"{error.what}, in {error.where}" if error.where else error.what, error.fix)
         return None
+    return entry
 
 
 def _check_metrics(settings: Settings, network: Entry | None, problems: Problems) -> None:
@@ -269,8 +270,6 @@ def _check_refit(settings: Settings, network: Entry | None, problems: Problems) 
 
 
 def _check_linear(settings: Settings, problems: Problems) -> None:
-    if settings.data_format not in ("txt", "svm", "xmc"):
-        problems.add("data_format", "linear models read txt, svm and xmc", "use one of these, or a network of ours")
     if settings.save_positive_predictions and settings.save_k_predictions:
         fix = "keep one: the k best labels, or all labels with a positive score"
         problems.add("save_positive_predictions", "excludes save_k_predictions", fix)
@@ -282,10 +281,14 @@ def _check_network(settings: Settings, network: Entry, problems: Problems) -> No
         if settings.vocab_file is None or settings.network_config.get("lm_weight"):
             fix = "give vocab_file, one word for each feature, and an encoder of words; or --linear"
             problems.add("data_format", "bags of words need their words", fix)
-    elif settings.data_format == "svm" or (settings.data_format != "txt" and not network.ours):
+    elif settings.data_format == "svm" or (settings.data_format == "xmc" and not network.ours):
         problems.add("data_format", "networks read text", "use txt, or --linear")
     if not 0 < settings.metric_threshold < 1:
         problems.add("metric_threshold", "has to be a probability above 0 and below 1")
+    given, known = settings.network_config, settings.checkpoint_path or settings.resume
+    plants = settings.strategy == "plant" and not settings.eval and (given or not known)  # the checkpoint knows
+    if settings.stage1.start == "factors" and plants and network.options is not None:
+        _check_factors(given, network, problems)
     if network.name == "XMLCNN" and settings.seed is not None:
         what = "XMLCNN's pooling has no deterministic form, so a seed would promise too much"
         problems.add("seed", what, "leave the seed out")
@@ -303,13 +306,24 @@ def _check_network(settings: Settings, network: Entry, problems: Problems) -> No
         problems.add("embed_file", f"{network.name} needs word vectors", fix)
 
 
+def _check_factors(given: Keys, network: Entry, problems: Problems) -> None:
+    """Words pass one layer of convolutions on their way to one head; of others' networks training itself says so."""
+    convolutions = {"PLANT": given.get("encoder") == "cnn" and "lm_weight" not in given, "PlantedCAML": True}
+    refuse = functools.partial(problems.add, "stage1.start", value="factors")
+    if not convolutions.get(network.name, False):
+        what = f"{network.name}, as it is configured, does not encode words by one layer of convolutions"
+        refuse(what, "leave stage1.start out, or use network_config: {encoder: cnn}")
+    elif (heads := given.get("num_heads", network.signature().get("num_heads", 1))) != 1:
+        refuse(f"there are {heads} heads", "leave it out, or use network_config: {num_heads: 1}")
+
+
 def _check_network_config(settings: Settings, network: Entry, problems: Problems) -> None:
     """Bind ``network_config`` to the network's arguments; LibMultiLabel would hide what does not fit."""
     given, signature = settings.network_config, network.signature()
     free = [name for name in signature if name not in GIVEN_BY_US]
     for name in given:
         key = f"network_config.{name}"
-        if network.ours and key in WHY_REMOVED and ":" not in network.name:
+        if network.ours and key in WHY_REMOVED and not network.own:
             problems.add(key, "there is no such key", WHY_REMOVED[key])
         elif name in GIVEN_BY_US:
             problems.add(key, "the data decide this", "leave it out")

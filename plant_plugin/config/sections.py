@@ -53,7 +53,9 @@ class General:
     data_workers: AtLeast0 = aside(4, "Processes that prepare batches.")
     embed_cache_dir: Text | None = aside(None, "Where downloaded word vectors are kept between runs.")
     eval: Truth = key(False, "Do not train; test the model of checkpoint_path.")
-    checkpoint_path: Text | None = key(None, "A trained model to start from or to test.")
+    checkpoint_path: Text | None = key(
+        None, "A trained model to start from or to test. LibMultiLabel's run code: trust whoever wrote it."
+    )
     result_dir: Text = aside("./runs", "Folder in which each run makes its own.")
 
 
@@ -144,9 +146,7 @@ class Linear:
     """LibMultiLabel's linear models and trees."""
 
     liblinear_options: Text | None = key(None, "Options for LIBLINEAR, e.g. '-s 2 -B 1 -e 0.0001 -q'.")
-    linear_technique: Literal[
-        "1vsrest", "thresholding", "cost_sensitive", "cost_sensitive_micro", "binary_and_multiclass", "tree"
-    ] = key("1vsrest", "How labels become binary problems.")
+    linear_technique: Text = key("1vsrest", "How labels become binary problems: see `plant list linear`.")
     tree_degree: AtLeast2 = key(100, "tree: children per node.")
     tree_max_depth: AtLeast1 = key(10, "tree: levels at most.")
     tree_ensemble_models: AtLeast1 = key(1, "tree: number of trees whose scores are averaged.")
@@ -172,6 +172,9 @@ class Plant:
         1, "Devices of each machine, a process each; CPUs count by cores. Each takes batch_size documents.", later=True
     )
     num_nodes: AtLeast1 = key(1, "Machines; more than one are started by torchrun.", later=True)
+    registry: Text | None = aside(
+        None, "A file of your own that adds networks, losses, readers, …: see `docs/your_network.md`."
+    )
     allow_bad_lines: Truth = key(False, "Leave out lines that are not of the format instead of stopping.")
     resume: Text | None = aside(None, "A run folder to go on with; auto: the newest unfinished run, else a new one.")
     max_skipped_steps: AtLeast0 = aside(
@@ -280,3 +283,9 @@ OPTIONS = {option.name: option for option in SCHEMA}
 SEARCH_OPTIONS = {option.name: option for option in SEARCH}
 FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 BLOCKS = {name: type(field.default) for name, field in FIELDS.items() if isinstance(field.default, Block)}
+# Keys that are no more, with their defaults: they stay in the hash, or no run that was interrupted before would resume.
+REMOVED: dict[str, dict[str, object]] = {
+    "relevance": {"normalize": "max"},
+    "stage1": {"prior_learning_rate": None, "attention_learning_rate": None, "method": "gradient", "sigma": 1.0},
+    "stage2": {"prior_learning_rate": None, "attention_learning_rate": None, "label_share": 0.0, "watch_training": 0},
+}

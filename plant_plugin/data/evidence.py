@@ -2,10 +2,11 @@
 
 ``train.txt`` ↔ ``train_evidence.tsv``, one line a document and label::
 
-    document TAB label TAB start-end;start-end
+    document TAB label TAB start-end;start-end+start-end
 
 The document is its number in the text file, from 0, or its id where the text file has ids. Places are characters of
-the text column, the end behind the last one. Spans of a label may overlap; they come out sorted.
+the text column, the end behind the last one. ``;`` stands between marks, ``+`` between the parts of one mark that does
+not hold together. Marks of a label may overlap; they come out sorted.
 """
 
 from __future__ import annotations
@@ -14,21 +15,29 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from plant_plugin.data.text import DocumentEvidence, Documents, Spans, packed, plain_name, tab_separated
+from plant_plugin.data.text import (
+    DocumentEvidence,
+    DocumentMarks,
+    Documents,
+    Spans,
+    packed,
+    plain_name,
+    tab_separated,
+)
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
 __all__ = [
-    "DocumentEvidence", "Spans", "evidence_beside", "marked_sentences", "read_evidence", "sentences",
-    "text_beside", "write_evidence",
+    "DocumentEvidence", "DocumentMarks", "Spans", "evidence_beside", "extents", "marked_sentences", "parts",
+    "read_evidence", "read_marks", "sentences", "text_beside", "write_evidence",
 ]  # fmt: skip
 
 NUMBER = re.compile(r"[0-9]{1,12}")  # of a document or a character: no file has more
-PLACES = re.compile(rf"{NUMBER.pattern}-{NUMBER.pattern}(;{NUMBER.pattern}-{NUMBER.pattern})*")
+PLACES = re.compile(rf"{NUMBER.pattern}-{NUMBER.pattern}([;+]{NUMBER.pattern}-{NUMBER.pattern})*")
 # A full stop, question or exclamation mark, or semicolon before a capital, a digit or a bracket; or an empty stretch;
 # or what is empty at either end of the text.
 BETWEEN_SENTENCES = re.compile(r"\A\s+|\s+\Z|(?<=[.;!?])\s+(?=[^\W_a-zà-öø-ÿ]|[(\"¿¡-])|\s{2,}")
-FORMAT = "each line has to be: document TAB label TAB start-end;start-end"
+FORMAT = "each line has to be: document TAB label TAB start-end;start-end, with + between the parts of one mark"
 
 
 def evidence_beside(path: Path) -> Path:
@@ -44,8 +53,31 @@ def text_beside(path: Path) -> Path | None:
     return packed(text) if text != stem else None
 
 
+def parts(marks: DocumentMarks) -> DocumentEvidence:
+    """The spans that hold what was marked, sorted: what is trained on, and what explanations are compared with."""
+    found: DocumentEvidence = {}
+    for label, own in marks.items():
+        whole = [mark[0] for mark in own if len(mark) == 1]
+        # Two marks may share a part ("pain" of two kinds): it is there once.
+        found[label] = sorted([*whole, *{part for mark in own if len(mark) > 1 for part in mark}.difference(whole)])
+    return found
+
+
+def extents(marks: DocumentMarks) -> DocumentEvidence:
+    """Each mark as one span, from its first character to its last: what CodiEsp-X counts."""
+    return {
+        label: [(min(start for start, _ in mark), max(end for _, end in mark)) for mark in own]
+        for label, own in marks.items()
+    }
+
+
 def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEvidence]:
-    """The evidence for each document, in the order of the documents; empty for those that have none.
+    """The spans of each document's evidence: :func:`parts` of what :func:`read_marks` reads."""
+    return [parts(marks) for marks in read_marks(path, documents)]
+
+
+def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
+    """The marks of each document, in the order of the documents; empty for those that have none.
 
     Args:
         path: The evidence file, plain, ``.gz`` or ``.xz``.
@@ -64,7 +96,7 @@ def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEviden
     if row_of is not None and len(row_of) < len(documents.texts):
         fix = "give each document an id of its own, or leave the column of ids out"
         raise DataError("several documents have the same id, so that it names none of them", where=str(path), fix=fix)
-    found: list[DocumentEvidence] = [{} for _ in documents.texts]
+    found: list[DocumentMarks] = [{} for _ in documents.texts]
     for where, fields in tab_separated(path):
         if len(fields) != 3 or not PLACES.fullmatch(fields[2]):
             raise DataError("this is no evidence", where=where, fix=FORMAT)
@@ -73,23 +105,24 @@ def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEviden
         if label not in documents.labels[row]:
             fix = "give the document the label, or take the line out"
             raise DataError("the document does not have this label", where=where, fix=fix)
-        found[row].setdefault(label, []).extend(_spans(places, len(documents.texts[row]), where))
-    return [{label: sorted(spans) for label, spans in evidence.items()} for evidence in found]
+        length = len(documents.texts[row])
+        found[row].setdefault(label, []).extend(_spans(mark, length, where) for mark in places.split(";"))
+    return [{label: sorted(own) for label, own in marks.items()} for marks in found]
 
 
-def write_evidence(path: Path, evidence: Iterable[DocumentEvidence], ids: Sequence[str] | None = None) -> None:
-    """Write what :func:`read_evidence` reads.
+def write_evidence(path: Path, marks: Iterable[DocumentMarks], ids: Sequence[str] | None = None) -> None:
+    """Write what :func:`read_marks` reads.
 
     Args:
         path: The file.
-        evidence: Of each document, in the order of the text file.
+        marks: Of each document, in the order of the text file.
         ids: Of the documents, where the text file has them.
     """
     with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
-        for row, labels in enumerate(evidence):
+        for row, labels in enumerate(marks):
             document = row if ids is None else ids[row]
-            for label, spans in labels.items():
-                places = ";".join(f"{start}-{end}" for start, end in spans)
+            for label, own in labels.items():
+                places = ";".join("+".join(f"{start}-{end}" for start, end in mark) for mark in own)
                 stream.write(f"{document}\t{label}\t{places}\n")
 
 
@@ -123,12 +156,12 @@ def _row(document: str, row_of: dict[str, int] | None, documents: int, where: st
     return row
 
 
-def _spans(places: str, length: int, where: str) -> Spans:
+def _spans(mark: str, length: int, where: str) -> Spans:
     spans = []
-    for place in places.split(";"):
+    for place in mark.split("+"):
         start, end = map(int, place.split("-"))
         if not start < end <= length:
             fix = "count characters of the text column from 0, the end behind the last; was the text changed since?"
             raise DataError(f"a span is not inside the text of {length} characters", where=where, fix=fix)
         spans.append((start, end))
-    return spans
+    return sorted(spans)

@@ -29,6 +29,7 @@ COLUMNS = (2, 3)
 
 Spans = list[tuple[int, int]]  # where each begins and ends, in characters of a text
 DocumentEvidence = dict[str, Spans]  # label -> spans, see :mod:`plant_plugin.data.evidence`
+DocumentMarks = dict[str, list[Spans]]  # label -> marks, each with its parts
 
 
 @dataclass

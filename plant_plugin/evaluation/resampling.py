@@ -46,6 +46,8 @@ def computable(metric: Metric, documents: PerDocument) -> bool:
     """Whether a metric follows from what is kept of the documents; the loss never does."""
     if documents.train_counts is None and metric.needs_training_counts:
         return False
+    if metric.is_added:
+        return metric.canonical in documents.added
     if metric.k:
         return metric.k <= documents.top.shape[1] and (bool(documents.num_train) or not metric.propensity_scored)
     if metric.threshold is not None:
@@ -80,12 +82,14 @@ class DocumentSums:
     def _columns(self, documents: PerDocument) -> list[tuple[Floats, Floats]]:
         """What each document adds above and below the line of every quotient, (N,) each."""
         ranked = {}
-        if any(metric.k for metric in self._quotients):
+        if any(metric.k and not metric.is_added for metric in self._quotients):
             given = documents.train_counts, documents.num_train, documents.propensity
             ranked = contributions(documents.top, documents.truth, weights_for(self._quotients, *given))
         found = []
         for metric in self._quotients:
-            if metric.k:
+            if metric.is_added:
+                above, below = documents.added[metric.canonical].T
+            elif metric.k:
                 above, below = (side[:, metric.k - 1] for side in ranked[metric.family])
             elif metric.family == "AUC-macro":
                 above, below = self._roc.macro_column(self._in_bin[metric.bin])

@@ -60,12 +60,14 @@ def union_of_cases(
     return list(cases), list(cases.values())
 
 
-def joined(evidence: Sequence[DocumentEvidence], within: int) -> list[DocumentEvidence]:
-    """Evidence whose neighbouring spans, at most so many characters apart, are one.
+def joined(evidence: Sequence[DocumentEvidence], within: int | None) -> Sequence[DocumentEvidence]:
+    """Evidence whose neighbouring spans, at most so many characters apart, are one; as it is where ``within`` is None.
 
-    Evidence files do not say which spans are the parts of one place, which the task counts from its first character to
-    its last. Each span as a place by itself is easier to find than that, neighbours as one are harder.
+    For evidence files that do not say which spans are the parts of one mark, which the task counts from its first
+    character to its last. Each span as a place by itself is easier to find than that, neighbours as one are harder.
     """
+    if within is None:
+        return evidence
     found: list[DocumentEvidence] = []
     for marked in evidence:
         found.append({})

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,7 @@ from plant_plugin.report.record import FIRST_PASS
 Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
 Names = Callable[[str], str | None]
+Loaded = TypeVar("Loaded", bound="ReadyModel")
 
 CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
 TUNED = "micro"  # the threshold taken where none is asked for and the model has it
@@ -282,10 +284,10 @@ class ReadyModel:
         return ScoredLabel(label, probability(logit), logit, self.names(label))
 
 
-def unrefitted(folder: Path) -> Path:
-    """A run's model that validation documents did not train: with ``refit`` that of its first pass."""
-    first = folder / FIRST_PASS
-    return first if first.is_dir() else folder
+def with_unrefitted(load: Callable[[Path], Loaded], folder: Path) -> tuple[Loaded, Loaded]:
+    """A run's model, and the one that validation documents did not train: with ``refit`` that of its first pass."""
+    model, first = load(folder), folder / FIRST_PASS
+    return model, load(first) if first.is_dir() else model
 
 
 def probability(logit: float) -> float:

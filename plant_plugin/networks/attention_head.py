@@ -42,15 +42,11 @@ class AttentionHead(nn.Module, ABC):
     def attention_parameters(self) -> list[nn.Parameter]:
         """What queries and keys are made of."""
 
-    @abstractmethod
-    def plant_queries(self, queries: Tensor) -> None:
-        """Set the parameters so that :meth:`queries` gives these, (L, A, D), while the keys stay as they are."""
-
-    def plant_keys(self) -> None:
-        """Make the keys of one head the states themselves, or as near to them as its function lets them be.
+    def plant(self, queries: Tensor) -> None:
+        """Let :meth:`queries` give these, (L, 1, D), and keys be the states, or as near to them as their function can.
 
         Raises:
-            NotImplementedError: It cannot.
+            NotImplementedError: Keys cannot be the states.
         """
         raise NotImplementedError
 
@@ -205,13 +201,10 @@ class LabelwiseHead(LinearReadoutHead):
         """U (…, 1, D)."""
         return _pick(self.query.weight, labels).unsqueeze(-2)
 
-    def plant_queries(self, queries: Tensor) -> None:
-        """Make them U."""
+    def plant(self, queries: Tensor) -> None:
+        """They are U; keys are tanh of the states where there is a W."""
         with torch.no_grad():
             self.query.weight.copy_(queries[:, 0])
-
-    def plant_keys(self) -> None:
-        """Tanh of the states where there is a W."""
         if self.project is not None:
             nn.init.eye_(self.project.weight)
 

@@ -209,14 +209,6 @@ class MultiHeadLabelwiseHead(LinearReadoutHead):
         queries = queries / math.sqrt(queries.shape[-1])
         return queries if labels is None else queries[labels]
 
-    def plant_queries(self, queries: Tensor) -> None:
-        """Make them the label embeddings, behind a projection that starts as the identity."""
-        width = self.query.in_features
-        with torch.no_grad():
-            self.projections.in_proj_weight[:width].copy_(torch.eye(width))
-            self.projections.in_proj_bias[:width].zero_()
-            self.query.weight.copy_(queries.flatten(1) * math.sqrt(queries.shape[-1]))
-
     def keys(self, states: Tensor) -> Tensor:
         """(B, T, A, D)."""
         return self._project(states, 1)

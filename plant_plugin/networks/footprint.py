@@ -253,8 +253,7 @@ def plan_of(config: Settings, tokens: int, labels: int, *, on_gpu: bool) -> Plan
     wide = config.precision == "32" or (config.precision == "auto" and not on_gpu)
     wanted = {"all": labels, "positive": 0}.get(str(stage1.labels), stage1.labels)
     sizes = [stage.batch_size or config.batch_size for stage in (stage1, stage2)]
-    # what is planted in closed form has no gradient to keep
-    ranks = config.strategy == "plant" and stage1.method == "gradient" and stage1.epochs != 0
+    ranks = config.strategy == "plant" and stage1.epochs != 0  # what is planted by factors alone keeps no gradient
     return Plan(
         batch_size=max(sizes if ranks else sizes[1:]),
         tokens=tokens,

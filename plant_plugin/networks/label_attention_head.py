@@ -82,17 +82,13 @@ class LabelAttentionHead(LinearReadoutHead):
         queries = self._split(self._wide(queries)) / math.sqrt(self.hidden_size // self.num_heads)
         return queries if labels is few else queries[labels]
 
-    def plant_queries(self, queries: Tensor) -> None:
-        """Make them the label embeddings, behind a projection that starts as the identity."""
+    def plant(self, queries: Tensor) -> None:
+        """They are the label embeddings; both projections start as the identity."""
+        for linear in (self.query, self.key):
+            nn.init.eye_(linear.weight)
+            nn.init.zeros_(linear.bias)
         with torch.no_grad():
-            nn.init.eye_(self.query.weight)
-            nn.init.zeros_(self.query.bias)
             self.label_embeddings.copy_(queries.flatten(1) * math.sqrt(queries.shape[-1]))
-
-    def plant_keys(self) -> None:
-        """The projection is the identity."""
-        nn.init.eye_(self.key.weight)
-        nn.init.zeros_(self.key.bias)
 
     def keys(self, states: Tensor) -> Tensor:
         """(B, T, A, D)."""

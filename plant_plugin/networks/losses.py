@@ -15,12 +15,10 @@ from plant_plugin.networks.kernels.ranking_loss import discount, ranking_loss
 MARGIN = 0.05  # taken off the probability of negatives by the asymmetric loss, as in its paper
 
 
-def lambda_rank_loss(
-    scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, sigma: float = 1.0, pairs: str = "within"
-) -> Tensor:
+def lambda_rank_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within") -> Tensor:
     """Pairwise logistic loss of every label's token ranking, each pair weighted by what swapping it changes in nDCG@K.
 
-    ``Σ_{j,h: r_j > r_h} |ΔnDCG@K|_{jh} · log2(1 + exp(−σ (s_j − s_h)))`` with gain ``2^r − 1``, discount
+    ``Σ_{j,h: r_j > r_h} |ΔnDCG@K|_{jh} · log2(1 + exp(s_h − s_j))`` with gain ``2^r − 1``, discount
     ``1/log2(1 + rank)``, rank = place when the pair's tokens are sorted by s, ``|ΔnDCG| = |gain_j − gain_h| ·
     |disc_j − disc_h| / IDCG@K``. No gradient flows through the weight.
 
@@ -29,7 +27,6 @@ def lambda_rank_loss(
         relevance: (B, M, T) r in [0, 1].
         mask: (B, T) bool, true on real tokens.
         k: K ≥ 1; the K positions of the document with the highest r form the set T_l. Never more than it has.
-        sigma: σ > 0.
         pairs: ``within`` (both tokens in T_l, the paper) or ``top_vs_all`` (only the better one).
 
     Returns:
@@ -40,11 +37,11 @@ def lambda_rank_loss(
     Raises:
         ValueError: ``pairs`` is neither of the two.
 
-    Source: PLANT, Equation 2; Burges 2010 (LambdaMART) for the weight.
+    Source: PLANT, Equation 2, with σ = 1; Burges 2010 (LambdaMART) for the weight.
     """
     if pairs not in ("within", "top_vs_all"):
         raise ValueError(f"pairs must be `within` or `top_vs_all`, not {pairs!r}")
-    return ranking_loss(scores, relevance, mask, k, sigma, pairs)
+    return ranking_loss(scores, relevance, mask, k, pairs)
 
 
 def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from plant_plugin.networks.backbone import (
     StatefulWords,
     WordBackbone,
     awd_lstm_of,
+    backbone_class,
 )
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 
@@ -74,9 +75,11 @@ def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> WordBackbone | 
         "trust_remote_code": given.trust_remote_code,
     }
     if given.freeze_encoder:
+        if backbone_class(given.lm_weight) is not HuggingFaceBackbone:
+            raise _unfit("is for the plain class of backbones", "freeze_encoder")
         layer = {"kind": given.encoder or "cnn", **words}
         return FrozenBackbone(given.lm_weight, layer, dropout=given.embed_dropout, **common)
-    return HuggingFaceBackbone(
+    return backbone_class(given.lm_weight)(
         given.lm_weight,
         dropout=given.post_encoder_dropout,
         lora=given.lora,

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from plant_plugin.data.documents import source_path
-from plant_plugin.data.evidence import evidence_beside, read_evidence
+from plant_plugin.data.evidence import evidence_beside, parts, read_marks
 from plant_plugin.data.text import document_columns, packed, read_libmultilabel_text
 from plant_plugin.errors import MissingExtraError
 from plant_plugin.evaluation.names import BINS
@@ -26,6 +26,7 @@ class EvidenceStats:
     words_each: list[int] = field(default_factory=list, repr=False)  # of the spans
     characters: int = 0  # of all documents' texts
     marked: int = 0  # those of them that are evidence for some label
+    in_parts: int = 0  # marks that do not hold together
 
 
 @dataclass
@@ -62,12 +63,13 @@ def read_stats(source: str) -> FileStats:
 
 def _evidence_stats(path: Path, evidence: Path) -> EvidenceStats:
     documents, stats = read_libmultilabel_text(path), EvidenceStats()
-    for text, labels in zip(documents.texts, read_evidence(evidence, documents), strict=True):
+    for text, labels in zip(documents.texts, read_marks(evidence, documents), strict=True):
         marked = np.zeros(len(text), bool)
-        for spans in labels.values():
+        for spans in parts(labels).values():
             stats.words_each += [len(text[start:end].split()) for start, end in spans]
             for start, end in spans:
                 marked[start:end] = True
+        stats.in_parts += sum(len(mark) > 1 for marks in labels.values() for mark in marks)
         stats.labels_given += len(labels)
         stats.characters += len(text)
         stats.marked += int(marked.sum())
@@ -94,6 +96,7 @@ def summary(files: Sequence[FileStats]) -> list[dict[str, str | int]]:
             row["labels given with evidence"] = evidence.labels_given
             row["their share of the labels given"] = share(evidence.labels_given, sum(stats.labels_each))
             row["spans of evidence"] = len(evidence.words_each)
+            row["marks in several parts"] = evidence.in_parts
             row["words a span, mean"] = f"{np.mean(evidence.words_each or [0]):.2f}"
             row["share of the text that is evidence"] = share(evidence.marked, evidence.characters)
         if place:

@@ -84,7 +84,7 @@ def count_shard(
     arrays, labels = shard()
     if labels.shape[1] != num_labels:
         raise ValueError(f"a shard has {labels.shape[1]} labels, expected {num_labels}")
-    single.check(arrays, labels, options)
+    single.check(arrays, labels)
     with Spool(on_disk=False) as spool:
         counts = single.count_documents(arrays, labels, vocabulary_size, special_ids, options, spool)
         tables = [counts.table(part, options) for part in parts]

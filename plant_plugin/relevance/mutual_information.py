@@ -121,18 +121,17 @@ def compute_relevance(
     ``measure: mig`` is the mutual information, in nats, between "the document has the label" and "the document holds
     the token": r = Σ P(x,y)·ln(P(x,y) / (P(x)·P(y))) over the four cells, where a zero cell adds 0. With
     ``association: positive`` only pairs with n_lt·N > n_l·n_t are kept, with ``any`` also tokens that avoid the label.
-    ``normalize: max`` divides by the label's highest value, ``entropy`` by H(l); ``none`` leaves nats.
 
-    ``measure: term_frequency`` counts the token's occurrences in the label's documents and divides by the label's
-    highest count; ``association`` does not apply to it.
+    ``measure: term_frequency`` counts the token's occurrences in the label's documents; ``association`` does not apply
+    to it. Both are divided by the label's highest value, but for mutual information with ``unit: nats``.
 
     Args:
         arrays: Token ids of the N training documents, and of no others.
         labels: Their labels, sparse (N, L) of ones.
         vocabulary_size: V.
         special_ids: Padding, unknown and other ids that never carry relevance.
-        options: Measure, association, normalisation, and how many token types a label keeps (``top``; by normalised
-            value, ties go to the lower token id).
+        options: Measure, association, and how many token types a label keeps (``top``; ties go to the lower token
+            id).
         workers: Threads; None for one per processor, at most 8. The result does not depend on it.
         memory: Bytes that the computation may take beside ``arrays`` and ``labels``; the document's token types and the
             result then lie in temporary files (mapped, so that the system can take their pages back). None: no limit.
@@ -143,11 +142,11 @@ def compute_relevance(
 
     Raises:
         ValueError: ``arrays`` and ``labels`` differ in length.
-        ConfigError: ``term_frequency`` with another normalisation than ``max``, or ``memory`` is too little for V.
+        ConfigError: ``memory`` is too little for V.
 
     Source: PLANT's mutual information gain; the sign filter is ours, the measure being blind to it.
     """
-    check(arrays, labels, options)
+    check(arrays, labels)
     workers = workers or min(os.cpu_count() or 1, MAX_WORKERS)
     cells = BLOCK_CELLS if memory is None else _affordable_cells(memory, workers, vocabulary_size)
     with Spool(folder, on_disk=memory is not None) as spool:
@@ -162,13 +161,10 @@ def compute_relevance(
     return Relevance(matrix)
 
 
-def check(arrays: TokenArrays, labels: sp.csr_array, options: RelevanceOptions) -> None:
+def check(arrays: TokenArrays, labels: sp.csr_array) -> None:
     """Refuse arguments that do not fit each other; see :func:`compute_relevance`."""
     if len(arrays) != labels.shape[0]:
         raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
-    if options.measure == "term_frequency" and options.normalize != "max":
-        what = f"measure term_frequency knows no normalize: {options.normalize}"
-        raise ConfigError(what, where="relevance.normalize", fix="use normalize: max")
 
 
 def _affordable_cells(memory: int, workers: int, vocabulary_size: int) -> int:
@@ -274,12 +270,7 @@ def values_of(table: Table, part: slice, margins: Margins, options: RelevanceOpt
 
     frequency, positive = options.measure == "term_frequency", options.association == "positive"
     of_pairs = (*table, margins.label_documents[part], margins.token_documents, margins.documents)
-    found = Values(*kept_values(*of_pairs, frequency, positive, options.normalize != "max", options.top))
-    if options.normalize == "none":
-        share = np.clip(margins.label_documents[part] / margins.documents, 1e-12, 1 - 1e-12)
-        entropy = -share * np.log(share) - (1 - share) * np.log1p(-share)
-        found.values[:] *= np.repeat(entropy, np.diff(found.offsets)).astype(np.float32)
-    return found
+    return Values(*kept_values(*of_pairs, frequency, positive, options.unit == "nats" and not frequency, options.top))
 
 
 def assemble(blocks: Iterable[Values], vocabulary_size: int, spool: Spool) -> sp.csr_array:

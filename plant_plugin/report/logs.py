@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typing_extensions import TypedDict
 
-from plant_plugin.files import read_json, write_text
+from plant_plugin.files import read_json, write_sealed
 
 LOGS = "logs.json"
 
@@ -35,7 +35,7 @@ def read_logs(path: str | Path) -> Logs:
     """The content of the file; nothing where there is none.
 
     Raises:
-        CheckpointError: The file is torn.
+        CheckpointError: The file is torn, or changed since this package wrote it.
     """
     try:
         return read_json(Path(path), Logs, what="the log of a run", fix="remove it, or copy it again")
@@ -85,4 +85,4 @@ def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:
 
 
 def _write(path: str | Path, content: Mapping[str, object]) -> None:
-    write_text(path, json.dumps(content, default=str))
+    write_sealed(path, content, json.JSONEncoder(default=str))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 
 from typing_extensions import Required, TypedDict
 
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import read_json, write_text
+from plant_plugin.files import read_json, write_sealed
 
 RUN_FILE = "run.json"
 FIRST_PASS = "first_pass"  # folder in a run's own: the first training of `refit`
@@ -29,7 +28,7 @@ class RunRecord(TypedDict, total=False):
 
 def write_run_record(folder: Path, record: RunRecord) -> None:
     """Write ``run.json``."""
-    write_text(folder / RUN_FILE, json.dumps(record) + "\n")
+    write_sealed(folder / RUN_FILE, record)
 
 
 def read_run_record(folder: Path) -> RunRecord | None:

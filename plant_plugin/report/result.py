@@ -24,7 +24,7 @@ from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.store import Matrix
 from plant_plugin.evaluation.thresholds import Tuned, tune
-from plant_plugin.files import atomic_write, read_json, write_text
+from plant_plugin.files import atomic_write, read_json, write_sealed
 from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.machine import processor_name, usable_cores
 from plant_plugin.report.run import Run
@@ -207,7 +207,7 @@ def read_result(path: Path) -> Result:
     """What :func:`save_result` or another program wrote.
 
     Raises:
-        DataError: There is no such file, or it is no result.
+        DataError: There is no such file, or it is no result, or changed since this package wrote it.
     """
     try:
         result = read_json(path, Result, what="a result", fix="mend it there, or leave it out", error=DataError)
@@ -225,7 +225,7 @@ def save_result(
     """Write a result and, beside it, what its documents contribute; each whole or not at all."""
     if documents is not None:
         documents.save(per_document_path(path))
-    write_text(path, json.dumps(result, indent=1, allow_nan=False) + "\n")
+    write_sealed(path, result, json.JSONEncoder(indent=1, allow_nan=False))
 
 
 def per_document_path(result: str | os.PathLike[str]) -> Path:

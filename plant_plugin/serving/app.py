@@ -10,9 +10,11 @@ from importlib.metadata import version
 from importlib.resources import files
 from urllib.parse import parse_qs
 
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
+from fastapi.params import Depends
 from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.security import HTTPBearer
 from fastapi_offline import FastAPIOffline
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -87,8 +89,10 @@ def create_app(
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     app.add_middleware(Measured, metrics=metrics)
-    _add_questions(app, predictor)
-    _add_state(app, predictor)
+    # For the OpenAPI page alone: the middleware has refused before a question is looked at.
+    secured = [] if token is None else [Security(HTTPBearer(auto_error=False))]
+    _add_questions(app, predictor, secured)
+    _add_state(app, predictor, secured)
     return app
 
 
@@ -103,10 +107,10 @@ async def _wake(app: FastAPI, predictor: Predictor) -> None:
         await asyncio.sleep(1)
 
 
-def _add_state(app: FastAPI, predictor: Predictor) -> None:
+def _add_state(app: FastAPI, predictor: Predictor, secured: list[Depends]) -> None:
     """What is asked by those who run the server."""
 
-    @app.get("/health")
+    @app.get("/health", responses={status: RESPONSES[status] for status in (400, 401)}, dependencies=secured)
     async def health() -> Health:
         return Health(
             status="ok",
@@ -127,7 +131,7 @@ def _add_state(app: FastAPI, predictor: Predictor) -> None:
         return Response(generate_latest(app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_questions(app: FastAPI, predictor: Predictor) -> None:
+def _add_questions(app: FastAPI, predictor: Predictor, secured: list[Depends]) -> None:
     """What is asked of the model. Errors name the place in the request, not what stood there."""
     queue: ModelQueue = app.state.queue
     metrics: Metrics = app.state.metrics
@@ -136,7 +140,7 @@ def _add_questions(app: FastAPI, predictor: Predictor) -> None:
         threshold, top = question
         return predictor.predict(texts, threshold=threshold, top=top)
 
-    @app.post("/predict", responses=RESPONSES)
+    @app.post("/predict", responses=RESPONSES, dependencies=secured)
     async def predict(question: PredictQuestion) -> Predicted:
         if isinstance(question.threshold, str) and question.threshold not in predictor.thresholds:
             raise HTTPException(422, f"body.threshold: the model has {', '.join(predictor.thresholds)}")
@@ -148,7 +152,7 @@ def _add_questions(app: FastAPI, predictor: Predictor) -> None:
         labels, top = question
         return [predictor.explain(text, labels, top=top) for text in texts]
 
-    @app.post("/explain", responses=RESPONSES)
+    @app.post("/explain", responses=RESPONSES, dependencies=secured)
     async def explain(question: ExplainQuestion) -> Explained:
         labels = None if question.labels is None else tuple(question.labels)
         unknown = [place for place, label in enumerate(labels or ()) if label not in predictor.column_of]

@@ -154,6 +154,8 @@ def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str
         what = f"it holds {content['model_name']}, the configuration names {name}"
     elif given and given != trained:
         what = "it was trained with another network_config than the configuration names"
+    elif trained.get("trust_remote_code") and not given.get("trust_remote_code"):
+        what = "it asks for code that comes with a language model, and the configuration has no trust_remote_code"
     if what:
         raise CheckpointError(what, where=str(folder), fix="use the configuration of the training run")
     model = load_model(folder, lm_weight, trust_code=own_code)

@@ -92,7 +92,7 @@ class RankerStage(StageModule):
         """Ranking loss of the lists, a mean over labels (the paper's sum: a constant factor)."""
         options = self.config.stage1
         scores = self.ranker.of_pairs(batch["document"], batch["text"])
-        return lambda_rank_loss(*_lists(scores, batch), k=options.k, sigma=options.sigma, pairs=options.pairs).mean()
+        return lambda_rank_loss(*_lists(scores, batch), k=options.k, pairs=options.pairs).mean()
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last epoch's values."""

@@ -202,7 +202,7 @@ class StageModule(L.LightningModule):
         """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""
         options, config = self.options, self.config
         rate = options.learning_rate or config.learning_rate
-        own = {"encoder": options.encoder_learning_rate, "attention": options.attention_learning_rate, "rest": rate}
+        own = {"encoder": options.encoder_learning_rate, "attention": options.ranker_learning_rate, "rest": rate}
         groups, layered = [], self.layered_groups()
         top = sum(name.startswith("encoder_") for name in layered)
         for name, parameters in layered.items():

@@ -1,4 +1,4 @@
-"""Stage 1: plant the attention by learning to rank tokens by their relevance (method §3), or in closed form.
+"""Stage 1: plant the attention by learning to rank tokens by their relevance (method §3).
 
 Shape key: **B** documents · **T** token positions · **L** labels · **V** vocabulary · **A** heads · **D** width of one
 head · **M** labels chosen for a document.
@@ -7,21 +7,21 @@ head · **M** labels chosen for a document.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.config import Config
+from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage1Options
 from plant_plugin.data.batches import Batches, move
-from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss, lambda_rank_loss
+from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.networks.plant_l2r import PLANTL2R
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run
-from plant_plugin.training.closed_form import plant_factors, plant_queries
 from plant_plugin.training.devices import at_first, device_of, from_first, is_first, same_weights
+from plant_plugin.training.factors import plant_factors
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.ranker import run_ranker
@@ -133,37 +133,37 @@ def choose_labels(
 def attention_loss(
     network: PlantableNetwork, hidden: Hidden, labels: Tensor, relevance: Tensor, options: Stage1Options
 ) -> Tensor:
-    """The configured loss (B, M) of the attention for chosen labels."""
-    if options.loss == "mse":
-        return distribution_mse_loss(network.attention(hidden, labels), relevance, hidden.mask)
+    """The configured loss (B, M) of the attention for chosen labels; it is handed the arguments that it has."""
+    entry = registry.get("losses", options.loss, stage=1)
+    has = entry.signature()
+    given = {name: getattr(options, name) for name in ("k", "pairs") if name in has}
+    criterion: Callable[..., Tensor] = entry.load()
+    if "attention" in has:
+        return criterion(network.attention(hidden, labels), relevance, hidden.mask, **given)
     probability = options.score == "probability"
     scores = network.attention(hidden, labels) if probability else network.scores(hidden, labels)
-    return lambda_rank_loss(
-        scores.float(), relevance, hidden.mask, k=options.k, sigma=options.sigma, pairs=options.pairs
-    )
+    return criterion(scores.float(), relevance, hidden.mask, **given)
 
 
 def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
-    """Plant the attention in place, by training or in closed form."""
+    """Plant the attention in place."""
     if isinstance(network, PLANTL2R):
         return run_ranker(network, prepared, config, run)
-    options, device = config.stage1, device_of(config.cpu)
-    if is_first():
-        if options.method == "closed_form":
-            plant_queries(network, prepared, options.strength, device, silent=config.silent)
-        elif options.start == "factors":
-            assert prepared.relevance is not None
-            plant_factors(network, prepared.relevance.matrix, options.strength)
+    options = config.stage1
+    if is_first() and options.start == "factors":
+        assert prepared.relevance is not None
+        plant_factors(network, prepared.relevance.matrix, options.strength)
     same_weights(network)
     train, val = prepared.batches(options, config)
-    if options.method == "gradient" and options.epochs != 0:
+    if options.epochs != 0:
         module = Stage1(network, options, config, train, val)
         module.monitor = module.stop_on = monitor_of(options)
         module.guard.hashes = functools.partial(prepared.text_hashes, "train")
         train_stage(module, run)
         return
-    run.log("stage 1 in closed form: no epochs, no loss")
+    run.log("stage 1 has no epochs: the attention stays as planted")
     if val is not None:
+        device = device_of(config.cpu)
         value = _validated(network.to(device), val, config, device)
         if is_first():
             append_log(config.log_path, "stage1", {monitor_of(options): value})

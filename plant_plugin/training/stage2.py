@@ -45,7 +45,7 @@ class Stage2(StageModule):
 
     def _loss_of(self, network: PlantableNetwork, hidden: Hidden, positives: Tensor) -> Tensor:
         options, num_labels = self.options, positives.shape[1]
-        criterion = registry.get("losses", options.loss).load()
+        criterion = registry.get("losses", options.loss, stage=2).load()
         count = options.hard_negatives
         most = num_labels if count is None else int(positives.sum(dim=1).max()) + count
         if count is None or most > WORTH_SELECTING * num_labels:
@@ -88,7 +88,10 @@ class Stage2(StageModule):
 
 
 def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
-    """Train the whole network in place."""
+    """Train the whole network in place; without epochs it stays as stage 1 left it."""
+    if config.stage2.epochs == 0:
+        run.log("stage 2: no epochs")
+        return
     module = Stage2(network, config.stage2, config, *prepared.batches(config.stage2, config))
     module.prepared, module.monitor = prepared, config.val_metric
     module.stop_on = config.early_stopping_metric or config.val_metric

@@ -12,6 +12,8 @@ from claims import HOLDS, IN_PART, NO_DIFFERENCE, NOT_TRIED, OPPOSITE, YES, Answ
 from definitions import load_definitions
 from made_up_runs import write_run
 
+from plant_plugin.report.result import save_result
+
 GAIN = {"experiment": "claims", "gain": {"of": "good", "over": "bad", "metrics": ["P@1", "MAP"]}}
 CLAIM = {"id": "one", "claim": "So it is.", "source": "002", "paper": "+1"}
 
@@ -71,7 +73,7 @@ def test_a_grid_answers(tmp_path: Path, order: list[int], says: str) -> None:
         for path in (tmp_path / "results" / "tiny-claims" / f"good_{value}").glob("*.json"):
             content = json.loads(path.read_text())
             content["experiment"] = {"variant": "good", "value": value}
-            path.write_text(json.dumps(content))
+            save_result(path, content)
     test = {"experiment": "claims", "grid": {"of": "good", "from": "value", "metrics": ["MAP"]}}
     (found,) = answers(test, tmp_path / "results")
     assert (found.says, found.seeds) == (says, 6)

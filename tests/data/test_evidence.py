@@ -9,7 +9,15 @@ import pytest
 
 from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
-from plant_plugin.data.evidence import evidence_beside, read_evidence, write_evidence
+from plant_plugin.data.evidence import (
+    DocumentMarks,
+    evidence_beside,
+    extents,
+    parts,
+    read_evidence,
+    read_marks,
+    write_evidence,
+)
 from plant_plugin.data.text import Documents, ReadCounts
 from plant_plugin.errors import ConfigError, DataError
 
@@ -23,9 +31,21 @@ def documents(ids: list[str] | None = None) -> Documents:
 
 @pytest.mark.parametrize("ids", [None, ["c7", "a1", "b2"]])
 def test_written_evidence_comes_back(tmp_path: Path, ids: list[str] | None) -> None:
-    evidence = [{"R50": [(0, 5)], "R05": [(12, 15), (16, 21)]}, {}, {}]
-    write_evidence(tmp_path / "train_evidence.tsv", evidence, ids)
-    assert read_evidence(tmp_path / "train_evidence.tsv", documents(ids)) == evidence
+    marks: list[DocumentMarks] = [{"R50": [[(0, 5)]], "R05": [[(0, 5), (16, 21)], [(12, 15)]]}, {}, {}]
+    write_evidence(tmp_path / "train_evidence.tsv", marks, ids)
+    assert read_marks(tmp_path / "train_evidence.tsv", documents(ids)) == marks
+    spans = {"R50": [(0, 5)], "R05": [(0, 5), (12, 15), (16, 21)]}
+    assert read_evidence(tmp_path / "train_evidence.tsv", documents(ids)) == [spans, {}, {}]
+
+
+def test_parts_and_extents_of_marks(tmp_path: Path) -> None:
+    path = tmp_path / "e.tsv"
+    path.write_text("0\tR05\t16-21+6-9;12-15;0-5+12-15\n0\tR05\t16-21+0-5\n0\tR50\t0-5;0-5\n")
+    marks = read_marks(path, documents())[0]
+    assert marks["R05"] == [[(0, 5), (12, 15)], [(0, 5), (16, 21)], [(6, 9), (16, 21)], [(12, 15)]]
+    # Parts that marks share are there once; spans that a file repeats stay, as they did before marks had parts.
+    assert parts(marks) == {"R05": [(0, 5), (6, 9), (12, 15), (16, 21)], "R50": [(0, 5), (0, 5)]}
+    assert extents(marks)["R05"] == [(0, 15), (0, 21), (6, 21), (12, 15)]
 
 
 def test_spans_are_sorted_and_lines_of_one_label_joined(tmp_path: Path) -> None:
@@ -54,6 +74,9 @@ def test_a_compressed_file_is_read(tmp_path: Path) -> None:
         ("0\tR50\t0-" + "9" * 5000, "no evidence"),
         ("0\tR50\t0-22", "not inside the text of 21 characters"),
         ("0\tR50\t5-5", "not inside the text"),
+        ("0\tR50\t0-5+", "no evidence"),
+        ("0\tR50\t0-5+;6-7", "no evidence"),
+        ("0\tR50\t0-5+6-22", "not inside the text of 21 characters"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, what: str) -> None:

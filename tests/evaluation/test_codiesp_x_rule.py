@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from plant_plugin.data.evidence import DocumentMarks, extents
 from plant_plugin.evaluation.codiesp_x import codiesp_x_counts, place_found, precision_recall_f1
 
 
@@ -34,14 +35,16 @@ def test_as_the_script_of_the_task_counts() -> None:
     """Micro-averages of codiespX_evaluation.py (TeMU-BSC/codiesp-evaluation-script, 976fc11, pandas 1.5.3).
 
     The script read these made-up tables as TSV, with all codes valid, and printed 0.444444444444, 0.5, 0.470588235294.
-    The place of bw24 stood there as ``60 64;70 80``, here as the script takes it.
+    The place of bw24 stood there as ``60 64;70 80``, a mark in two parts.
     """
-    marked = [
-        {"r50.9": [(10, 20), (100, 110)], "i10": [(40, 52)], "bw24": [(60, 80)], "j18.9": [(200, 215)]},
-        {"i10": [(5, 17)], "e11.9": [(30, 44)], "0dtj": [(50, 61)]},
-        {"n20.0": [(8, 23)]},
+    marks: list[DocumentMarks] = [
+        {"r50.9": [[(10, 20)], [(100, 110)]], "i10": [[(40, 52)]], "bw24": [[(60, 64), (70, 80)]],
+         "j18.9": [[(200, 215)]]},
+        {"i10": [[(5, 17)]], "e11.9": [[(30, 44)]], "0dtj": [[(50, 61)]]},
+        {"n20.0": [[(8, 23)]]},
         {},
-    ]
+    ]  # fmt: skip
+    marked = [extents(own) for own in marks]
     predicted = [
         {
             "r50.9": [(90, 110), (300, 310)],

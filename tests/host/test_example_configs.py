@@ -39,6 +39,7 @@ FILES = example_files()
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_one_epoch(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from plant_plugin.config import load_config
+    from plant_plugin.report.result import read_result
     from plant_plugin.training.run import run
 
     monkeypatch.chdir(tmp_path)
@@ -51,7 +52,7 @@ def test_one_epoch(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     if values.get("model_name") != "AttentionXML":  # LibMultiLabel prints its test metrics only
         assert set(values["monitor_metrics"]) <= logs["test"][0].keys()
     assert result["counts"]["documents"] == 32
-    assert json.loads((folder / "result.json").read_text()) == result
+    assert read_result(folder / "result.json") == result
 
 
 def make_up(values: dict[str, Any]) -> None:

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.integration
 
 @pytest.mark.parametrize(
     "choice",
-    [{}, {"stage1.method": "closed_form"}, {"strategy": "end_to_end"}],
-    ids=["gradient", "closed_form", "one_stage"],
+    [{}, {"stage1.start": "factors"}, {"strategy": "end_to_end"}],
+    ids=["drawn", "factors", "one_stage"],
 )
 def test_a_few_steps_beat_chance_by_far(shared: Path, tmp_path: Path, choice: dict[str, str]) -> None:
     folder = shared / "data" / "eurlex6k"

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from test_plausibility import evidence_of
+from test_plausibility import evidence_of, write_spans
 
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
-from plant_plugin.data.evidence import write_evidence
 from plant_plugin.model.codiesp_x import PredictedCode, best_rule, codiesp_x, joined, union_of_cases
 from plant_plugin.model.codiesp_x import predicted_codes as predicted
 from plant_plugin.model.passages import EvidenceRule
+from plant_plugin.report.logs import write_log_config
 
 TEXT = "aa bb cc dd"
 WORDS = np.array([[0, 2], [3, 5], [6, 8], [9, 11]])
@@ -37,6 +37,7 @@ def test_spans_close_to_each_other_are_one_place() -> None:
     marked = [{"D": [(20, 25), (0, 3), (5, 9)]}, {}]
     assert joined(marked, 2) == [{"D": [(0, 9), (20, 25)]}, {}]
     assert joined(marked, 1) == [{"D": [(0, 3), (5, 9), (20, 25)]}, {}]
+    assert joined(marked, None) == marked
 
 
 def test_the_rule_is_the_one_that_places_most_codes() -> None:
@@ -68,13 +69,13 @@ def test_without_evidence_it_says_what_can_be_given(trained: Path) -> None:
 def test_the_command(trained: Path, task: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(trained, run)
-    logs = json.loads((run / "logs.json").read_text())
+    files = {}
     for split, key in (("valid", "val_file"), ("test", "test_file")):
         few = (task / f"{split}.txt").read_text().splitlines(keepends=True)[:CASES]
         (tmp_path / f"{split}.txt").write_text("".join(few))
-        write_evidence(tmp_path / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1][:CASES])
-        logs["config"][key] = str(tmp_path / f"{split}.txt")
-    (run / "logs.json").write_text(json.dumps(logs))
+        write_spans(tmp_path / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1][:CASES])
+        files[key] = str(tmp_path / f"{split}.txt")
+    write_log_config(run / "logs.json", files)
     out = tmp_path / "x.json"
     shown = CliRunner().invoke(plant, ["codiesp-x", str(run), "--device", "cpu", "--out", str(out)])
     assert shown.exit_code == 0, shown.output
@@ -89,3 +90,12 @@ def test_the_command(trained: Path, task: Path, tmp_path: Path) -> None:
     again = CliRunner().invoke(plant, ["codiesp-x", str(run), str(run), "--device", "cpu", "--out", str(out)])
     assert json.loads(out.read_text())["F1"] == found["F1"], again.output
     assert CliRunner().invoke(plant, ["plausibility", str(run), "--device", "cpu"]).exit_code == 0
+    # A sign with the text's first and last characters: as marks of their own the sign suffices, as parts it does not.
+    for between, recall in ((";", found["recall"][0]), ("+", 0)):
+        with open(tmp_path / "test_evidence.tsv", "w") as stream:
+            for row, label in sorted(truth):
+                signs = [f"{start}-{end}" for start, end in marked[row][label]]
+                places = between.join(["0-1", *signs, f"{len(texts[row]) - 1}-{len(texts[row])}"])
+                stream.write(f"{row}\t{label}\t{places}\n")
+        CliRunner().invoke(plant, ["codiesp-x", str(run), "--device", "cpu", "--out", str(out)])
+        assert json.loads(out.read_text())["recall"][0] == recall

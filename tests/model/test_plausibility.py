@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
 from click.testing import CliRunner, Result
+from made_up_task import made_config
 from test_predictor import NETWORKS
 
 from plant_plugin import Predictor
@@ -24,6 +27,8 @@ from plant_plugin.model.passages import EVIDENCE_THRESHOLD, EvidenceRule, read_r
 from plant_plugin.model.plausibility import chosen_rule, marked_pairs, plausibility
 from plant_plugin.model.word_strength import all_words, phrase_strengths, word_strengths
 from plant_plugin.relevance.phrases import PlantedPhrases
+from plant_plugin.report.logs import write_log_config
+from plant_plugin.training.run import run as train
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x filler7 sign3x"
 
@@ -38,13 +43,18 @@ def evidence_of(path: Path) -> tuple[list[str], list[DocumentEvidence]]:
     return documents.texts, found
 
 
+def write_spans(path: Path, evidence: list[DocumentEvidence]) -> None:
+    """An evidence file in which each span is a mark of its own."""
+    write_evidence(path, [{label: [[span] for span in spans] for label, spans in own.items()} for own in evidence])
+
+
 @pytest.fixture(scope="module")
 def marked(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the splits and their evidence."""
     folder = tmp_path_factory.mktemp("marked")
     for split in ("valid", "test"):
         (folder / f"{split}.txt").write_bytes((task / f"{split}.txt").read_bytes())
-        write_evidence(folder / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1])
+        write_spans(folder / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1])
     return folder
 
 
@@ -135,6 +145,66 @@ def test_the_words_of_labels_are_found(predictor: Predictor, task: Path) -> None
     bins = [np.isin(pairs.columns, columns).mean() for columns in ([0], [1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11])]
     means = [found["random"].bins[name]["AP"][0] for name in ("0", "1-5", "6-10", "11-50")]
     assert np.dot(bins, means) == pytest.approx(found["random"].measures["AP"][0])
+
+
+PLANTED = {"CAML": ("PlantedCAML", {"num_filter_per_size": 16}), "BiGRU-LWAN": ("PlantedBiGRULWAN", {"rnn_dim": 16})}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_networks_of_libmultilabel_by_our_names(
+    untrained: Callable[..., Path], marked: Path, name: str, tmp_path: Path
+) -> None:
+    """CAML and BiGRU-LWAN do not show their attention; ours are the same functions (tests/networks) and do."""
+    model_name, options = PLANTED[name]
+    for prior in ("none", "additive"):
+        network = {**options, "embed_dim": 16, "planted_prior": prior}
+        files = [str(marked / "test_evidence.tsv"), "--validation", str(marked / "valid_evidence.tsv")]
+        out = tmp_path / f"{prior}.json"
+        shown = command(str(untrained(model_name=model_name, network_config=network)), *files, "--out", str(out))
+        assert shown.exit_code == 0, shown.output
+        orders = {one["order"]: one["measures"]["AP"][0] for one in json.loads(out.read_text())["orders"]}
+        assert {"contribution", "attention", "gradient × input", "MIG", "random"} <= orders.keys()
+        assert ("attention without prior" in orders) == (prior == "additive")
+    assert orders["attention"] > 0.8 > orders["attention without prior"]  # the prior alone knows anything yet
+
+
+def test_the_network_as_stage_1_leaves_it(task: Path, marked: Path, tmp_path: Path) -> None:
+    """A run without a second stage is the row of stage 1 alone."""
+    config = made_config(task, stage1__epochs=6, stage2__epochs=0, result_dir=str(tmp_path / "runs"))
+    train(config)
+    files = [str(marked / "test_evidence.tsv"), "--validation", str(marked / "valid_evidence.tsv")]
+    out = tmp_path / "found.json"
+    shown = command(str(config.checkpoint_dir), *files, "--out", str(out))
+    assert shown.exit_code == 0, shown.output
+    orders = {one["order"]: one["measures"]["AP"][0] for one in json.loads(out.read_text())["orders"]}
+    assert orders["attention without prior"] > orders["random"] + 0.2  # it ranks what stage 1 taught it
+
+
+@pytest.mark.parametrize("name", ["plausibility", "codiesp-x"])
+def test_a_model_without_a_second_training_is_read_once(
+    trained: Path, marked: Path, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    own = {"val_file": str(marked / "valid.txt"), "test_file": str(marked / "test.txt")}
+    write_log_config(run / "logs.json", own)
+    read: list[Path] = []
+    original = Predictor.load.__func__  # type: ignore[attr-defined]
+
+    def counted(cls: type[Predictor], folder: Path, **options: Any) -> Predictor:
+        read.append(folder)
+        found: Predictor = original(cls, folder, **options)
+        return found
+
+    monkeypatch.setattr(Predictor, "load", classmethod(counted))
+    monkeypatch.setattr("plant_plugin.model.codiesp_x.SHARES", (0.5,))
+    shown = CliRunner().invoke(plant, [name, str(run), "--device", "cpu"])
+    assert shown.exit_code == 0, shown.output
+    assert read == [run]
+    shutil.copytree(trained, run / "first_pass")
+    shown = CliRunner().invoke(plant, [name, str(run), "--device", "cpu"])
+    assert shown.exit_code == 0, shown.output
+    assert read == [run, run, run / "first_pass"]
 
 
 def test_pairs_that_cannot_be_measured(predictor: Predictor) -> None:

@@ -273,15 +273,23 @@ def test_pages_in_a_browser(url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_schemathesis(url: str) -> None:
-    """What the OpenAPI page promises holds for whatever is sent."""
+@pytest.mark.parametrize("token", [None, TOKEN], ids=["open", "token"])
+def test_schemathesis(predictor: Predictor, token: str | None) -> None:
+    """What the OpenAPI page promises holds for whatever is sent; of a server with a token, that it is asked for."""
+    app = create_app(predictor, LIMITS, own_names("127.0.0.1"), token)
+    with Running(app, LIMITS) as server:
+        answers_as_promised(server.url, {} if token is None else {"Authorization": f"Bearer {token}"})
+
+
+def answers_as_promised(url: str, headers: dict[str, str]) -> None:
     import schemathesis
     from hypothesis import HealthCheck, given, settings
 
     # which labels there are is the model's to say, not the schema's
     schemathesis.checks.load_all_checks()
     excluded = {"/explain": [schemathesis.checks.CHECKS.get_by_names(["positive_data_acceptance"])[0]]}
-    schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
+    schema = schemathesis.openapi.from_url(f"{url}/openapi.json", headers=dict(headers))  # adds its own
+    assert bool(headers) == ("securitySchemes" in schema.raw_schema["components"])
     tried = set()
     for operation in (found.ok() for found in schema.get_all_operations()):
         tried.add(operation.path)
@@ -289,7 +297,9 @@ def test_schemathesis(url: str) -> None:
         @given(case=operation.as_strategy())
         @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
         def holds(case: Any) -> None:
-            case.call_and_validate(excluded_checks=excluded.get(case.path, []))
+            case.call_and_validate(headers=headers, excluded_checks=excluded.get(case.path, []))
+            if headers and case.path != "/ready":
+                assert case.call(headers={"authorization": "Bearer another"}).status_code == 401
 
         holds()
     assert {"/predict", "/explain", "/health"} <= tried

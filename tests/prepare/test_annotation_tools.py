@@ -42,7 +42,7 @@ def test_doccano_in_each_of_its_forms(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert made["sets"][""] == {
         "train": 4, "documents_without_label_left_out": 1, "labels": 4, "labels_of_documents": 6,
-        "labels_of_documents_with_evidence": 4, "spans": 4,
+        "labels_of_documents_with_evidence": 4, "spans": 4, "marks_in_several_parts": 0,
     }  # fmt: skip
 
 

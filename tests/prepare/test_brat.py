@@ -49,6 +49,8 @@ def test_codes_of_normalisations(tmp_path: Path) -> None:
     )
     assert marked == [{"J45.909": ["asthma"], "M25.562": ["Pain of", "knee"], "R52": ["Pain of", "knee"]}]
     assert counts == {"notes_taken_for_remarks": 1, "marks_without_code": 2}
+    lines = (tmp_path / "out" / "train_evidence.tsv").read_text().splitlines()
+    assert lines == ["0\tJ45.909\t6-12", "0\tM25.562\t14-21+31-35", "0\tR52\t14-21+31-35"]
 
 
 def test_types(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from made_up_codiesp import DIAGNOSES, KINDS, MARKS, OTHER, PROCEDURES, TEXT, wr
 from marked_words import marked_words
 
 from plant_plugin.cli import plant
+from plant_plugin.data.evidence import evidence_beside, extents, read_marks
+from plant_plugin.data.text import read_libmultilabel_text
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.codiesp import prepare_codiesp
 from plant_plugin.prepare.output import PROVENANCE
@@ -34,9 +36,22 @@ def test_every_rule_by_hand(tmp_path: Path) -> None:
     assert not list((tmp_path / "out" / "en_diagnoses").glob("*evidence*"))
     assert made["sets"]["es_procedures"] == {
         "train": 1, "valid": 1, "test": 1, "documents_without_label_left_out": 3, "labels": 1,
-        "labels_of_documents": 3, "labels_of_documents_with_evidence": 3, "spans": 3,
+        "labels_of_documents": 3, "labels_of_documents_with_evidence": 3, "spans": 3, "marks_in_several_parts": 0,
     }  # fmt: skip
-    assert made["sets"]["es_diagnoses"]["spans"] == 3 * 5
+    diagnoses_made = made["sets"]["es_diagnoses"]
+    assert (diagnoses_made["spans"], diagnoses_made["marks_in_several_parts"]) == (3 * 5, 3 * 2)
+
+
+def test_parts_of_one_row_are_one_mark(tmp_path: Path) -> None:
+    prepare_codiesp(write_codiesp(tmp_path / "raw"), tmp_path / "out")
+    path = tmp_path / "out" / "es_diagnoses" / "test.txt"
+    documents = read_libmultilabel_text(path)
+    marks = read_marks(evidence_beside(path), documents)[1]
+    words = [[documents.texts[1][start:end] for start, end in mark] for mark in marks["J18.9"]]
+    assert words == [["neumonía", "del lóbulo"], ["neumonía", "lóbulo inferior."]]
+    # From first to last character, as the task counts the places of a row.
+    places = [documents.texts[1][start:end] for start, end in extents(marks)["J18.9"]]
+    assert places == ["neumonía del lóbulo", "neumonía del lóbulo inferior."]
     told = json.loads((tmp_path / "out" / "es_diagnoses" / PROVENANCE).read_text())
     assert [source["name"] for source in told["sources"]][:3] == ["trainD.tsv", "trainP.tsv", "trainX.tsv"]
 

@@ -69,11 +69,19 @@ def test_evidence_by_hand(ending: str, files: tuple[str, str], tmp_path: Path) -
         "labels given with evidence": 3,
         "their share of the labels given": "60.00 %",
         "spans of evidence": 4,
+        "marks in several parts": 0,
         "words a span, mean": "1.25",
         "share of the text that is evidence": "42.11 %",  # 12 and 4 of 13 + 13 + 4 + 8 characters
     }
     assert told.items() <= train.items()
     assert not told.keys() & test.keys()
+
+
+def test_a_mark_in_parts_is_counted_by_its_parts(files: tuple[str, str], tmp_path: Path) -> None:
+    write(tmp_path, "train_evidence.tsv", "0\ta\t0-3+8-13;4-7")
+    (row,) = summary([read_stats(files[0])])
+    told = {"spans of evidence": 3, "marks in several parts": 1, "share of the text that is evidence": "28.95 %"}
+    assert told.items() <= row.items()  # 11 of 38 characters
 
 
 def test_evidence_of_another_file(files: tuple[str, str], tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from plant_plugin.relevance.distributed import Shard, relevance_of_shards
 SPECIAL, TYPES, LABELS = (0, 1), 40, 9
 OPTIONS = [
     {},
-    {"association": "any", "normalize": "entropy"},
-    {"normalize": "entropy", "top": 5},
+    {"association": "any"},
+    {"top": 5},
     {"measure": "term_frequency"},
 ]
 

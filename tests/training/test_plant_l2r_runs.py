@@ -64,7 +64,7 @@ def test_the_ranker_learns_by_itself_is_kept_and_can_be_looked_at(folder):
     assert attended["sign3x"] == pytest.approx(ranker(torch.tensor([word]))[0, model.column_of["L3"]].item(), abs=1e-5)
     ranked = load_file(found / RANKER)
     again = over(folder, stage1__ranker=str(found / RANKER), stage2__epochs=1, result_dir=str(folder / "again"),
-                 stage2__attention_learning_rate=0.0, weight_decay=0)  # fmt: skip
+                 stage2__ranker_learning_rate=0.0, weight_decay=0)  # fmt: skip
     run(again)
     weights = load_file(folder_of(again) / "model.safetensors")
     for name, tensor in ranked.items():
@@ -145,7 +145,7 @@ def test_layers_thaw_from_the_top_and_what_is_frozen_does_not_move(folder, monke
 
     monkeypatch.setattr(Stage2, "_thaw", look)
     config = over(folder, strategy="end_to_end", stage2__epochs=4, stage2__unfreeze_every=1, stage2__rate_decay=2.0,
-                  learning_rate=0.04, weight_decay=0.1, stage2__attention_learning_rate=0.02, patience=9)  # fmt: skip
+                  learning_rate=0.04, weight_decay=0.1, stage2__ranker_learning_rate=0.02, patience=9)  # fmt: skip
     run(config)
     assert [epoch["trains"] for epoch in seen] == [[False] * 3, [False, False, True], [False, True, True], [True] * 3]
     for before, after in itertools.pairwise(seen):

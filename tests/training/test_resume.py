@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, Stopped
+from plant_plugin.report.result import read_result
 from plant_plugin.report.states import STATE_KEY, found_again
 from plant_plugin.training import run as training_run
 from plant_plugin.training.loop import newest_state
@@ -106,7 +107,7 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     shutil.rmtree(tmp_path / "cut")
     again = found_again(made(**often, resume="auto", result_dir=str(tmp_path / "whole")))
     assert again.resume is None  # that one has ended
-    assert run(made(**often, resume=str(moved))) == json.loads((moved / "result.json").read_text())
+    assert run(made(**often, resume=str(moved))) == read_result(moved / "result.json")
 
 
 @pytest.mark.integration

@@ -234,7 +234,7 @@ def _sum_of_pairs(scores, gains, discounts, gradient, better):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def add_ranking_rows(scores, relevance, order, by_score, k, table, losses, gradients):
-    """Rows whose tokens are sorted by relevance (padding last, with −1); the scores hold σ, ``table`` the discounts."""
+    """Rows whose tokens are sorted by relevance (padding last, with −1); ``table`` holds the discounts."""
     kind = scores.dtype.type
     for row in range(len(scores)):
         count, relevant, ideal = 0, 0, 0.0

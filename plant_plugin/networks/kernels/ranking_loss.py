@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 32  # one thread's share: small, because some labels have no pair
 
 
 def ranking_loss_reference(
-    scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, sigma: float = 1.0, pairs: str = "within"
+    scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within"
 ) -> Tensor:
     """The same numbers as :func:`ranking_loss`, with every pair written out. For tests, reading and other devices."""
     padding = ~mask[:, None, :].expand_as(scores)
@@ -45,13 +45,11 @@ def ranking_loss_reference(
     weight = weight * (discounts[..., :top, None] - discounts[..., None, :]).abs()
     weight = weight * (real[..., :top, None] & real[..., None, :])
     weight = weight / torch.where(ideal > 0, ideal, 1)[..., None, None]
-    losses = functional.softplus(-sigma * (scores[..., :top, None] - scores[..., None, :])) / math.log(2)
+    losses = functional.softplus(scores[..., None, :] - scores[..., :top, None]) / math.log(2)
     return (weight.detach() * losses).sum(dim=(-1, -2))
 
 
-def ranking_loss(
-    scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, sigma: float = 1.0, pairs: str = "within"
-) -> Tensor:
+def ranking_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within") -> Tensor:
     """LambdaRank-nDCG (method §3) over all pairs, without ever holding the pairs.
 
     Arguments as of :func:`plant_plugin.networks.losses.lambda_rank_loss`. On a GPU Triton computes this where it is
@@ -65,22 +63,20 @@ def ranking_loss(
     top = min(k, scores.shape[-1])
     number = scores.numel() * top if pairs == "top_vs_all" else scores[..., :top].numel() * top
     if scores.device.type != "cpu" and not takes_triton(scores.device, where_auto=number > PAIRS_WRITTEN_OUT):
-        return ranking_loss_reference(scores, relevance, mask, k, sigma, pairs)
-    found: Tensor = _RankingLoss.apply(scores, relevance, mask, k, sigma, pairs)
+        return ranking_loss_reference(scores, relevance, mask, k, pairs)
+    found: Tensor = _RankingLoss.apply(scores, relevance, mask, k, pairs)
     return found
 
 
 class _RankingLoss(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Context[None], scores: Tensor, relevance: Tensor, mask: Tensor, k: int, sigma: float, pairs: str
-    ) -> Tensor:
+    def forward(ctx: Context[None], scores: Tensor, relevance: Tensor, mask: Tensor, k: int, pairs: str) -> Tensor:
         rows = ranking_rows
         if scores.device.type != "cpu":
             from plant_plugin.networks.kernels.ranking_loss_triton import ranking_rows as rows
         kind = torch.float64 if scores.dtype == torch.float64 else torch.float32
         flat, related = (part.detach().to(kind).flatten(0, 1).contiguous() for part in (scores, relevance))
-        losses, gradients = rows(flat, related, mask, k, sigma, pairs == "top_vs_all")
+        losses, gradients = rows(flat, related, mask, k, pairs == "top_vs_all")
         ctx.save_for_backward(gradients.view(scores.shape))
         return losses.view(scores.shape[:-1]).to(scores.dtype)
 
@@ -88,7 +84,7 @@ class _RankingLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Context[None], *arriving: Tensor) -> tuple[Tensor | None, ...]:
         (gradients,) = ctx.saved_tensors
-        return (arriving[0][..., None] * gradients).to(arriving[0].dtype), None, None, None, None, None
+        return (arriving[0][..., None] * gradients).to(arriving[0].dtype), None, None, None, None
 
 
 def discount(rank: Tensor, like: Tensor) -> Tensor:
@@ -117,9 +113,7 @@ def descending(values: np.ndarray) -> npt.NDArray[np.int64]:
     return keys & 0xFFFFFFFF
 
 
-def ranking_rows(
-    scores: Tensor, relevance: Tensor, mask: Tensor, k: int, sigma: float, every: bool
-) -> tuple[Tensor, Tensor]:
+def ranking_rows(scores: Tensor, relevance: Tensor, mask: Tensor, k: int, every: bool) -> tuple[Tensor, Tensor]:
     """As :func:`.ranking_loss_triton.ranking_rows`, by compiled loops on a CPU, whose threads share the rows."""
     from plant_plugin.networks.kernels.compiled import add_ranking_rows
 
@@ -135,10 +129,9 @@ def ranking_rows(
         order = descending(known)
         order = order if every else np.ascontiguousarray(order[:, :k])
         sorted_relevance = np.take_along_axis(known, order, axis=-1)
-        chosen = np.take_along_axis(given[part], order, axis=-1) * kind(sigma)
+        chosen = np.take_along_axis(given[part], order, axis=-1)
         by_score = descending(np.where(sorted_relevance >= 0, chosen, kind(-np.inf)))
         add_ranking_rows(chosen, sorted_relevance, order, by_score, k, table, losses[part], gradients[part])
-        gradients[part] *= kind(sigma)
 
     starts = range(0, rows, ROWS_AT_ONCE)
     with Threads(min(torch.get_num_threads(), len(starts))) as threads:

@@ -70,9 +70,7 @@ def sum_of_pairs(
     tl.store(losses + row, tl.sum(tl.sum(values, axis=1), axis=0))
 
 
-def ranking_rows(
-    scores: Tensor, relevance: Tensor, mask: Tensor, k: int, sigma: float, every: bool
-) -> tuple[Tensor, Tensor]:
+def ranking_rows(scores: Tensor, relevance: Tensor, mask: Tensor, k: int, every: bool) -> tuple[Tensor, Tensor]:
     """Losses (R,) in bits of all rows, and their gradients (R, T) by the scores.
 
     Args:
@@ -80,7 +78,6 @@ def ranking_rows(
         relevance: (R, T).
         mask: (B, T) bool; the R rows are B documents' M rows one after the other.
         k: K ≥ 1.
-        sigma: σ > 0.
         every: Whether the lesser token of a pair may lie outside the top K.
     """
     rows, labels = len(scores), len(scores) // max(1, len(mask))
@@ -89,18 +86,18 @@ def ranking_rows(
     for start in range(0, rows if scores.shape[1] else 0, size):
         part = slice(start, min(rows, start + size))
         documents = torch.arange(part.start, part.stop, device=mask.device) // labels
-        found = _rows(scores[part], relevance[part], mask[documents], k, sigma, every)
+        found = _rows(scores[part], relevance[part], mask[documents], k, every)
         losses[part], gradients[part] = found
     return losses, gradients
 
 
-def _rows(scores: Tensor, relevance: Tensor, real: Tensor, k: int, sigma: float, every: bool) -> tuple[Tensor, Tensor]:
+def _rows(scores: Tensor, relevance: Tensor, real: Tensor, k: int, every: bool) -> tuple[Tensor, Tensor]:
     """As :func:`ranking_rows`, for rows (R, T) that are sorted at once; ``real`` is (R, T)."""
     top = min(k, scores.shape[1])
     known, order = relevance.clamp(min=0).masked_fill(~real, -1).sort(dim=-1, descending=True, stable=True)
     if not every:
         known, order = known[:, :top], order[:, :top]
-    chosen, real = scores.gather(-1, order) * sigma, known >= 0
+    chosen, real = scores.gather(-1, order), known >= 0
     table = 1 / torch.log2(torch.arange(2, known.shape[1] + 2, device=scores.device, dtype=scores.dtype))
     gains = torch.expm1(known.clamp(min=0) * math.log(2))
     ideal = (gains[:, :top] * table[:top]).sum(dim=-1)
@@ -114,5 +111,5 @@ def _rows(scores: Tensor, relevance: Tensor, real: Tensor, k: int, sigma: float,
             BETTER=BETTER, OTHERS=OTHERS, num_warps=WARPS,
         )  # fmt: skip
     scale = 1 / (torch.where(ideal > 0, ideal, 1) * math.log(2))
-    gradients = (downwards - upwards) * (sigma * scale[:, None])
+    gradients = (downwards - upwards) * scale[:, None]
     return losses * scale, torch.zeros_like(scores).scatter_(-1, order, gradients)

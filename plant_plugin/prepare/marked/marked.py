@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.evidence import DocumentEvidence, Spans, evidence_beside, write_evidence
+from plant_plugin.data.evidence import DocumentMarks, Spans, evidence_beside, write_evidence
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import describe, staged, unnamed, write_names, write_provenance
@@ -26,14 +26,14 @@ class Marked:
 
     Attributes:
         text: As the source has it, so that its places are the source's.
-        labels: Each label once, in the source's order, with its spans in ``text``; possibly none.
+        labels: Each label once, in the source's order, with its marks in ``text``; possibly none.
     """
 
     text: str = field(repr=False)
-    labels: DocumentEvidence = field(default_factory=dict)
+    labels: DocumentMarks = field(default_factory=dict)
 
-    def label(self, name: str) -> Spans:
-        """Give the document a label, white space in it as ``_``, and return its spans to be added to."""
+    def label(self, name: str) -> list[Spans]:
+        """Give the document a label, white space in it as ``_``, and return its marks to be added to."""
         return self.labels.setdefault("_".join(name.split()), [])
 
     def mark(self, name: str, spans: Spans, where: str, covered: str | None = None) -> None:
@@ -59,7 +59,7 @@ class Marked:
         if covered is not None and not covers(self.text, spans, covered):
             fix = "take texts and marks of one version, with the line ends that they were marked with"
             raise DataError("the marked text is not what stands there: it was changed since", where=where, fix=fix)
-        self.label(name).extend(held)
+        self.label(name).append(held)
 
 
 def spans_of(places: str) -> Spans:
@@ -186,7 +186,8 @@ def write_sets(
 
 def _counted(splits: Mapping[str, Sequence[Marked]]) -> dict[str, int]:
     documents = [document for part in splits.values() for document in part]
-    spans = [set(spans) for document in documents for spans in document.labels.values()]
+    marks = [set(map(tuple, marks)) for document in documents for marks in document.labels.values()]
+    spans = [{part for mark in own for part in mark} for own in marks]
     return {
         **{split: sum(bool(document.labels) for document in part) for split, part in splits.items()},
         "documents_without_label_left_out": sum(not document.labels for document in documents),
@@ -194,6 +195,7 @@ def _counted(splits: Mapping[str, Sequence[Marked]]) -> dict[str, int]:
         "labels_of_documents": len(spans),
         "labels_of_documents_with_evidence": sum(map(bool, spans)),
         "spans": sum(map(len, spans)),
+        "marks_in_several_parts": sum(len(mark) > 1 for own in marks for mark in own),
     }
 
 
@@ -202,17 +204,19 @@ def _labels(splits: Mapping[str, Sequence[Marked]]) -> set[str]:
 
 
 def _write_split(path: Path, documents: Sequence[Marked]) -> None:
-    evidence: list[DocumentEvidence] = []
+    evidence: list[DocumentMarks] = []
     with open(path, "w", encoding="utf-8", newline="\n") as stream:
         for document in documents:
             text, places = flattened(document.text)
             stream.write(f"{' '.join(document.labels)}\t{text}\n")
             evidence.append(
-                {
-                    label: sorted({(places[start], min(places[end - 1] + 1, len(text))) for start, end in spans})
-                    for label, spans in document.labels.items()
-                    if spans
-                }
+                {label: _moved(marks, places, len(text)) for label, marks in document.labels.items() if marks}
             )
     if any(evidence):
         write_evidence(evidence_beside(path), evidence)
+
+
+def _moved(marks: list[Spans], places: list[int], length: int) -> list[Spans]:
+    """Marks where their characters went, each once, sorted."""
+    moved = (sorted({(places[start], min(places[end - 1] + 1, length)) for start, end in mark}) for mark in marks)
+    return [list(mark) for mark in sorted({tuple(mark) for mark in moved})]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plant_plugin.data.evidence import DocumentEvidence
+from plant_plugin.data.evidence import DocumentMarks
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.mimic.notes import Admission, Note, Order, Style, moved
 from plant_plugin.prepare.mimic.tables import dotted
@@ -102,7 +102,7 @@ class Mdace:
             what = f"none of {self.counts['mdace_annotations']:,} annotations is evidence for a code of a summary"
             raise DataError(what, where=str(self.folder), fix=FORMAT_FIX)
 
-    def evidence_of(self, document: Admission) -> DocumentEvidence:
+    def evidence_of(self, document: Admission) -> DocumentMarks:
         """The evidence for the codes of a document, in characters of its notes in order, joined by spaces."""
         found: dict[str, set[tuple[int, int]]] = {}
         offset = 0
@@ -111,7 +111,7 @@ class Mdace:
                 if code in document.codes:
                     found.setdefault(code, set()).add((offset + start, offset + end))
             offset += length + 1 if length else 0
-        return {code: sorted(spans) for code, spans in sorted(found.items())}
+        return {code: [[span] for span in sorted(spans)] for code, spans in sorted(found.items())}
 
     def sizes(self, documents: Iterable[Admission]) -> dict[str, int]:
         """How much evidence documents have."""

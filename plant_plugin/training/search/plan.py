@@ -27,8 +27,9 @@ PACKAGES = {"optuna": ("optuna", "Optuna"), "bayesopt": ("bayes_opt", "bayesian-
 SAME_FOR_ALL = frozenset(
     {
         "training_file", "val_file", "test_file", "val_size", "label_file", "data_format", "merge_train_val",
-        "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics", "val_metric",
-        "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu", "limit_test_batches",
+        "registry", "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics",
+        "val_metric", "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu",
+        "limit_test_batches",
     }
 )  # fmt: skip
 
@@ -167,6 +168,8 @@ def _check_task(base: Config, problems: Problems) -> None:
     if base.strategy == PLANTED_SCORES:
         what = "no network is trained, so that there are no epochs to compare"
         problems.add("strategy", what, "say plant or end_to_end")
+    if base.stage2.epochs == 0:
+        problems.add("stage2.epochs", "there are no epochs to compare", "leave it out")
     if base.model_name.lower() == "attentionxml":
         problems.add("model_name", "AttentionXML has no validation metric of the whole model", "choose another network")
     for key in ("eval", "resume"):

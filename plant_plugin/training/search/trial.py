@@ -7,7 +7,6 @@ threads, where Lightning and signals do not work.
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import signal
@@ -26,7 +25,7 @@ import yaml
 from plant_plugin.config import load_config
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.files import read_json, write_text
+from plant_plugin.files import read_json, write_sealed, write_text
 from plant_plugin.report.logs import LOGS, evaluations, read_logs
 
 CONFIG, LOG, OUTCOME = "config.yml", "trial.log", "outcome.json"
@@ -131,7 +130,7 @@ def read_outcome(folder: Path) -> Outcome:
 
 
 def _write_outcome(folder: Path, outcome: Outcome) -> None:
-    write_text(folder / OUTCOME, json.dumps(outcome) + "\n")
+    write_sealed(folder / OUTCOME, outcome)
 
 
 def main(name: str) -> int:

@@ -33,9 +33,9 @@ def case(seed: int, kind: torch.dtype = torch.float64) -> tuple[torch.Tensor, to
 def test_value_and_gradient_equal_the_reference(pairs: str, k: int, kind: torch.dtype) -> None:
     scores, relevance, mask = case(k, kind)
     arriving = torch.rand(3, 40, dtype=kind)
-    expected = ranking_loss_reference(scores, relevance, mask, k, 1.5, pairs)
+    expected = ranking_loss_reference(scores, relevance, mask, k, pairs)
     (expected_gradient,) = torch.autograd.grad(expected, scores, arriving)
-    found = ranking_loss(scores, relevance, mask, k, 1.5, pairs)
+    found = ranking_loss(scores, relevance, mask, k, pairs)
     (found_gradient,) = torch.autograd.grad(found, scores, arriving)
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(found_gradient, expected_gradient)
@@ -50,7 +50,7 @@ def test_gradcheck(pairs: str) -> None:
     relevance = torch.rand(2, 3, 6, dtype=torch.float64)
     mask = torch.ones(2, 6, dtype=torch.bool)
     mask[1, 4:] = False
-    assert torch.autograd.gradcheck(lambda s: ranking_loss(s, relevance, mask, 4, 0.7, pairs), scores)
+    assert torch.autograd.gradcheck(lambda s: ranking_loss(s, relevance, mask, 4, pairs), scores)
 
 
 def test_single_precision_over_the_whole_range() -> None:

@@ -231,9 +231,9 @@ def test_ranking_loss_and_its_gradient(device: str, pairs: str, k: int, monkeypa
     monkeypatch.setattr(ranking_loss_triton, "ELEMENTS_AT_ONCE", 4 * tokens)  # documents share a block of rows
     scores, relevance, mask = ranking_case(device, 3, tokens)
     arriving = torch.rand(2, 3, device=device, dtype=scores.dtype)
-    expected = ranking_loss_reference(scores, relevance, mask, k, 1.5, pairs)
+    expected = ranking_loss_reference(scores, relevance, mask, k, pairs)
     (expected_gradient,) = torch.autograd.grad(expected, scores, arriving)
-    found = ranking_loss_module._RankingLoss.apply(scores, relevance, mask, k, 1.5, pairs)
+    found = ranking_loss_module._RankingLoss.apply(scores, relevance, mask, k, pairs)
     (found_gradient,) = torch.autograd.grad(found, scores, arriving)
     assert expected[:, 1].abs().max() == 0
     assert expected[:, 0].min() > 0
@@ -249,7 +249,7 @@ def test_ranking_loss_of_scores_far_apart(device: str) -> None:
     scores = torch.stack([differences, torch.zeros_like(differences)], dim=-1)
     relevance = torch.tensor([1.0, 0.0], device=device).expand(4, 2).contiguous()
     real = torch.ones(1, 2, dtype=torch.bool, device=device)
-    losses, gradients = ranking_loss_triton.ranking_rows(scores, relevance, real, 5, 1.0, False)
+    losses, gradients = ranking_loss_triton.ranking_rows(scores, relevance, real, 5, False)
     by_hand = torch.tensor([47.921023, 0.36907025, 3.2715115e-06, 9.6100362e-36], device=device)
     torch.testing.assert_close(losses, by_hand, atol=0 if device == "cpu" else 3e-7, rtol=1e-6)
     torch.testing.assert_close(gradients[:, 0], -gradients[:, 1], atol=0, rtol=0)
@@ -259,7 +259,7 @@ def test_ranking_loss_of_no_rows() -> None:
     for rows, tokens in ((0, 4), (3, 0)):
         empty = torch.zeros(rows, tokens)
         losses, gradients = ranking_loss_triton.ranking_rows(
-            empty, empty, torch.ones(1, tokens, dtype=torch.bool), 5, 1.0, False
+            empty, empty, torch.ones(1, tokens, dtype=torch.bool), 5, False
         )
         assert (losses.tolist(), gradients.shape) == ([0.0] * rows, (rows, tokens))
 
@@ -274,11 +274,11 @@ def test_a_chosen_way_gives_the_numbers_of_a_cpu(device: str, choice: str) -> No
     try:
         triton_choice.choose(choice)
         logits = label_attention_logits(*operands, moved, strength)
-        loss = ranking_loss_module.ranking_loss(scores, relevance, mask, 10, 1.5)
+        loss = ranking_loss_module.ranking_loss(scores, relevance, mask, 10)
     finally:
         triton_choice.choose("auto")
     torch.testing.assert_close(logits.cpu(), label_attention_logits(*parts), atol=1e-4, rtol=1e-4)
-    expected = ranking_loss_module.ranking_loss(scores.cpu(), relevance.cpu(), mask.cpu(), 10, 1.5)
+    expected = ranking_loss_module.ranking_loss(scores.cpu(), relevance.cpu(), mask.cpu(), 10)
     torch.testing.assert_close(loss.cpu(), expected, atol=1e-5, rtol=1e-5)
 
 

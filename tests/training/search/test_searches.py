@@ -23,6 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "host"))
 from made_up_task import write_splits
 from test_example_configs import make_up, shrink
 
+from plant_plugin.report.result import read_result
+
 pytestmark = pytest.mark.integration
 FILES = sorted(Path(os.environ.get("LIBMULTILABEL_CHECKOUT", "nowhere")).glob("example_config/*/*_tune.yml"))
 
@@ -92,7 +94,7 @@ def test_two_trials_and_one_that_fails(tmp_path: Path, monkeypatch: pytest.Monke
     assert best["merge_train_val"] is True
     assert best["stage2"]["epochs"] == first["epoch"]
     assert best["network_config"]["num_heads"] == 2
-    assert json.loads((folder / "best" / "result.json").read_text()) == result
+    assert read_result(folder / "best" / "result.json") == result
     assert result["counts"]["documents"] == 40
 
     from plant_plugin.config import load_config

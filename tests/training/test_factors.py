@@ -1,4 +1,4 @@
-"""Stage 1 in closed form: the same queries as least squares over all tokens, in every network that has a head."""
+"""Stage 1 from factors: the decomposed relevance in words and queries, and the ranking loss that goes on from there."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import lightning
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError, Interrupted
 from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.baselines import MultiHeadLabelwiseHead
 from plant_plugin.networks.losses import attention_ndcg
+from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
-from plant_plugin.training.closed_form import RIDGE, plant_factors, plant_queries
+from plant_plugin.training.factors import plant_factors
 from plant_plugin.training.prepare import Prepared, prepare
 from plant_plugin.training.run import run
 
@@ -33,53 +35,16 @@ def prepared_network(config: Config) -> tuple[Any, Prepared]:
     return training_run.build_network(prepared, config, of_run, planted=True), prepared
 
 
-def test_equals_least_squares_over_all_tokens(made: Made) -> None:
-    config = made(stage1__method="closed_form", stage1__strength=3.0, eval_batch_size=7)
-    network, prepared = prepared_network(config)
-    plant_queries(network, prepared, config.stage1.strength, torch.device("cpu"), silent=True)
-    assert network.training
-    network.eval()
-    keys, relevance = [], []
-    with torch.inference_mode():
-        for batch in prepared.split("train", 16):
-            hidden = network.encode(batch)
-            labels = torch.arange(network.num_labels).expand(len(batch["text"]), -1)
-            keys.append(network.head.keys(hidden.states)[hidden.mask].double().numpy())  # (tokens, A, D)
-            relevance.append(hidden.prior.of_labels(labels).transpose(1, 2)[hidden.mask].double().numpy())
-        found = network.head.queries().double().numpy()
-    all_keys, target = np.concatenate(keys), np.concatenate(relevance)
-    target = target - target.mean(axis=0)
-    for head in range(all_keys.shape[1]):
-        centred = all_keys[:, head] - all_keys[:, head].mean(axis=0)
-        products = centred.T @ centred
-        products += RIDGE * np.trace(products) / len(products) * np.eye(len(products))
-        wanted = 3.0 * np.linalg.solve(products, centred.T @ target).T
-        np.testing.assert_allclose(found[:, head], wanted, rtol=1e-3, atol=1e-4)
-
-
-def test_a_run_needs_no_epoch_and_ranks_words_at_once(made: Made, tmp_path: Path) -> None:
-    wide = {"network_config__num_heads": 1, "network_config__hidden_size": 64}
-    config = made(**wide, stage1__method="closed_form", stage2__epochs=1)
-    result = run(config)
-    assert result["strategy"] == "plant"
-    assert result["time_s"]["stage1"] > 0
-    logs = json.loads(Path(config.log_path).read_text())
-    (told,) = logs["stage1"]
-    unplanted = made(
-        **wide, stage1__epochs=1, stage1__learning_rate=1e-9, stage2__epochs=1, result_dir=str(tmp_path / "no")
-    )
-    run(unplanted)
-    (before,) = json.loads(Path(unplanted.log_path).read_text())["stage1"]
-    assert told["attention-nDCG@10"] > before["attention-nDCG@10"] + 0.2
+FACTORS = {"stage1__start": "factors", "stage1__strength": 8.0, "network_config__num_heads": 1}
+ALONE = {**FACTORS, "stage1__epochs": 0, "stage2__epochs": 1}
 
 
 @pytest.mark.parametrize(("limit", "batches"), [(1.0, 4), (3, 3), (0.5, 2)])
 def test_what_validation_is_told_is_the_mean_over_its_pairs(made: Made, limit: float, batches: int) -> None:
-    config = made(
-        stage1__method="closed_form", stage1__labels="all", stage2__epochs=1, eval_batch_size=8, limit_val_batches=limit
-    )
+    config = made(**ALONE, stage1__labels="all", eval_batch_size=8, limit_val_batches=limit)
     network, prepared = prepared_network(config)
-    plant_queries(network, prepared, config.stage1.strength, torch.device("cpu"), silent=True)
+    assert prepared.relevance is not None
+    plant_factors(network, prepared.relevance.matrix, config.stage1.strength)
     network.eval()
     found = []
     for batch in [*prepared.split("val", config.eval_batch_size)][:batches]:
@@ -100,7 +65,7 @@ def test_an_interrupted_run_does_not_plant_again(made: Made, monkeypatch: pytest
         queries.append(network.head.queries().detach().clone())
         raise Interrupted("stopped before stage 2")
 
-    config = made(stage1__method="closed_form", stage2__epochs=1)
+    config = made(**ALONE)
     with monkeypatch.context() as patched:
         patched.setattr(training_run, "run_stage2", stop)
         with pytest.raises(Interrupted):
@@ -113,20 +78,12 @@ def test_an_interrupted_run_does_not_plant_again(made: Made, monkeypatch: pytest
         original(network, *others)
 
     monkeypatch.setattr(training_run, "run_stage2", watch)
-    monkeypatch.setattr("plant_plugin.training.stage1.plant_queries", lambda *arguments: pytest.fail("planted again"))
-    assert run(made(stage1__method="closed_form", stage2__epochs=1, resume=str(folder)))["metrics"]
+    monkeypatch.setattr("plant_plugin.training.stage1.plant_factors", lambda *arguments: pytest.fail("planted again"))
+    assert run(made(**ALONE, resume=str(folder)))["metrics"]
     planted, loaded = queries
     torch.testing.assert_close(loaded, planted)
 
 
-def test_a_network_without_a_head_is_told(made: Made) -> None:
-    config = made(model_name="own_network:OwnNetwork", network_config={}, stage1__method="closed_form")
-    with pytest.raises(ConfigError, match="OwnNetwork has no attention head") as told:
-        run(config)
-    assert "method: gradient" in str(told.value.format_message())
-
-
-FACTORS = {"stage1__start": "factors", "stage1__strength": 8.0, "network_config__num_heads": 1}
 ARCHITECTURES = [
     {},
     {"network_config": {"encoder": "cnn", "hidden_size": 32, "filter_sizes": [2, 4], "pool_size": 16, "num_heads": 1}},
@@ -185,23 +142,53 @@ def test_epochs_of_the_ranking_loss_go_on_from_factors(
 
 
 def test_no_epochs_leave_the_factors_as_they_are(made: Made) -> None:
-    config = made(**{**FACTORS, "stage1__epochs": 0, "stage2__epochs": 1})
+    config = made(**ALONE)
     assert run(config)["metrics"]
     (told,) = json.loads(Path(config.log_path).read_text())["stage1"]
     assert told["attention-nDCG@10"] > 0.5
 
 
-@pytest.mark.parametrize(
-    ("changes", "what"),
-    [
-        ({"network_config__encoder": "bigru"}, "does not encode words by one layer of convolutions"),
-        ({"network_config__num_heads": 2}, "there are 2 heads"),
-    ],
-)
-def test_factors_need_convolutions_and_one_head(made: Made, changes: dict[str, Any], what: str) -> None:
-    with pytest.raises(ConfigError, match=what) as told:
-        run(made(**{**FACTORS, **changes}))
-    assert "stage1.start" in str(told.value.format_message())
+WORDS = {"embed_dim": 16}
+PLANTED = {**WORDS, "encoder": "cnn", "hidden_size": 16, "pool_size": 8, "filter_sizes": [3]}
+NETWORKS: list[tuple[str, dict[str, Any], str | None]] = [
+    ("PLANT", {**PLANTED, "num_heads": 1}, None),
+    ("PLANT", {**PLANTED, "num_heads": 2}, "there are 2 heads"),
+    ("PLANT", PLANTED, "there are 8 heads"),
+    (
+        "PLANT",
+        {**WORDS, "encoder": "bigru", "num_heads": 1},
+        "PLANT, as it is configured, does not encode words by one",
+    ),
+    ("PlantedCAML", {**WORDS, "num_filter_per_size": 16}, None),
+    ("PlantedBiGRULWAN", {**WORDS, "rnn_dim": 16}, "PlantedBiGRULWAN, as it is configured, does not"),
+    ("PlantedBiLSTMLWMHAN", {**WORDS, "rnn_dim": 16}, "PlantedBiLSTMLWMHAN, as it is configured, does not"),
+    ("LAAT", {**WORDS, "hidden_size": 16, "projection_size": 8}, "LAAT, as it is configured, does not"),
+    ("MultiResCNN", {**WORDS, "filter_sizes": [3]}, "MultiResCNN, as it is configured, does not"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "what"), NETWORKS)
+def test_factors_are_refused_before_data_are_read(
+    made: Made, name: str, options: dict[str, Any], what: str | None
+) -> None:
+    """The configuration's rules and the network itself are of one mind."""
+    network, prepared = prepared_network(made(model_name=name, network_config=dict(options)))
+    assert prepared.relevance is not None
+    asked = {"model_name": name, "network_config": dict(options), "stage1__start": "factors"}
+    if what is None:
+        made(**asked)
+        plant_factors(network, prepared.relevance.matrix, 8.0)
+        return
+    with pytest.raises(ConfigError, match=r"(?s)stage1\.start.*" + what):
+        made(**asked)
+    made(**asked, strategy="end_to_end")  # which has no stage 1
+    with pytest.raises(ConfigError, match=r"stage1\.start: factors"):
+        plant_factors(network, prepared.relevance.matrix, 8.0)
+
+
+def test_factors_under_a_network_of_somebodys_own(made: Made) -> None:
+    with pytest.raises(ConfigError, match="OwnNetwork does not encode words by one layer of convolutions"):
+        run(made(model_name="own_network:OwnNetwork", network_config={}, stage1__start="factors"))
 
 
 def test_factors_need_keys_that_can_be_the_states(made: Made) -> None:
@@ -215,8 +202,31 @@ def test_factors_need_keys_that_can_be_the_states(made: Made) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [{"stage1__epochs": 0}, {"stage1__start": "factors", "stage1__method": "closed_form"}], ids=str
+    "keys",
+    [{"stage1__epochs": 0}, {"stage2__epochs": 0, "strategy": "end_to_end"}],
+    ids=str,
 )
 def test_what_would_plant_nothing_is_refused(made: Made, keys: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="stage1"):
+    with pytest.raises(ConfigError, match=r"stage[12]"):
         made(**keys)
+
+
+def test_no_epochs_of_stage_2_leave_the_network_of_stage_1(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[str, torch.Tensor] = {}
+    original = training_run.run_stage2
+
+    def watch(network: HeadNetwork, *others: Any) -> None:
+        kept.update({name: tensor.detach().clone() for name, tensor in trained_state(network).items()})
+        original(network, *others)
+
+    monkeypatch.setattr(training_run, "run_stage2", watch)
+    run(made(stage2__epochs=1, result_dir=str(tmp_path / "whole")))
+    monkeypatch.undo()
+    config = made(stage2__epochs=0, result_dir=str(tmp_path / "stage1"))
+    assert run(config)["metrics"]
+    found = load_file(Path(config.checkpoint_dir) / "model.safetensors")
+    assert found.keys() == kept.keys()
+    for name, tensor in found.items():
+        torch.testing.assert_close(tensor, kept[name], rtol=0, atol=0)
