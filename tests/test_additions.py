@@ -202,7 +202,7 @@ def test_a_metric(folder: Path) -> None:
     assert computable(metric, documents)
     assert not computable(parse_metric("AnyHit@2"), documents)
     sums = DocumentSums(documents, [metric])
-    resampled = sums.values(*sums.sums(np.ones((1, documents.truth.shape[0]), dtype=np.int64)))
+    resampled = sums.values(*sums.additions.sums(np.ones((1, documents.truth.shape[0]), dtype=np.int64)))
     assert np.ravel(resampled)[0] == pytest.approx(metrics["AnyHit@3"])
     with pytest.raises(ConfigError, match=r"(?s)there is no metric 'AnyHit'.*did you mean AnyHit@"):
         parse_metric("AnyHit")  # without the rank that its function asks for

@@ -21,12 +21,11 @@ import yaml
 from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
-from plant_plugin.config.registry import suggestion
 from plant_plugin.config.rules import check, reads_whole_documents
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, OPTIONS, REMOVED, Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.config.yaml_file import find_config, parse, read_yaml
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, suggestion
 
 # Where things are written or kept, and how the work is spread: the result does not depend on them.
 WITHOUT_INFLUENCE = frozenset(name for name, field in FIELDS.items() if not field.metadata["influence"])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import difflib
 import functools
 import os
 import re
@@ -26,7 +25,7 @@ import yaml
 from plant_plugin.config import network
 from plant_plugin.config.gguf import folder_of_gguf, is_gguf
 from plant_plugin.config.values import Keys, Value
-from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
+from plant_plugin.errors import ConfigError, MissingExtraError, PlantError, suggestion
 from plant_plugin.evaluation import names
 
 KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
@@ -188,13 +187,6 @@ def language_model(lm_weight: str) -> str:
 def preset(lm_weight: str) -> Entry | None:
     """The backbone of that name; a folder of the same name goes before it."""
     return None if os.path.isdir(lm_weight) else entries("backbones").get(lm_weight)
-
-
-def suggestion(name: str, known: tuple[str, ...] | list[str]) -> str:
-    """``did you mean X?`` with the nearest known name, or all of them where none is near."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
-    return f"did you mean {by_lower[near[0]]}?" if near else f"one of {', '.join(known)}"
 
 
 def _unknown(what: str, name: str, known: tuple[str, ...], where: str | None = None) -> ConfigError:

@@ -10,10 +10,10 @@ from pathlib import Path
 from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_SCORES, LoraOptions
 from plant_plugin.config.problems import WHY_REMOVED, Problems, read_section, read_value
-from plant_plugin.config.registry import REQUIRED, Entry, suggestion
+from plant_plugin.config.registry import REQUIRED, Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
 from plant_plugin.config.values import PLAIN, Keys, Number, Whole, parse_interval
-from plant_plugin.errors import ConfigError, PlantError
+from plant_plugin.errors import ConfigError, PlantError, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
 DATA_KEYS = ("training_file", "val_file", "test_file")

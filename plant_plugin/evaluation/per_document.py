@@ -26,7 +26,7 @@ VERSION = 1
 OPTIONAL = {"average_precision": np.float32, "gold_precision": np.float32, "train_counts": np.uint32, "num_train": None}
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class PerDocument:
     """The documents of a split in the order of its file; no ids and no text.
 

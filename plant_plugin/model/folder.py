@@ -25,7 +25,7 @@ from plant_plugin.config.network import of_this_version
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens
-from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.errors import CheckpointError, ConfigError, suggestion
 from plant_plugin.files import Finite, atomic_folder, atomic_write, read_json, write_text
 from plant_plugin.model.manifest import BACKBONE, CONFIG, LABELS, MANIFEST, MODEL, THRESHOLDS, verify, write_manifest
 from plant_plugin.networks.backbone import HuggingFaceBackbone
@@ -209,7 +209,7 @@ def _check_network(path: Path, name: str, options: Keys, *, trust_code: bool) ->
         return
     known = {entry.name: entry for entry in registry.entries("networks").values() if entry.ours}
     if (entry := known.get(name)) is None:
-        fix = registry.suggestion(name, list(known))
+        fix = suggestion(name, list(known))
         raise CheckpointError(f"there is no network {name[:80]!r}", where=f"{path}: model_name", fix=fix)
     if (declared := entry.options) is not None:
         kind = dataclasses.make_dataclass("kind", [("network_config", declared)])

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+TILE = 16  # terms whose values are written at once: a line of a processor's cache
 SCAN_COST = 32  # passing over this many counters costs as much as putting one token in order
 
 
@@ -152,3 +153,25 @@ def kept_values(  # type: ignore[no-untyped-def]
             place += 1
         kept_offsets[label + 1] = place
     return kept_offsets, kept_tokens[:place].copy(), kept[:place].copy()
+
+
+@njit(nogil=True, cache=True)
+def product_turned(offsets, columns, values, dense, out):  # type: ignore[no-untyped-def]
+    """A sparse matrix (V, G), given as CSR, times ``dense`` (G, M), turned, into ``out`` (M, V); all float32.
+
+    The sums and their order are those of scipy's product, which would have to be turned afterwards.
+    """
+    tile = np.empty((TILE, dense.shape[1]), np.float32)
+    count = len(offsets) - 1
+    for first in range(0, count, TILE):
+        last = min(first + TILE, count)
+        tile[:] = 0
+        for term in range(first, last):
+            own = tile[term - first]
+            for place in range(offsets[term], offsets[term + 1]):
+                value, row = values[place], dense[columns[place]]
+                for column in range(len(own)):
+                    own[column] += value * row[column]
+        for column in range(dense.shape[1]):
+            for term in range(first, last):
+                out[column, term] = tile[term - first, column]
