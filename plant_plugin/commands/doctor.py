@@ -246,9 +246,10 @@ def _show_needs(
 
     network = settings.network_config
     over_language_model = bool(network.get("lm_weight"))
-    if settings.model_name != "PLANT" or network.get("freeze_encoder") or settings.strategy == PLANTED_SCORES:
+    other = network.get("freeze_encoder") or network.get("encoder") == "awd_lstm"
+    if settings.model_name != "PLANT" or other or settings.strategy == PLANTED_SCORES:
         fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
-        _row("needs", "memory and time are worked out for PLANT without freeze_encoder only", fix)
+        _row("needs", "memory and time are worked out for PLANT without freeze_encoder and awd_lstm only", fix)
         return
     tokens = tokens or settings.max_seq_length
     if tokens is None:

@@ -196,6 +196,7 @@ def _check_files(settings: Settings, problems: Problems) -> None:
         elif name not in DEMO:
             problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
     _check_file("label_file", settings.label_file, problems)
+    _check_file("stage1.ranker", settings.stage1.ranker, problems)
     _check_file("vocab_file", settings.vocab_file, problems)
     vectors = settings.embed_file
     if vectors is not None and vectors not in GLOVE:
@@ -362,7 +363,8 @@ def _check_encoder(given: Keys, problems: Problems) -> None:
     """PLANT reads words or a language model; both only where a layer over a frozen language model is trained."""
     if not given.get("freeze_encoder"):
         if ("lm_weight" in given) == ("encoder" in given):
-            fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
+            encoders = "encoder: cnn, bigru, bilstm or awd_lstm"
+            fix = f"{encoders}; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
             problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
     elif "lm_weight" not in given:
         fix = "give lm_weight; word-level encoders are trained from the start"
@@ -378,7 +380,9 @@ def _check_language_model(given: Keys, problems: Problems) -> None:
             problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
     if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
         problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
-    if given.get("gradient_tokens") is not None and (given.get("encoder") == "cnn" or given.get("freeze_encoder")):
+    if given.get("gradient_tokens") is not None and (
+        given.get("encoder") in ("cnn", "awd_lstm") or given.get("freeze_encoder")
+    ):
         fix = "leave it out: a cnn keeps little of each token, and what is frozen has no gradient"
         problems.add("network_config.gradient_tokens", "is for bigru, bilstm and language models that train", fix)
     if given.get("lm_from_scratch") and given.get("quantization", "none") != "none":

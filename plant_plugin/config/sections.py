@@ -15,6 +15,7 @@ from annotated_types import Gt
 from plant_plugin.config.options import (
     Block,
     EvidenceOptions,
+    LanguageModelOptions,
     PlantedScoresOptions,
     RelevanceOptions,
     Stage1Options,
@@ -200,6 +201,9 @@ class Settings(Plant, Linear, Evaluation, Training, Model, Data, General, Block)
     planted_scores: PlantedScoresOptions = key(PlantedScoresOptions(), "a linear model beside the network")
     evidence: EvidenceOptions = key(
         EvidenceOptions(), "what made coders assign labels, and what is planted", later=True
+    )
+    language_model: LanguageModelOptions = key(
+        LanguageModelOptions(), "trained on the training texts by `plant pretrain-lm`", later=True
     )
 
 

@@ -105,14 +105,14 @@ def mutual_information(both, with_label, with_token, total):  # type: ignore[no-
 
 @njit(nogil=True, cache=True)
 def kept_values(  # type: ignore[no-untyped-def]
-    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, top
+    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, nats, top
 ):
     """The ``top`` highest values of each label of a table: offsets, ascending tokens, and values, float32 above 0.
 
     They are compared as float32: equal relevance from different tables may differ in the last float64 digit. Ties go to
     the lower token. ``label_documents`` are n_l of these labels, ``token_documents`` n_t (V,), ``total`` N. With
     ``frequency`` the counts themselves are the values; with ``positive`` only pairs that meet more often than by chance
-    count. All are divided by the label's highest value.
+    count. All are divided by the label's highest value, but with ``nats``.
     """
     kept_tokens, kept = np.empty(len(tokens), np.int32), np.empty(len(tokens), np.float32)
     kept_offsets = np.zeros(len(offsets), np.int64)
@@ -137,7 +137,7 @@ def kept_values(  # type: ignore[no-untyped-def]
             highest = max(highest, found)
             number += 1
         for entry in range(number):
-            value[entry] = exact[entry] / highest if highest > 0 else exact[entry]
+            value[entry] = exact[entry] / highest if highest > 0 and not nats else exact[entry]
         limit, equal = np.float32(0), number
         if number > top:
             limit = np.partition(value[:number], number - top)[number - top]  # the lowest value that stays

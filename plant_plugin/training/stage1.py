@@ -16,6 +16,7 @@ from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage1Options
 from plant_plugin.data.batches import Batches, move
 from plant_plugin.networks.losses import attention_ndcg
+from plant_plugin.networks.plant_l2r import PLANTL2R
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run
@@ -23,6 +24,7 @@ from plant_plugin.training.devices import at_first, device_of, from_first, is_fi
 from plant_plugin.training.factors import plant_factors
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.ranker import run_ranker
 from plant_plugin.training.stage import StageModule, place_of, positives_of, so_many
 
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
@@ -145,6 +147,8 @@ def attention_loss(
 
 def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
     """Plant the attention in place."""
+    if isinstance(network, PLANTL2R):
+        return run_ranker(network, prepared, config, run)
     options = config.stage1
     if is_first() and options.start == "factors":
         assert prepared.relevance is not None

@@ -36,20 +36,24 @@ class Stage2(StageModule):
         return self._loss(self.network.encode(batch), positives_of(batch, self.network.num_labels))
 
     def _loss(self, hidden: Hidden, positives: Tensor) -> Tensor:
+        """The loss; of networks that train apart its sum, so that each has the gradient of its own."""
+        return torch.stack([self._loss_of(*one, positives) for one in self.network.members(hidden)]).sum()
+
+    def _loss_of(self, network: PlantableNetwork, hidden: Hidden, positives: Tensor) -> Tensor:
         options, num_labels = self.options, positives.shape[1]
         criterion = registry.get("losses", options.loss, stage=2).load()
         count = options.hard_negatives
         most = num_labels if count is None else int(positives.sum(dim=1).max()) + count
         if count is None or most > WORTH_SELECTING * num_labels:
-            logits, target, chosen = self.network.logits(hidden), positives, torch.ones_like(positives)
+            logits, target, chosen = network.logits(hidden), positives, torch.ones_like(positives)
             if count is not None:
                 labels, chosen = hard_negatives(logits.detach(), positives, count)
                 logits, target = logits.gather(1, labels), positives.gather(1, labels)
         else:  # fact 4: all labels are scored without a gradient, the selected ones again with one
             with torch.no_grad():
-                scores = self.network.logits(hidden)
+                scores = network.logits(hidden)
             labels, chosen = hard_negatives(scores, positives, count)
-            target, logits = positives.gather(1, labels), self.network.selected_logits(hidden, labels)
+            target, logits = positives.gather(1, labels), network.selected_logits(hidden, labels)
         losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)
         return reduce_selected(losses, chosen, num_labels, options.reduction)
 

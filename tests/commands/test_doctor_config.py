@@ -105,7 +105,7 @@ def test_missing_files_and_what_makes_them(tmp_path: Path, monkeypatch: pytest.M
         "embed_file: data/MIMIC-50/embeddings.txt\n      plant prepare mimic3 --raw mimic-iii --out data --splits caml",
         "\n      plant embeddings data/MIMIC-50/train.txt --out data/MIMIC-50/embeddings.txt\n",
         "ok torch ",
-        "are worked out for PLANT without freeze_encoder only\n      try it: --limit_train_batches 2",
+        "are worked out for PLANT without freeze_encoder and awd_lstm only\n      try it: --limit_train_batches 2",
     ):
         assert said in text
     folder = tmp_path / "data" / "MIMIC-50"
@@ -150,8 +150,8 @@ def test_what_is_not_worked_out(tmp_path: Path) -> None:
     alone.write_text(yaml.safe_dump({**packaged, "strategy": "planted_scores", "planted_scores": {"model": "ridge"}}))
     flags = ("--labels", "5", "--documents", "9", "--tokens", "10")
     for config, exit_code, said in (
-        ("laat_demo.yml", 0, "for PLANT without freeze_encoder only"),
-        (str(alone), 0, "for PLANT without freeze_encoder only"),
+        ("laat_demo.yml", 0, "for PLANT without freeze_encoder and awd_lstm only"),
+        (str(alone), 0, "for PLANT without freeze_encoder and awd_lstm only"),
         ("plant_demo.yml", 2, "give --words"),
     ):
         code, text = told(config, *flags)

@@ -13,7 +13,7 @@ from plant_plugin.config.sections import BLOCKS, OPTIONS
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 ENTRIES = [entry for kind in KINDS for entry in registry.entries(kind).values()]
-OURS = "PLANT LAAT PLMICD PLMCA MultiResCNN PlantedCAML PlantedBiGRULWAN PlantedBiLSTMLWMHAN".split()
+OURS = "PLANT PLANTL2R LAAT PLMICD PLMCA MultiResCNN PlantedCAML PlantedBiGRULWAN PlantedBiLSTMLWMHAN".split()
 UPSTREAM = "KimCNN XMLCNN CAML BiGRULWAN BiLSTMLWAN BiLSTMLWMHAN CNNLWAN BERT BERTAttention AttentionXML".split()
 
 
@@ -60,7 +60,8 @@ def test_our_networks_show_their_attention() -> None:
     for name in OURS:
         entry = registry.get("networks", name)
         assert issubclass(entry.load(), PlantableNetwork)
-        assert {"num_classes", "embed_vecs", "planted_prior"} <= entry.signature().keys()
+        own = "static" if name == "PLANTL2R" else "planted_prior"
+        assert {"num_classes", "embed_vecs", own} <= entry.signature().keys()
 
 
 def test_a_network_of_your_own_is_named_by_where_it_is() -> None:
@@ -92,7 +93,7 @@ def test_every_metric_family_is_listed() -> None:
     [
         ("networks", "KimCN", "there is no network 'KimCN'.*did you mean KimCNN"),
         ("networks", "plant", "did you mean PLANT"),
-        ("networks", "zzz", "one of PLANT, LAAT"),
+        ("networks", "zzz", "one of PLANT, PLANTL2R, LAAT"),
         ("strategies", "planted", "there is no strategy 'planted'.*did you mean plant"),
         ("losses", "focall", "there is no loss 'focall'.*did you mean focal"),
         ("readers", "libmultilabel", "there is no reader"),
