@@ -35,7 +35,8 @@ def _listed(group: str) -> dict[str, list[str]]:
 
 def _refuse_or_say(path: Path, names: list[str], *, trust_code: bool) -> None:
     if names and not trust_code:
-        what = f"imports {names[0]}, which is not on the list of what LibMultiLabel's own models need"
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        what = f"imports {', '.join(names[:3])}{more}, not on the list of what LibMultiLabel's own models need"
         fix = "if you trust whoever wrote it, say --trust-code: what it names is imported, and may run"
         raise CheckpointError(what, where=str(path), fix=fix)
     for name in names:

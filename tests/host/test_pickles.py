@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import functools
 import os
 import pickle
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +46,9 @@ class Calls:
     def __reduce__(self) -> tuple[Any, ...]:
         return self.call
 
+    def __call__(self) -> None:
+        """Pickle calls only what says that it can be called."""
+
 
 def strangers(canary: Path) -> dict[str, Any]:
     """What leaves the canary's file behind when it is unpickled."""
@@ -55,7 +58,7 @@ def strangers(canary: Path) -> dict[str, Any]:
         "eval": Calls(eval, code),
         "exec": Calls(exec, code),
         "functools.partial": Calls(functools.partial, Calls(eval, code)),
-        "getattr": Calls(Calls(getattr, builtins, "eval"), code),
+        "getattr": Calls(Calls(getattr, Calls(__import__, "os"), "system"), f"touch {canary}"),
     }
 
 
@@ -119,7 +122,7 @@ def test_what_the_list_does_not_hold_never_runs(
             assert not canary.exists(), called
             assert f"{file}: " in refused.value.message, called
             if called != "getattr" or not file.endswith(".ckpt"):  # which a checkpoint calls for its activation
-                assert f"imports {called}," in refused.value.message.replace("posix.", "os.").replace("builtins.", "")
+                assert re.search(rf"imports .*\b{called.rpartition('.')[2]}, not on the list", refused.value.message)
                 assert "--trust-code" in refused.value.message
         own = np.arange(1).view(OwnArray) if file.endswith(".npy") else OwnNumber()
         spoiled(trained.folder, tmp_path / file, file, own)
@@ -141,7 +144,7 @@ def test_a_canary_that_sings(tmp_path: Path) -> None:
         (tmp_path / "canary").unlink()
 
 
-def test_an_instantiator_of_a_checkpoint_is_not_asked(baseline: Baseline, tmp_path: Path) -> None:
+def test_an_instantiator_of_a_checkpoint_is_not_asked(baseline: Baseline) -> None:
     trained = baseline(**MODELS["KimCNN"][0])
     content = torch.load(trained.folder / "best_model.ckpt", weights_only=False)
     content["hyper_parameters"] |= {
@@ -150,8 +153,7 @@ def test_an_instantiator_of_a_checkpoint_is_not_asked(baseline: Baseline, tmp_pa
     }
     torch.save(content, trained.folder / "best_model.ckpt")
     again = {"eval": True, "checkpoint_path": str(trained.folder / "best_model.ckpt"), "data_name": "again"}
-    with pytest.raises(CheckpointError, match="_class_path"):  # an argument that the model does not have
-        baseline(**MODELS["KimCNN"][0], **again)
+    assert baseline(**MODELS["KimCNN"][0], **again).result["metrics"] == trained.result["metrics"]
 
 
 def test_a_resumed_checkpoint_names_no_other_one_as_the_best(baseline: Baseline, tmp_path: Path) -> None:
