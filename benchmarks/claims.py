@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import yaml
-from experiment_pages import column, tested
+from experiment_pages import column, each, tested
 from scipy import stats
 
 from plant_plugin.report.formats import markdown_rows
@@ -85,6 +85,11 @@ def folders_of(results: Path, experiment: str) -> list[Path]:
     """The folders of an experiment's results, one a data set."""
     found = (path for path in sorted(results.glob("*")) if path.is_dir())
     return [path for path in found if (path.name.partition("-")[2] or "main") == experiment]
+
+
+def answers_to(claim: dict[str, Any], results: Path) -> list[Answer]:
+    """What all tests of a claim say."""
+    return [answer for test in claim.get("tests", ()) for answer in answers(test, results)]
 
 
 def answers(test: dict[str, Any], results: Path) -> Iterator[Answer]:
@@ -163,12 +168,12 @@ def verdict(claim: dict[str, Any], found: list[Answer]) -> str:
     return name if few >= ENOUGH else f"{name} ({few} seed{'s' * (few != 1)})"
 
 
-def page(claims: list[dict[str, Any]], results: Path) -> str:
+def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> str:
     """The page, in Markdown."""
     rows, counts = [], dict.fromkeys((HOLDS, IN_PART, FAILS, NOT_TESTABLE, NOT_TRIED), 0)
     details: list[str] = []
-    for claim in claims:
-        found = [answer for test in claim.get("tests", ()) for answer in answers(test, results)]
+    every = each(answers_to, [(claim, results) for claim in claims], processes)
+    for claim, found in zip(claims, every, strict=True):
         said = verdict(claim, found)
         counts[max((name for name in counts if said.startswith(name)), key=len)] += 1  # "holds in part" is no "holds"
         rows.append([f"[{claim['claim']}](#{claim['id']})", claim["source"], claim["paper"], said])
@@ -195,7 +200,7 @@ def main() -> int:
     """Write or check the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    text = page(load_claims(), HERE / "results")
+    text = page(load_claims(), HERE / "results", processes=-1)
     if parser.parse_args().check:
         if not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
             print("docs/claims.md is out of date; run python benchmarks/claims.py", file=sys.stderr)

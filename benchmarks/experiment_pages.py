@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 import numpy.typing as npt
 from pictures import Line, learning_curves, line_picture, violin_picture
@@ -30,6 +31,12 @@ WHERE = {
 NOT_NOTED = "not noted"
 TESTING = ("test", "libmultilabel_test")  # phases of a run in which the test split is scored
 AXES = {"attention-nDCG": "nDCG@K of the attention after stage 1, validation (%)"}
+
+
+def each(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], processes: int) -> list[Any]:
+    """What a function returns of each call, so many at a time (-1: a process for each core, of one thread each)."""
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        return joblib.Parallel(processes)(joblib.delayed(function)(*call) for call in calls)
 
 
 def label_f1(documents: PerDocument) -> npt.NDArray[np.float64]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from experiment_pages import figures, gain_lines, gone, page, processors, rows_of, sources, tested
+from experiment_pages import each, figures, gain_lines, gone, page, processors, rows_of, sources, tested
 from pictures import save_picture
 
 from plant_plugin.report.compare import FIELDS
@@ -127,25 +127,29 @@ def variants_of(definition: dict[str, Any]) -> list[str]:
     return [*known, *definition.get("gone", ())]
 
 
-def write_pages(results: Path, tables: Path, *, check: bool = False) -> list[str]:
+def write_page(folder: Path, tables: Path, check: bool) -> str:
+    """Write the page of a folder of results and its pictures; its name where ``check`` finds it out of date, or ''."""
+    name, is_main = folder.name, experiment_of(folder.name) == "main"
+    definition = EXPERIMENTS[experiment_of(name)]
+    systems = load(folder, variants_of(definition))
+    papers = published_of(name, definition)
+    text = table(name, systems, definition) if is_main else page(name, systems, definition, papers)
+    path = tables / f"{name}.md"
+    if check:
+        return "" if path.is_file() and path.read_text(encoding="utf-8") == text else path.name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    for kind, figure in figures(systems, definition).items():
+        save_picture(figure, path.with_name(f"{name}_{kind}"))
+    return ""
+
+
+def write_pages(results: Path, tables: Path, *, check: bool = False, processes: int = 1) -> list[str]:
     """Write every page and its pictures; with ``check`` only name the pages that are out of date."""
-    stale, current = [], set()
-    for folder in sorted(path for path in results.glob("*") if path.is_dir()):
-        name, is_main = folder.name, experiment_of(folder.name) == "main"
-        definition = EXPERIMENTS[experiment_of(name)]
-        systems = load(folder, variants_of(definition))
-        papers = published_of(name, definition)
-        text = table(name, systems, definition) if is_main else page(name, systems, definition, papers)
-        path = tables / f"{name}.md"
-        current.add(path.name)
-        if check:
-            if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                stale.append(path.name)
-            continue
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        for kind, figure in figures(systems, definition).items():
-            save_picture(figure, path.with_name(f"{name}_{kind}"))
+    folders = [path for path in results.glob("*") if path.is_dir()]
+    folders.sort(key=lambda folder: len([*folder.glob("*/seed*.npz")]), reverse=True)  # what takes longest begins
+    stale = sorted(filter(None, each(write_page, [(folder, tables, check) for folder in folders], processes)))
+    current = {f"{folder.name}.md" for folder in folders}
     for path in sorted(tables.glob("*.md")):
         if path.name not in current and MADE in path.read_text(encoding="utf-8"):
             stale.append(path.name)
@@ -174,7 +178,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
-    stale = write_pages(HERE / "results", HERE / "tables", check=check) + write_speed(HERE / "tables", check=check)
+    stale = write_pages(HERE / "results", HERE / "tables", check=check, processes=-1)
+    stale += write_speed(HERE / "tables", check=check)
     path = HERE.parent / "README.md"
     text = path.read_text(encoding="utf-8")
     written = text

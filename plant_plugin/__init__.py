@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from plant_plugin.classifier import PlantClassifier as PlantClassifier
+    from plant_plugin.config import Config
     from plant_plugin.model.predictor import Predictor as Predictor
+    from plant_plugin.report.result import Result
 
 __version__ = "0.1.0"
 
@@ -36,9 +38,12 @@ def __getattr__(name: str) -> object:
 
 
 def register() -> tuple[str, ...]:
-    """Make this package's networks known to LibMultiLabel, so that ``model_name: PLANT`` works in your own clone.
+    """Make this package's networks and strategies known to LibMultiLabel, for ``model_name: PLANT`` in your own clone.
 
-    Calling it again changes nothing.
+    ``libmultilabel.nn.networks`` gets the networks. ``TorchTrainer`` of the clone's ``torch_trainer.py``, which its
+    ``main.py`` trains with, hands configurations that name one of them to our strategies: both stages, prior, readers
+    and results are those of the command ``libmultilabel``. LibMultiLabel's own networks train as they did. Calling it
+    again changes nothing, and no trainer is loaded before there is a run.
 
     Returns:
         The names that ``libmultilabel.nn.networks`` now knows.
@@ -47,8 +52,16 @@ def register() -> tuple[str, ...]:
         PlantError: LibMultiLabel has something else under one of these names.
     """
     from plant_plugin.host.register import register_networks
+    from plant_plugin.host.trainer import hook
 
-    return register_networks()
+    def run(config: Config) -> Result:
+        from plant_plugin.training.run import run
+
+        return run(config)
+
+    names = register_networks()
+    hook(run)
+    return names
 
 
 # Where modules that have moved stood; their old names work, with a warning.

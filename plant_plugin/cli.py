@@ -11,10 +11,11 @@ from plant_plugin.commands.explain import explain, label
 from plant_plugin.commands.measures import codiesp_x, faithfulness, plausibility
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
+from plant_plugin.commands.pretrain import pretrain_lm
 from plant_plugin.commands.relevance import relevance
 from plant_plugin.commands.serve import export, serve, strip
 from plant_plugin.commands.shared import plain_ending
-from plant_plugin.commands.train import libmultilabel, search
+from plant_plugin.commands.train import host, libmultilabel, search
 from plant_plugin.commands.training_files import embeddings, stats
 from plant_plugin.files import private_files
 
@@ -37,8 +38,8 @@ def plant() -> None:
 
 
 SHOWN = (
-    list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare, predict, explain, label,
-    faithfulness, plausibility, codiesp_x, export, strip, serve, search,
+    list_entries, prepare, stats, validate, doctor, relevance, embeddings, pretrain_lm, evaluate, compare, predict,
+    explain, label, faithfulness, plausibility, codiesp_x, export, strip, serve, search, host,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -6,6 +6,7 @@ Never put note text, patient or admission ids into a message: file names, line n
 
 from __future__ import annotations
 
+import difflib
 from typing import IO
 
 import click
@@ -76,3 +77,10 @@ class Terminated(Stopped):
     """Ended by SIGTERM with nothing saved; the exit code is that of the signal."""
 
     exit_code = 143
+
+
+def suggestion(name: str, known: tuple[str, ...] | list[str]) -> str:
+    """``did you mean X?`` with the nearest known name, or all of them where none is near."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
+    return f"did you mean {by_lower[near[0]]}?" if near else f"one of {', '.join(known)}"

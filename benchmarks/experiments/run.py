@@ -29,6 +29,7 @@ from typing import Any
 import yaml
 from definitions import Planned, load_definitions, packaged, plan, results_folder
 
+from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.files import atomic_folder
@@ -37,6 +38,7 @@ from plant_plugin.prepare.embeddings import train_embeddings
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
 from plant_plugin.report.record import write_run_record
 from plant_plugin.report.result import PER_DOCUMENT, save_result
+from plant_plugin.training.language_model import pretrain
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -99,6 +101,16 @@ def word_vectors(planned: Planned) -> None:
     vectors = named.get("embed_file")
     if vectors and vectors.endswith(".txt") and not Path(vectors).is_file():
         train_embeddings(named["training_file"], vectors)
+
+
+def language_model(planned: Planned) -> None:
+    """Train the language models that the configuration's encoder starts from on its training split, once."""
+    if not (folder := packaged(planned.config_name).get("language_model", {}).get("folder")):
+        return
+    wanted = planned.flags.get("network_config.directions", planned.config.network_config.get("directions", "forward"))
+    for direction in ("forward", "backward") if wanted == "both" else (wanted,):
+        if not (Path(folder) / f"{direction}.safetensors").is_file():
+            pretrain(load_config(planned.config_name, {"network_config.directions": direction}))
 
 
 def part_of_training(planned: Planned, folder: Path) -> tuple[list[str], int]:
@@ -234,6 +246,7 @@ def run_experiment(
             continue
         try:
             word_vectors(planned)  # a file of the configuration, so before anything reads that
+            language_model(planned)
             if not keep_models and copied(planned, target, folder):
                 continue
             run, documents = train(planned, place, work / "networks")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
+from plant_plugin.commands.shared import registry_option
 from plant_plugin.config import registry
 from plant_plugin.config.yaml_file import packaged_configs
 
@@ -16,6 +17,7 @@ COMMANDS = ("libmultilabel ", "plant ", "first: ")  # how lines in the head of a
 
 @click.command("list")
 @click.argument("kind", required=False, type=click.Choice([*registry.KINDS, CONFIGURATIONS]))
+@registry_option
 def list_entries(kind: str | None) -> None:
     """Show networks, strategies, losses, readers, metrics, linear techniques and packaged configurations."""
     shown = [kind] if kind else [*registry.KINDS, CONFIGURATIONS]
@@ -33,7 +35,9 @@ def _rows(kind: str) -> dict[str, str]:
     if kind == CONFIGURATIONS:
         return {f"{name}.yml": _first_comment(path) for name, path in packaged_configs().items()}
     return {
-        name: entry.summary + (f" [needs the extra {entry.needs}]" if entry.needs else "")
+        name: entry.summary
+        + (f" [needs the extra {entry.needs}]" if entry.needs else "")
+        + (f" [{entry.target}, from {entry.origin}]" if entry.origin else "")
         for name, entry in registry.entries(kind).items()
     }
 

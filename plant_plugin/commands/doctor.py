@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from plant_plugin.commands.shared import COUNT
+from plant_plugin.commands.shared import COUNT, registry_option
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.values import Keys
@@ -40,8 +41,14 @@ XCLIB_FIX = (
 )
 PEAKS = {"A100": 312e12, "H200": 989e12}  # bf16 operations a second with dense matrices, as their maker states them
 SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not a measurement
+# Of what a processor does in a product of matrices; stage 1 reached 16 % and stage 2 26 % (benchmarks/rehearsal).
+CPU_SHARE = 0.2
+SIDE = 1024  # of matrices whose product is timed
 GIB = 1024**3
+DOCUMENT_BYTES = 3  # of a text's byte: as it is read, as it is kept, and its words as numbers
 RELEVANCE_BYTES = 16  # of an entry: value and place, by label and by word
+# Of a byte of the training texts, times the longest run of words that is a term: terms, their rows, what counting left.
+TERM_BYTES = 4.5
 WEIGHT_BYTES = 8  # of a planted score's weight: value and place
 SCORES = 4  # times that these are in memory at most: a group's, the sum of groups before and behind it, and by word
 # Checkpoints' worth of disk at the end of stage 2: stage 1 as it ended, the best weights of both stages, and two states
@@ -60,6 +67,7 @@ FIRST = "# first: "  # how lines in the head of a configuration start that say w
 @click.option("--documents", type=COUNT, help="Training documents; counted unless given.")
 @click.option("--words", type=COUNT, help="Words of the vocabulary, without a language model; as above.")
 @click.option("--cpu", is_flag=True, help="For a processor instead of a GPU.")
+@registry_option
 def doctor(config: str | None, cpu: bool, **numbers: int | None) -> None:
     """Show versions, extras, devices, memory and disk; say how to mend what is missing.
 
@@ -238,9 +246,10 @@ def _show_needs(
 
     network = settings.network_config
     over_language_model = bool(network.get("lm_weight"))
-    if settings.model_name != "PLANT" or network.get("freeze_encoder") or settings.strategy == PLANTED_SCORES:
+    other = network.get("freeze_encoder") or network.get("encoder") == "awd_lstm"
+    if settings.model_name != "PLANT" or other or settings.strategy == PLANTED_SCORES:
         fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
-        _row("needs", "memory and time are worked out for PLANT without freeze_encoder only", fix)
+        _row("needs", "memory and time are worked out for PLANT without freeze_encoder and awd_lstm only", fix)
         return
     tokens = tokens or settings.max_seq_length
     if tokens is None:
@@ -248,25 +257,31 @@ def _show_needs(
     if labels is None or documents is None:
         counted = _counted(settings.training_file)
         documents, labels = documents or counted[0], labels or counted[1]
-    plan = plan_of(settings, tokens, labels, on_gpu=on_gpu)
+    plan, positions = plan_of(settings, tokens, labels, on_gpu=on_gpu), documents * tokens
     if over_language_model:
         unit, of_what, found = "sub-words", "language model", footprint(_shape(network), plan)
     else:
         file = settings.embed_file
         width = _width_of_vectors(file) if file else plan.network.embed_dim
         if words is None:
-            words = _vocabulary(settings.vocab_file, settings.training_file, settings.min_vocab_freq)
+            words, read = _words(settings, tokens)
+            positions = positions if read is None else read
         found = words_footprint(plan, words, width)
         unit, of_what = "words", "words and encoder"
     click.echo(f"{settings.config_path}: {documents:,} documents of {tokens:,} {unit}, {labels:,} labels, ", nl=False)
     click.echo(f"{plan.batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}")
-    _show_footprint(found, of_what, documents * tokens, on_gpu=on_gpu)
+    _show_footprint(found, of_what, positions, on_gpu=on_gpu)
     _show_tables(settings, documents, labels, found.checkpoint)
 
 
 def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int) -> None:
-    """What the processor's memory has to hold besides documents, and what a run leaves on the disk while it trains."""
+    """What the processor's memory has to hold, and what a run leaves on the disk while it trains."""
     scores, free, kept = settings.planted_scores, _free_and_total()[0], 0
+    files = [name for name in (settings.training_file, settings.val_file, settings.test_file) if name]
+    texts = [Path(name).stat().st_size for name in files if Path(name).is_file()]
+    if texts:
+        told = "at most for the documents, more where their files are packed"
+        _fits("main memory", DOCUMENT_BYTES * sum(texts), free, told, "a larger machine, or fewer documents")
     if settings.network_config.get("planted_prior") == "additive" or settings.strategy == "plant":
         entries = labels * settings.relevance.top
         kept += entries * WEIGHT_BYTES
@@ -275,9 +290,11 @@ def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int)
     if scores.model != "none":
         weights, groups = labels * scores.top * WEIGHT_BYTES, -(-documents // scores.group_size)
         kept += 2 * weights  # in the cache and with the model
-        told = f"at most for planted scores, {-(-documents // groups):,} documents at once, besides their terms"
-        needed = 4 * (documents // groups) ** 2 + SCORES * weights
-        _fits("main memory", needed, free, told, "a smaller planted_scores.group_size or planted_scores.top")
+        terms = TERM_BYTES * scores.ngrams * texts[0] if texts else 0
+        told = f"at most for planted scores, {-(-documents // groups):,} documents at once"
+        needed = 4 * (documents // groups) ** 2 + SCORES * weights + terms
+        fix = "a smaller planted_scores.group_size or planted_scores.top; planted_scores.ngrams 1"
+        _fits("main memory", needed, free, told + ("" if texts else ", besides their terms"), fix)
     needed, there = CHECKPOINTS * checkpoint + kept, shutil.disk_usage(Path.cwd()).free
     _fits("disk", needed, there, "at most in the run's folder and the cache", "other disks: --result_dir, --cache_dir")
     stages = [settings.stage1, settings.stage2][settings.strategy != "plant" :]
@@ -293,11 +310,40 @@ def _show_footprint(found: Footprint, of_what: str, positions: int, *, on_gpu: b
     fix = "a smaller batch_size with more accumulate, fewer stage1.labels, a smaller max_seq_length"
     _fits("memory", found.total, there, "at the peak, besides the libraries' own", fix)
     _row("checkpoint", f"{found.checkpoint / GIB:.2f} GiB")
-    _row("arithmetic", f"{found.flops * positions:.3g} operations an epoch at most")
+    of_stages = [flops * positions for flops in found.flops if flops]
+    _row("arithmetic", f"{_both(f'{number:.3g}' for number in of_stages)} operations an epoch{_of(of_stages)} at most")
     if on_gpu:
-        hours = {name: found.flops * positions / (peak * SHARE) / 3600 for name, peak in PEAKS.items()}
-        told = ", ".join(f"{_duration(value)} on one {name}" for name, value in hours.items())
+        told = ", ".join(f"{_times(of_stages, peak * SHARE)} on one {name}" for name, peak in PEAKS.items())
         _row("an epoch", f"{told}, if {SHARE:.0%} of its bf16 peak are reached (assumed, not measured)")
+    else:
+        speed = _operations_a_second()
+        told = f"{_times(of_stages, speed * CPU_SHARE)} on this processor, if {CPU_SHARE:.0%} are reached of the"
+        _row("an epoch", f"{told} {speed:.2g} operations a second of a product of matrices, measured now")
+
+
+def _both(parts: Iterable[str]) -> str:
+    return " and ".join(parts)
+
+
+def _of(stages: Sequence[float]) -> str:
+    return " of stage 1 and of stage 2" if len(stages) > 1 else ""
+
+
+def _times(operations: Sequence[float], speed: float) -> str:
+    return _both(_duration(number / speed / 3600) for number in operations)
+
+
+def _operations_a_second() -> float:
+    """Of float32 in a product of two matrices, by the processor's clock: other programs may run beside it."""
+    import torch
+
+    one, other = torch.rand(2, SIDE, SIDE)
+    took = []
+    for _ in range(5):
+        start = time.process_time()
+        one @ other
+        took.append(time.process_time() - start)
+    return torch.get_num_threads() * 2 * SIDE**3 / min(took)
 
 
 def _duration(hours: float) -> str:
@@ -312,21 +358,22 @@ def _shape(network: Keys) -> PretrainedConfig:
     from plant_plugin.networks.backbone.loading import read_config
 
     name = network["lm_weight"]
-    preset = None if Path(name).is_dir() else registry.entries("backbones").get(name)
+    preset = registry.preset(name)
     if preset is None or preset.shape is None:
         return read_config(name, bool(network.get("trust_remote_code")))
     return AutoConfig.for_model(**preset.shape)
 
 
-def _vocabulary(vocab_file: str | None, training_file: str | None, min_vocab_freq: int) -> int:
-    """Words of the vocabulary, counted by the rules of a run."""
+def _words(settings: Config, tokens: int) -> tuple[int, int | None]:
+    """Words of the vocabulary by the rules of a run; of the texts, where these are read, at most ``tokens`` of each."""
     from plant_plugin.data.text import read_libmultilabel_text
     from plant_plugin.data.word_tokens import WordTokens
 
-    if vocab_file:
-        return WordTokens.from_file(vocab_file).size
-    texts = read_libmultilabel_text(_countable(training_file, "--words")).texts
-    return WordTokens.build(texts, min_vocab_freq).size
+    if settings.vocab_file:
+        return WordTokens.from_file(settings.vocab_file).size, None
+    texts = read_libmultilabel_text(_countable(settings.training_file, "--words")).texts
+    positions = sum(min(text.count(" ") + 1, tokens) for text in texts)
+    return WordTokens.build(texts, settings.min_vocab_freq).size, positions
 
 
 def _width_of_vectors(embed_file: str) -> int:

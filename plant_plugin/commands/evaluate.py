@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE
+from plant_plugin.commands.shared import COUNT, FILE, registry_option
 from plant_plugin.config.sections import OPTIONS
 from plant_plugin.errors import ConfigError, DataError, MissingExtraError
 from plant_plugin.files import write_text
@@ -30,6 +30,7 @@ ENDINGS = (".md", ".csv", ".tex", ".json", ".html")
 @click.option("--name", help="What to call the system; by default the name of the file of scores.")
 @click.option("--dataset", help="What to call the data; by default the folder of the truth.")
 @click.option("--seed", type=int, help="The system's seed, for plant compare.")
+@registry_option
 def evaluate(
     truth: Path,
     scores: Path,
@@ -140,6 +141,7 @@ def _check_out(out: Path, read: Sequence[Path]) -> None:
               help=f"A file ending in {', '.join(ENDINGS)}; may be repeated.")  # fmt: skip
 @click.option("--resamples", default=1000, show_default=True, type=COUNT, help="Of the documents.")
 @click.option("--seed", default=0, show_default=True, type=int, help="Of the resamples.")
+@registry_option
 def compare(
     results: tuple[str, ...],
     baseline: str,

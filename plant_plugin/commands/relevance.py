@@ -9,7 +9,7 @@ import click
 
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
 from plant_plugin.commands.shared import COUNT, FILE
-from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.errors import ConfigError, DataError, suggestion
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -39,7 +39,6 @@ def relevance(config: str, label: str | None, top: int, out: Path | None, memory
     import numpy as np
 
     from plant_plugin.config import load_config
-    from plant_plugin.config.registry import suggestion
     from plant_plugin.data.documents import load_corpus
     from plant_plugin.data.tokens import build_tokens, encode_cached
     from plant_plugin.relevance import compute_relevance

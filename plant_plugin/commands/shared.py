@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import click
 
+from plant_plugin.config import registry
 from plant_plugin.errors import FullDiskError
 from plant_plugin.files import is_full, write_text
 
@@ -69,7 +70,12 @@ threshold_option = functools.partial(
     click.option, "--threshold", callback=_as_probability, metavar="micro|macro|P", help="As for plant predict."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+registry_option = click.option(
+    "--registry", type=FILE, expose_value=False, callback=lambda context, parameter, file: registry.use(file),
+    help="A file of your own with entries that MODEL or the command needs (docs/your_network.md).",
+)  # fmt: skip
 folder_options = all_of(
+    registry_option,
     click.option("--trust-code", is_flag=True,
                  help="Run code that MODEL names: somebody's own network, a language model's own code."),
     click.option("--no-verify", "check", is_flag=True, callback=lambda context, parameter, skipped: not skipped,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
+from plant_plugin.commands.shared import FILE
 
 
 @click.command(
@@ -41,6 +43,33 @@ def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None
         from plant_plugin.report.tables import print_results
 
         print_results(result)
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("script", type=FILE)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def host(script: Path, arguments: tuple[str, ...]) -> None:
+    """Run SCRIPT, main.py of a clone of LibMultiLabel, with our networks and strategies registered in LibMultiLabel.
+
+    E.g. `plant host main.py --config FILE`, in the place of `python main.py --config FILE`: model_name PLANT is then
+    trained in both stages, as `libmultilabel --config FILE` trains it. The script is not changed.
+    """
+    import runpy
+    import sys
+
+    from plant_plugin.host.register import register_networks
+    from plant_plugin.host.trainer import hook
+    from plant_plugin.training.run import run
+
+    register_networks()
+    hook(run)
+    before = sys.argv, [*sys.path]
+    try:
+        sys.argv = [str(script), *arguments]
+        sys.path.insert(0, str(script.resolve().parent))  # as Python has it for a script
+        runpy.run_path(str(script), run_name="__main__")
+    finally:
+        sys.argv, sys.path[:] = before
 
 
 @click.command(cls=SearchCommand)

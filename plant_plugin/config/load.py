@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 import yaml
 
+from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
-from plant_plugin.config.registry import suggestion
 from plant_plugin.config.rules import check, reads_whole_documents
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, OPTIONS, REMOVED, Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.config.yaml_file import find_config, parse, read_yaml
+from plant_plugin.errors import ConfigError, suggestion
 
 # Where things are written or kept, and how the work is spread: the result does not depend on them.
 WITHOUT_INFLUENCE = frozenset(name for name, field in FIELDS.items() if not field.metadata["influence"])
@@ -127,6 +128,12 @@ def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
     path = problems.path
     settings = read_section(Settings, _as_today(given), problems)
     changes: Keys = {"early_stopping_metric": settings.early_stopping_metric or settings.val_metric}
+    if settings.registry is not None:  # before anything is looked up
+        changes["registry"] = str(Path(settings.registry).resolve())
+        try:
+            registry.use(settings.registry)
+        except ConfigError as error:
+            problems.add("registry", f"{error.what}, in {error.where}", error.fix)
     if "max_seq_length" not in given and reads_whole_documents(settings):
         changes["max_seq_length"] = None
     settings = replace(settings, **changes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plant_plugin.config.options import PLANTED_PRIOR, LoraOptions, PlantedPrior
-from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, Number, Share, Text, Truth, Value, Whole
+from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, NotNegative, Number, Share, Text, Truth, Value, Whole
 from plant_plugin.errors import ConfigError
 
 
@@ -41,6 +41,30 @@ class Words(Prior):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AwdLstm:
+    """An AWD-LSTM: one direction's states are as wide as its word embeddings."""
+
+    hidden_size: Whole = 256  # of all layers but the last
+    num_layers: Whole = 2
+    directions: Literal["forward", "backward", "both"] = "forward"  # of an AWD-LSTM; both: its states side by side
+    word_dropout: Share = 0.0  # of an AWD-LSTM: of the vocabulary
+    embed_dropout: Share = 0.2  # of the embedded words
+    weight_dropout: Share = 0.0  # of an AWD-LSTM: of the hidden-to-hidden weights
+    encoder_dropout: Share = 0.0  # between recurrent layers
+    post_encoder_dropout: Share = 0.0  # of the states
+    segment_tokens: AtLeast1 | None = None  # words that an AWD-LSTM reads at once, its state carried on; None: all
+    # Segments, the last that it reads of a document, that an AWD-LSTM is trained through; None: all.
+    gradient_segments: AtLeast1 | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverAwdLstm(AwdLstm, Words):
+    """A network of words that can take an AWD-LSTM in the place of its own encoder."""
+
+    encoder: Text | None = None  # awd_lstm; None: its own
+
+
+@dataclass(frozen=True, kw_only=True)
 class Windows(Prior):
     """A network over windows of a language model."""
 
@@ -51,15 +75,16 @@ class Windows(Prior):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PLANT(Words):
+class PLANT(OverAwdLstm):
     """Any encoder under the label attention of PLANT: exactly one of ``encoder`` and ``lm_weight``.
 
     With ``freeze_encoder`` both: ``encoder`` is then the layer over frozen states that is trained (``cnn`` where it is
     not given), and ``embed_dropout`` that of these states.
     """
 
-    encoder: Text | None = None  # cnn, bigru or bilstm
-    hidden_size: Whole = 256  # H of a word-level encoder: both directions, or all filters, together
+    encoder: Text | None = None  # cnn, bigru, bilstm or awd_lstm
+    # H of a word-level encoder: both directions, or all filters, together; of an awd_lstm its inner layers
+    hidden_size: Whole = 256
     num_layers: Whole = 1  # of a recurrent encoder
     filter_sizes: Sequence[int] = (9,)  # widths of the cnn, in words
     encoder_dropout: Share = 0.0  # between recurrent layers
@@ -91,7 +116,7 @@ class PLANT(Words):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LAAT(Words):
+class LAAT(OverAwdLstm):
     """The label attention of LAAT; its authors' values."""
 
     hidden_size: Whole = 1024  # H of both directions together (the paper: 2 × 512; on MIMIC-III's top 50, 2 × 256)
@@ -128,7 +153,7 @@ class MultiResCNN(Prior):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlantedCAML(Words):
+class PlantedCAML(OverAwdLstm):
     """CAML as LibMultiLabel has it."""
 
     filter_sizes: Sequence[int] = (10,)  # one width, in words
@@ -150,6 +175,30 @@ class PlantedBiLSTMLWMHAN(PlantedBiGRULWAN):
     """BiLSTMLWMHAN as LibMultiLabel has it."""
 
     num_heads: Whole = 8  # A, must divide `rnn_dim`
+
+
+@dataclass(frozen=True, kw_only=True)
+class PLANTL2R(AwdLstm):
+    """The first PLANT; its authors' sizes, and of dropout half of what fast.ai's classifier has."""
+
+    embed_dim: Whole = 400  # E of the word embeddings and of the states of one direction
+    hidden_size: Whole = 1152
+    num_layers: Whole = 3
+    directions: Literal["forward", "backward", "both"] = (
+        "forward"  # both: two classifiers, their probabilities averaged
+    )
+    word_dropout: Share = 0.02
+    embed_dropout: Share = 0.2
+    weight_dropout: Share = 0.1
+    encoder_dropout: Share = 0.1
+    post_encoder_dropout: Share = 0.2
+    segment_tokens: AtLeast1 | None = 72  # words of a segment, encoder and decoder carry their state on; None: one
+    static: NotNegative = 1.0  # what the static planted attention is multiplied with; 0: there is none
+    differentiable: Truth = True  # the ranker's attention, trained on
+    inattention: AtLeast1 | None = None  # k: words of a document that the ranker's attention keeps; None: all
+    inattention_fill: Literal["nothing", "zero"] = "nothing"  # what the others get: no weight, or the score 0
+    ranker_size: Whole = 400  # of the ranker's label and token embeddings
+    ranker_hidden: Whole = 128  # of its hidden layer
 
 
 # What older versions had, with all values that left the numbers as they are.

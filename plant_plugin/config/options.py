@@ -40,6 +40,9 @@ class RelevanceOptions(Block):
 
     measure: Literal["mig", "term_frequency"] = key("mig", "mutual information or, as an ablation, frequency")
     association: Literal["positive", "any"] = key("positive", "any: the paper to the letter, blind to the sign")
+    unit: Literal["share", "nats"] = key(
+        "share", "of mutual information: a share of the label's highest, or nats as the first PLANT has it", later=True
+    )
     top: AtLeast1 = key(4000, "token types kept per label")
 
 
@@ -54,9 +57,35 @@ class StageOptions(Block):
     accumulate: AtLeast1 = key(1, "batches added up before one optimiser step")
     learning_rate: Positive | None = key(None, "null: the top-level learning_rate")
     encoder_learning_rate: NotNegative | None = key(None, "null: this stage's learning rate; 0: the encoder stays")
-    schedule: Literal["cosine", "constant"] = key("cosine", "cosine decays to zero, no restarts")
+    schedule: Literal["cosine", "constant", "slanted_triangular", "one_cycle"] = key(
+        "cosine", "cosine decays to zero, no restarts; the last two climb first, to a tenth and a quarter of the steps"
+    )
     warmup: Share = key(0.0, "share of the steps that climb linearly from zero")
     clip_norm: Positive | None = key(1.0, "gradient norm; null: no clipping")
+    ranker_learning_rate: NotNegative | None = key(
+        None, "PLANTL2R: of the ranker; null: this stage's learning rate", later=True
+    )
+    rate_decay: Positive | None = key(
+        None, "each layer of the encoder learns so many times slower than what is above it; null: one rate", later=True
+    )
+    unfreeze_every: AtLeast1 | None = key(
+        None,
+        "epochs after which one more layer of the encoder trains, from the top; null: all from the start",
+        later=True,
+    )
+
+
+@dataclass(frozen=True)
+class LanguageModelOptions(Block):
+    """An AWD-LSTM of the training texts, which `plant pretrain-lm` makes and an encoder starts from."""
+
+    folder: Text | None = key(None, "where `plant pretrain-lm` writes it; null: an awd_lstm encoder starts as drawn")
+    epochs: AtLeast1 = key(20, "passes over the training texts; the best by validation perplexity is kept")
+    learning_rate: Positive = key(0.001, "highest of the one cycle")
+    weight_decay: NotNegative = key(0.01, "of AdamW, whose β are 0.9 and 0.99")
+    batch_size: AtLeast1 = key(384, "columns that the text is cut into, read side by side")
+    segment_tokens: AtLeast1 = key(80, "words that a gradient goes back through")
+    clip_norm: Positive = key(0.25, "gradient norm")
 
 
 @dataclass(frozen=True)
@@ -68,13 +97,14 @@ class Stage1Options(StageOptions):
         "drawn", "what its epochs start from; factors: of the relevance, by a decomposition", later=True
     )
     strength: Positive = key(4.0, "factors: the score of a label's best word")
-    loss: Literal["lambda_rank", "mse"] = key("lambda_rank", "what ranks a document's tokens")
+    loss: Text = key("lambda_rank", "what ranks a document's tokens: see `plant list losses`")
     k: AtLeast1 = key(1000, "tokens of a document that form pairs, per label")
     score: Literal["logit", "probability"] = key("logit", "what is ranked")
     pairs: Literal["within", "top_vs_all"] = key("within", "which tokens form pairs")
     labels: AtLeast1 | Literal["positive", "all"] = key(
         256, "labels a document, its own first: number, positive or all"
     )
+    ranker: Text | None = key(None, "PLANTL2R: the ranker.safetensors of another run, read instead", later=True)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from plant_plugin.config.options import Block
-from plant_plugin.config.registry import suggestion
 from plant_plugin.config.sections import BLOCKS, SEARCH_OPTIONS, Settings
 from plant_plugin.config.values import Keys, Value, choices, shown, wanted
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, suggestion
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -1,17 +1,19 @@
 """What a configuration can name: networks, backbones, strategies, losses, readers, metrics, linear techniques.
 
-The list is ``registry.yaml``, in the package in a wheel and beside it in a checkout. Targets are imported when an entry
-is used; their signatures are read from source, so that a check or a listing never imports torch.
+The list is ``registry.yaml``, in the package in a wheel and beside it in a checkout. Users add files of the same form:
+an installed package by an entry point of :data:`GROUP`, anybody by ``--registry``. Nothing else adds an entry, least of
+all a run's folder. Targets are imported when an entry is used; their signatures are read from source, so that a check
+or a listing never imports torch.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
-import difflib
 import functools
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,10 +24,21 @@ import yaml
 
 from plant_plugin.config import network
 from plant_plugin.config.gguf import folder_of_gguf, is_gguf
-from plant_plugin.config.values import Keys
-from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
+from plant_plugin.config.values import Keys, Value
+from plant_plugin.errors import ConfigError, MissingExtraError, PlantError, suggestion
+from plant_plugin.evaluation import names
 
 KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
+GROUP = "plant_plugin.registry"  # of entry points: each names a package that has a registry.yaml in its folder
+FILE = "registry.yaml"
+FIELDS: dict[str, type] = {  # of a user's entry
+    "target": str, "summary": str, "source": str, "needs": str, "stage": int, "required": list, "weights": str,
+    "shape": dict,
+}  # fmt: skip
+SHAPES = {str: "a text", int: "a number", list: "a list", dict: "`name: value` lines"}
+NEEDED = {"losses": ("stage",), "backbones": ("weights",)}  # beside target and summary
+TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+NAME = re.compile(r"[\w.+-]+")
 REQUIRED = dataclasses.MISSING  # the default of an argument that has none
 
 
@@ -55,6 +68,7 @@ class Entry:
     required: Sequence[str] = ()  # arguments without which the target fails although they have a default
     weights: str | None = None  # of a backbone: the name of its weights on the hub
     shape: Keys | None = None  # of a backbone: what transformers' configuration of it says, as far as its size goes
+    origin: str | None = None  # the file of a user that adds it; None: this package's own
 
     @property
     def ours(self) -> bool:
@@ -62,24 +76,55 @@ class Entry:
         return self.target.partition(":")[0].partition(".")[0] != "libmultilabel"
 
     @property
+    def own(self) -> bool:
+        """Whether a user added it, in a registry or as ``module:attribute``; nobody has tested it here."""
+        return self.origin is not None or ":" in self.name
+
+    @property
     def place(self) -> str:
         """What importing the target would import, and the file where that is known; looking imports nothing."""
         module = self.target.partition(":")[0]
         return f"{module} from {_source_file(module) or 'an unknown file'}"
 
+    @property
+    def where(self) -> str:
+        """Where it stands, for errors."""
+        return f"{self.origin}: {self.kind}: {self.name}" if self.origin else f"{self.kind}: {self.name}"
+
+    def found(self) -> None:
+        """Raise a ``ConfigError`` where the module of a user's target is not there; imports nothing."""
+        module = self.target.partition(":")[0]
+        if self.origin and _source_file(module) is None:
+            fix = "put its folder on PYTHONPATH, or mend the target, which is module:attribute"
+            raise ConfigError(f"there is no module {module}", where=self.where, fix=fix)
+
     def load(self) -> Any:  # type: ignore[explicit-any]  # a class or a function, which only its caller knows
-        """Import the target, or raise a ``MissingExtraError``."""
+        """Import the target; an error where it is not there, a ``MissingExtraError`` where a package is missing."""
+        self.found()
         module, _, attribute = self.target.partition(":")
         try:
-            return getattr(import_module(module), attribute)
+            holder = import_module(module)
         except ModuleNotFoundError as error:
             extra = f"'plant-plugin[{self.needs}]'" if self.needs else str(error.name).partition(".")[0]
             what = f"{error.name} is not installed"
-            raise MissingExtraError(what, where=f"{self.kind}: {self.name}", fix=f"pip install {extra}") from error
+            raise MissingExtraError(what, where=self.where, fix=f"pip install {extra}") from error
+        if not hasattr(holder, attribute):
+            raise self._without_attribute()
+        return getattr(holder, attribute)
+
+    def _without_attribute(self) -> ConfigError:
+        module, _, attribute = self.target.partition(":")
+        return ConfigError(f"{module} has no {attribute!r}", where=self.where, fix="mend the target: module:attribute")
 
     def signature(self) -> Signature:
         """Arguments of the target, read from its source without an import; a ``PlantError`` where that is not there."""
-        found, options = _signature(self.target), self.options
+        self.found()
+        try:
+            found, options = _signature(self.target), self.options
+        except PlantError as error:
+            if self.origin is None:
+                raise
+            raise self._without_attribute() from error
         if options is None:
             return found
         return Signature({**found, **{field.name: field.default for field in dataclasses.fields(options)}})
@@ -92,7 +137,7 @@ class Entry:
 
 
 def entries(kind: str) -> dict[str, Entry]:
-    """All entries of a kind by name, in the order of ``registry.yaml``."""
+    """All entries of a kind by name, in the order of ``registry.yaml``, and behind them those of users."""
     if kind not in KINDS:
         raise _unknown("kind of entry", kind, KINDS)
     return _read()[kind]
@@ -113,38 +158,147 @@ def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
     return known[name]
 
 
+def use(path: str | Path | None) -> None:
+    """Take a user's registry into this process, beside what is there; None and a file once more change nothing.
+
+    Raises:
+        ConfigError: It cannot be read, is not of the form of ``registry.yaml``, or gives a name that is taken.
+    """
+    if path is None or (file := Path(path).resolve()) in _USED:
+        return
+    _USED.append(file)
+    _read.cache_clear()
+    try:
+        _read()
+    except PlantError:
+        _USED.remove(file)
+        _read.cache_clear()
+        raise
+
+
 def language_model(lm_weight: str) -> str:
     """What transformers loads: of a preset its name on the hub, of a GGUF file its folder, any other as it is."""
     if is_gguf(lm_weight):
         return str(folder_of_gguf(lm_weight))
-    preset = None if os.path.isdir(lm_weight) else entries("backbones").get(lm_weight)
-    return lm_weight if preset is None else str(preset.weights)
+    entry = preset(lm_weight)
+    return lm_weight if entry is None else str(entry.weights)
 
 
-def suggestion(name: str, known: tuple[str, ...] | list[str]) -> str:
-    """``did you mean X?`` with the nearest known name, or all of them where none is near."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
-    return f"did you mean {by_lower[near[0]]}?" if near else f"one of {', '.join(known)}"
+def preset(lm_weight: str) -> Entry | None:
+    """The backbone of that name; a folder of the same name goes before it."""
+    return None if os.path.isdir(lm_weight) else entries("backbones").get(lm_weight)
 
 
-def _unknown(what: str, name: str, known: tuple[str, ...]) -> ConfigError:
-    return ConfigError(f"there is no {what} {name!r}", fix=suggestion(name, known))
+def _unknown(what: str, name: str, known: tuple[str, ...], where: str | None = None) -> ConfigError:
+    return ConfigError(f"there is no {what} {name!r}", where=where, fix=suggestion(name, known))
+
+
+_USED: list[Path] = []  # registries that this process was told of
 
 
 @functools.cache
 def _read() -> dict[str, dict[str, Entry]]:
     package = Path(__file__).resolve().parents[1]
-    places = [package / "registry.yaml", package.parent / "registry.yaml"]
+    places = [package / FILE, package.parent / FILE]
     path = next((place for place in places if place.is_file()), None)
     if path is None:
         fix = "install the package again: pip install --force-reinstall plant-plugin"
-        raise PlantError("the list of networks, losses and metrics is missing", where="registry.yaml", fix=fix)
-    fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a prediction waits for it
-    content = yaml.load(path.read_text(encoding="utf-8"), Loader=fast)
-    return {
+        raise PlantError("the list of networks, losses and metrics is missing", where=FILE, fix=fix)
+    content = _yaml(path.read_text(encoding="utf-8"))
+    found = {
         kind: {str(name): Entry(kind, str(name), **fields) for name, fields in content[kind].items()} for kind in KINDS
     }
+    for further in dict.fromkeys([*_installed(), *_USED]):
+        _add(further, found)
+    return found
+
+
+def _yaml(text: str) -> Value:
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # a prediction waits for it
+
+
+def _installed() -> Iterator[Path]:
+    """Registries of installed packages, none of which is imported."""
+    from importlib.metadata import entry_points  # 30 ms, which `--help` does without
+
+    for point in entry_points(group=GROUP):
+        package = _source_file(point.module)
+        if package is None:
+            where, fix = f"entry point {point.name} of {GROUP}", f"install again, or remove, what has {point.value}"
+            raise ConfigError(f"the package {point.value} cannot be found", where=where, fix=fix)
+        yield package.resolve().with_name(FILE)
+
+
+def _add(path: Path, found: dict[str, dict[str, Entry]]) -> None:
+    """Add a user's entries, or raise a ``ConfigError`` that says what is wrong where."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = _yaml(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the registry cannot be read ({type(error).__name__})", where=str(path)) from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}, line {mark.line + 1}" if mark else str(path)
+        fix = "check the indentation and the quotes there"
+        raise ConfigError(f"this is not YAML: {getattr(error, 'problem', error)}", where=where, fix=fix) from error
+    _once(yaml.compose(text, Loader=yaml.SafeLoader), path)
+    for kind, named in _mapping(content, str(path), f"kinds of entries ({', '.join(KINDS)})").items():
+        if kind not in KINDS:
+            raise _unknown("kind of entry", kind, KINDS, where=str(path))
+        for name, fields in _mapping(named, f"{path}: {kind}", "names with an entry each").items():
+            where = f"{path}: {kind}: {name}"
+            if (by := _taken(found[kind], kind, name)) is not None:
+                raise ConfigError(f"the name is taken, by {by}", where=where, fix="give the entry another name")
+            found[kind][name] = _entry(kind, name, _mapping(fields, where, "fields (target, summary, …)"), path)
+
+
+def _once(node: yaml.Node | None, path: Path, depth: int = 3) -> None:
+    """Refuse a name that stands twice in one place: YAML would take the last."""
+    lines: dict[str, int] = {}
+    for key, inner in node.value if depth and isinstance(node, yaml.MappingNode) else ():
+        line = key.start_mark.line + 1
+        if (before := lines.setdefault(str(key.value), line)) != line:
+            what, where = f"{key.value} is given twice, in lines {before} and {line}", str(path)
+            raise ConfigError(what, where=where, fix="remove one of them, or give it another name")
+        _once(inner, path, depth - 1)
+
+
+def _taken(known: Mapping[str, Entry], kind: str, name: str) -> str | None:
+    """Who has a name already, which may be that of a family of metrics."""
+    if kind == "metrics" and name in {**names.FAMILIES, **names.ALIASES}:
+        return "this package"
+    return (known[name].origin or "this package") if name in known else None
+
+
+def _entry(kind: str, name: str, fields: Keys, path: Path) -> Entry:
+    """A user's entry, whose fields are as they have to be."""
+
+    def wrong(what: str, fix: str) -> ConfigError:
+        return ConfigError(what, where=f"{path}: {kind}: {name}", fix=fix)
+
+    needed = ["target", "summary", *NEEDED.get(kind, ())]
+    for field, value in fields.items():
+        if field not in FIELDS:
+            raise wrong(f"there is no field {field!r}", suggestion(field, tuple(FIELDS)))
+        if not isinstance(value, FIELDS[field]) or isinstance(value, bool):
+            raise wrong(f"{field} has to be {SHAPES[FIELDS[field]]}", "see docs/your_network.md")
+    for field in needed:
+        if field not in fields:
+            raise wrong(f"it has no {field}", f"add it; an entry of {kind} needs {', '.join(needed)}")
+    if not TARGET.fullmatch(fields["target"]):
+        raise wrong(f"{fields['target']!r} is no target", "name it module:attribute")
+    if kind == "losses" and fields["stage"] not in (1, 2):
+        raise wrong(f"there is no stage {fields['stage']}", "1 plants the attention, 2 trains end to end")
+    if not (names.NAME if kind == "metrics" else NAME).fullmatch(name):
+        raise wrong("it cannot be called so", "take letters, digits and -, a letter first")
+    return Entry(kind, name, **{"source": "", **fields}, origin=str(path))
+
+
+def _mapping(value: Value, where: str, what: str) -> Keys:
+    """A part of a registry by names that are texts; empty where nothing stands there."""
+    if value is not None and not isinstance(value, dict):
+        raise ConfigError(f"has to be {what}, not {type(value).__name__}", where=where, fix="see docs/your_network.md")
+    return {str(name): inner for name, inner in (value or {}).items()}
 
 
 @functools.cache
@@ -194,3 +348,10 @@ def _value(default: ast.expr) -> object:
         return ast.literal_eval(default)
     except ValueError:
         return ast.unparse(default)
+
+
+def _added_metrics() -> dict[str, Entry]:
+    return {name: entry for name, entry in entries("metrics").items() if entry.own}
+
+
+names.added = _added_metrics  # the room of metrics is below this one

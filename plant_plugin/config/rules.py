@@ -10,10 +10,10 @@ from pathlib import Path
 from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_SCORES, LoraOptions
 from plant_plugin.config.problems import WHY_REMOVED, Problems, read_section, read_value
-from plant_plugin.config.registry import REQUIRED, Entry, suggestion
+from plant_plugin.config.registry import REQUIRED, Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
 from plant_plugin.config.values import PLAIN, Keys, Number, Whole, parse_interval
-from plant_plugin.errors import ConfigError, PlantError
+from plant_plugin.errors import ConfigError, PlantError, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
 DATA_KEYS = ("training_file", "val_file", "test_file")
@@ -44,7 +44,9 @@ def check(settings: Settings, problems: Problems) -> None:
     network = None if settings.linear else _network(settings, problems)
     _named("strategies", "strategy", settings.strategy, problems)
     _named("readers", "data_format", settings.data_format, problems)
+    _named("losses", "stage1.loss", settings.stage1.loss, problems, stage=1)
     _named("losses", "stage2.loss", settings.stage2.loss, problems, stage=2)
+    _named("linear", "linear_technique", settings.linear_technique, problems)
     _check_metrics(settings, network, problems)
     _check_files(settings, problems)
     _check_planted_scores(settings, problems)
@@ -132,22 +134,26 @@ def _network(settings: Settings, problems: Problems) -> Entry | None:
         problems.add("model_name", "no network is named", f"one of {known}; or --linear")
         return None
     network = _named("networks", "model_name", name, problems)
-    if network is not None and ":" in name:  # a network of the user's own: nobody has tested that it is there
+    if network is not None and network.own:
         try:
             network.signature()
         except (PlantError, SyntaxError) as error:
             fix = "name it module:attribute, where Python finds the module (PYTHONPATH=.)"
-            problems.add("model_name", f"its source cannot be read ({type(error).__name__})", fix, value=name)
+            told = f" for {network.where}" if network.origin else ""
+            problems.add("model_name", f"its source cannot be read ({type(error).__name__}){told}", fix, value=name)
             return None
     return network
 
 
 def _named(kind: str, key: str, name: str, problems: Problems, *, stage: int | None = None) -> Entry | None:
     try:
-        return registry.get(kind, name, stage=stage)
+        entry = registry.get(kind, name, stage=stage)
+        if entry.origin is not None:
+            entry.found()
     except ConfigError as error:
-        problems.add(key, error.what, error.fix)
+        problems.add(key, f"{error.what}, in {error.where}" if error.where else error.what, error.fix)
         return None
+    return entry
 
 
 def _check_metrics(settings: Settings, network: Entry | None, problems: Problems) -> None:
@@ -190,6 +196,7 @@ def _check_files(settings: Settings, problems: Problems) -> None:
         elif name not in DEMO:
             problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
     _check_file("label_file", settings.label_file, problems)
+    _check_file("stage1.ranker", settings.stage1.ranker, problems)
     _check_file("vocab_file", settings.vocab_file, problems)
     vectors = settings.embed_file
     if vectors is not None and vectors not in GLOVE:
@@ -263,8 +270,6 @@ def _check_refit(settings: Settings, network: Entry | None, problems: Problems) 
 
 
 def _check_linear(settings: Settings, problems: Problems) -> None:
-    if settings.data_format not in ("txt", "svm", "xmc"):
-        problems.add("data_format", "linear models read txt, svm and xmc", "use one of these, or a network of ours")
     if settings.save_positive_predictions and settings.save_k_predictions:
         fix = "keep one: the k best labels, or all labels with a positive score"
         problems.add("save_positive_predictions", "excludes save_k_predictions", fix)
@@ -276,7 +281,7 @@ def _check_network(settings: Settings, network: Entry, problems: Problems) -> No
         if settings.vocab_file is None or settings.network_config.get("lm_weight"):
             fix = "give vocab_file, one word for each feature, and an encoder of words; or --linear"
             problems.add("data_format", "bags of words need their words", fix)
-    elif settings.data_format == "svm" or (settings.data_format != "txt" and not network.ours):
+    elif settings.data_format == "svm" or (settings.data_format == "xmc" and not network.ours):
         problems.add("data_format", "networks read text", "use txt, or --linear")
     if not 0 < settings.metric_threshold < 1:
         problems.add("metric_threshold", "has to be a probability above 0 and below 1")
@@ -318,7 +323,7 @@ def _check_network_config(settings: Settings, network: Entry, problems: Problems
     free = [name for name in signature if name not in GIVEN_BY_US]
     for name in given:
         key = f"network_config.{name}"
-        if network.ours and key in WHY_REMOVED and ":" not in network.name:
+        if network.ours and key in WHY_REMOVED and not network.own:
             problems.add(key, "there is no such key", WHY_REMOVED[key])
         elif name in GIVEN_BY_US:
             problems.add(key, "the data decide this", "leave it out")
@@ -358,7 +363,8 @@ def _check_encoder(given: Keys, problems: Problems) -> None:
     """PLANT reads words or a language model; both only where a layer over a frozen language model is trained."""
     if not given.get("freeze_encoder"):
         if ("lm_weight" in given) == ("encoder" in given):
-            fix = "encoder: cnn, bigru or bilstm; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
+            encoders = "encoder: cnn, bigru, bilstm or awd_lstm"
+            fix = f"{encoders}; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
             problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
     elif "lm_weight" not in given:
         fix = "give lm_weight; word-level encoders are trained from the start"
@@ -374,7 +380,9 @@ def _check_language_model(given: Keys, problems: Problems) -> None:
             problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
     if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
         problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
-    if given.get("gradient_tokens") is not None and (given.get("encoder") == "cnn" or given.get("freeze_encoder")):
+    if given.get("gradient_tokens") is not None and (
+        given.get("encoder") in ("cnn", "awd_lstm") or given.get("freeze_encoder")
+    ):
         fix = "leave it out: a cnn keeps little of each token, and what is frozen has no gradient"
         problems.add("network_config.gradient_tokens", "is for bigru, bilstm and language models that train", fix)
     if given.get("lm_from_scratch") and given.get("quantization", "none") != "none":

@@ -15,6 +15,7 @@ from annotated_types import Gt
 from plant_plugin.config.options import (
     Block,
     EvidenceOptions,
+    LanguageModelOptions,
     PlantedScoresOptions,
     RelevanceOptions,
     Stage1Options,
@@ -145,9 +146,7 @@ class Linear:
     """LibMultiLabel's linear models and trees."""
 
     liblinear_options: Text | None = key(None, "Options for LIBLINEAR, e.g. '-s 2 -B 1 -e 0.0001 -q'.")
-    linear_technique: Literal[
-        "1vsrest", "thresholding", "cost_sensitive", "cost_sensitive_micro", "binary_and_multiclass", "tree"
-    ] = key("1vsrest", "How labels become binary problems.")
+    linear_technique: Text = key("1vsrest", "How labels become binary problems: see `plant list linear`.")
     tree_degree: AtLeast2 = key(100, "tree: children per node.")
     tree_max_depth: AtLeast1 = key(10, "tree: levels at most.")
     tree_ensemble_models: AtLeast1 = key(1, "tree: number of trees whose scores are averaged.")
@@ -173,6 +172,9 @@ class Plant:
         1, "Devices of each machine, a process each; CPUs count by cores. Each takes batch_size documents.", later=True
     )
     num_nodes: AtLeast1 = key(1, "Machines; more than one are started by torchrun.", later=True)
+    registry: Text | None = aside(
+        None, "A file of your own that adds networks, losses, readers, …: see `docs/your_network.md`."
+    )
     allow_bad_lines: Truth = key(False, "Leave out lines that are not of the format instead of stopping.")
     resume: Text | None = aside(None, "A run folder to go on with; auto: the newest unfinished run, else a new one.")
     max_skipped_steps: AtLeast0 = aside(
@@ -199,6 +201,9 @@ class Settings(Plant, Linear, Evaluation, Training, Model, Data, General, Block)
     planted_scores: PlantedScoresOptions = key(PlantedScoresOptions(), "a linear model beside the network")
     evidence: EvidenceOptions = key(
         EvidenceOptions(), "what made coders assign labels, and what is planted", later=True
+    )
+    language_model: LanguageModelOptions = key(
+        LanguageModelOptions(), "trained on the training texts by `plant pretrain-lm`", later=True
     )
 
 

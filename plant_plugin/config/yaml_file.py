@@ -9,9 +9,8 @@ from pathlib import Path
 import yaml
 
 from plant_plugin.config.problems import Problems
-from plant_plugin.config.registry import suggestion
 from plant_plugin.config.values import Keys, Value
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, suggestion
 from plant_plugin.files import DEEPEST_CONFIGURATION, LIMITS, LONGEST_CONFIGURATION, MOST_VALUES, limit
 
 MORE = f" ({LIMITS}=10 allows ten times as much)"

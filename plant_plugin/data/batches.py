@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from plant_plugin.data.tokens import TokenArrays
+from plant_plugin.data.token_arrays import TokenArrays
 
 Places = npt.NDArray[np.int64]
 

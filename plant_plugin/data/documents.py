@@ -163,8 +163,8 @@ def _training_splits(config: Config) -> tuple[Split, Split | None]:
     return train, val
 
 
-def _read_split(name: str, config: Config) -> Split:
-    source = str(getattr(config, FILES[name]))
+def read_documents(source: str, config: Config) -> Documents:
+    """The documents of a file, by the reader that ``data_format`` names, or an error where that returns others."""
     read = registry.get("readers", config.data_format).load()
     asked = {key: getattr(config, key) for key in READER_KEYS if key in inspect.signature(read).parameters}
     documents = read(source_path(source, config.cache_dir), **asked)
@@ -172,6 +172,12 @@ def _read_split(name: str, config: Config) -> Split:
         what = f"the reader returned {type(documents).__name__} instead of Documents"
         fix = "see registry.yaml and plant_plugin/data/text.py"
         raise DataError(what, where=f"data_format: {config.data_format}", fix=fix)
+    return documents
+
+
+def _read_split(name: str, config: Config) -> Split:
+    source = str(getattr(config, FILES[name]))
+    documents = read_documents(source, config)
     evidence_file = getattr(config.evidence, FILES[name])
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)

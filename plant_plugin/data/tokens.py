@@ -36,13 +36,16 @@ Tokens = WordTokens | SubwordTokens
 def build_tokens(config: Config, train: Split) -> Tokens:
     """The vocabulary that a configuration asks for.
 
-    ``network_config: {lm_weight: …}`` names a tokenizer; otherwise the words come from ``vocab_file``, or from the
-    training texts (never from other splits) with ``min_vocab_freq``. Words from texts are kept in ``cache_dir``.
+    ``network_config: {lm_weight: …}`` names a tokenizer; otherwise the words are those of ``language_model.folder``, or
+    come from ``vocab_file``, or from the training texts (never from other splits) with ``min_vocab_freq``. Words from
+    texts are kept in ``cache_dir``.
     """
     lm_weight = config.network_config.get("lm_weight")
     if lm_weight:
         trusted = bool(config.network_config.get("trust_remote_code"))
         return SubwordTokens(lm_weight, add_special_tokens=config.add_special_tokens, trust_remote_code=trusted)
+    if config.language_model.folder:
+        return load_tokens(config.language_model.folder)
     if config.vocab_file:
         return WordTokens.from_file(config.vocab_file)
     return cached(

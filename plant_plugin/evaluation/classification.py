@@ -40,8 +40,8 @@ class LabelCounts:
         return np.asarray(above / np.maximum(below, 1))
 
 
-def classified(family: str, counts: LabelCounts) -> Floats:
-    """A metric of ``names.CLASSIFIED`` from counts (L,) or (L, B).
+def classified(family: str, counts: LabelCounts, labels: npt.NDArray[np.bool_] | None = None) -> Floats:
+    """A metric of ``names.CLASSIFIED`` from counts (L,) or (L, B); a macro metric over ``labels`` (L,) or over all.
 
     Returns:
         () or (B,), each in [0, 1]; NaN where there is no label to average over.
@@ -51,16 +51,17 @@ def classified(family: str, counts: LabelCounts) -> Floats:
     """
     average, _, kind = family.partition("-")
     if average == "Micro":
-        return LabelCounts(*(part.sum(axis=0) for part in vars(counts).values())).ratios(kind)
+        return LabelCounts(*(part.sum(axis=0) for part in (counts.hit, counts.predicted, counts.true))).ratios(kind)
     if kind == "F1-caml":
-        precision, recall = classified("Macro-P", counts), classified("Macro-R", counts)
+        precision, recall = (classified(f"Macro-{one}", counts, labels) for one in "PR")
         both = precision + recall
         return np.asarray(2 * precision * recall / np.where(both == 0, 1.0, both))
-    if kind == "F1-present":
-        present = counts.true > 0
-        return _mean(counts.ratios("F1").sum(axis=0, where=present), present.sum(axis=0))
-    ratios = counts.ratios(kind)
-    return _mean(ratios.sum(axis=0), np.asarray(len(ratios)))
+    ratios, true = counts.ratios(kind.removesuffix("-present")), counts.true
+    if labels is not None:
+        ratios, true = ratios[labels], true[labels]
+    # The F1 of a label that is not present is 0 and adds nothing.
+    number = np.count_nonzero(true, axis=0) if kind == "F1-present" else len(ratios)
+    return _mean(ratios.sum(axis=0), np.asarray(number))
 
 
 def _mean(total: Floats, number: npt.NDArray[np.integer]) -> Floats:

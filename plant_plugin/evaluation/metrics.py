@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation import names, propensity, ranking
+from plant_plugin.evaluation.added import AddedMetric
 from plant_plugin.evaluation.classification import Predicted, classified, labels_in_bins
 from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
@@ -75,7 +76,8 @@ class Evaluator:
             raise ConfigError("\n  ".join(problem.what for problem in problems), problems=problems)
         self.metrics = [metric for metric in wanted if not found[metric]]
         families = {metric.family for metric in self.metrics}
-        self._cutoff = max((metric.k for metric in self.metrics if metric.k), default=0)
+        self._added = {metric: AddedMetric(metric) for metric in self.metrics if metric.is_added}
+        self._cutoff = max((metric.k for metric in self.metrics if metric.k and not metric.is_added), default=0)
         self._whole_rankings, self._gold = "MAP" in families, "MAP-gold" in families
         self._keep_scores = any(metric.needs_all_scores for metric in self.metrics)
         self._keep_documents = keep_documents
@@ -143,6 +145,8 @@ class Evaluator:
             self._top.append(ranking.top_labels(scores, self._cutoff))
         for predicted in self._predicted.values():
             predicted.add(scores, truth)
+        for added in self._added.values():
+            added.add(scores, truth)
         if self._whole_rankings or self._gold:
             self._precisions.append(ranking.average_precisions(scores, truth))
         if self._keep_scores:
@@ -171,7 +175,9 @@ class Evaluator:
         in_bin = labels_in_bins(self.num_labels, self.train_label_counts)
         values: dict[str, float] = {}
         for metric in self.metrics:
-            if metric.k:
+            if metric.is_added:
+                value = self._added[metric].value()
+            elif metric.k:
                 value = float(ranked[metric.family][metric.k - 1])
             elif metric.threshold is not None:
                 family, counts = metric.family, self._predicted[metric.threshold].counts.of(in_bin[metric.bin])
@@ -236,6 +242,7 @@ class Evaluator:
             self._propensity,
             None if roc is None else roc.in_order(order),
             self._gold_precisions(truth)[order].astype(np.float32) if self._gold else None,
+            {metric.canonical: added.columns()[order] for metric, added in self._added.items()},
         )
 
     @property

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from plant_plugin.errors import ConfigError
 
@@ -66,10 +67,32 @@ BINS: dict[str, tuple[int, int | None]] = {
 }
 PER_LABEL = ("Macro-P", "Macro-R", "Macro-F1", "Macro-F1-present", "Macro-F1-caml", "AUC-macro")
 
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")  # of a family
 _NAME = re.compile(r"(?P<family>[A-Za-z][A-Za-z0-9-]*?)(?:@(?P<at>[^:@]+))?(?::(?P<bin>.+))?")
 _RANK = re.compile(r"[1-9][0-9]*")
 _AT_RANK = re.compile(r"@(\d+)$")
 _THRESHOLD = re.compile(r"micro|macro|0?\.[0-9]+")
+
+
+class Added(Protocol):
+    """A metric that a user's registry adds: a function of a batch's scores and truth (see :mod:`.added`)."""
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a line."""
+
+    def load(self) -> Callable[..., tuple[object, object]]:
+        """The function."""
+
+    def signature(self) -> Mapping[str, object]:
+        """Its arguments: it has ranks where ``k`` is among them."""
+
+
+def _nothing() -> Mapping[str, Added]:
+    return {}
+
+
+added: Callable[[], Mapping[str, Added]] = _nothing  # by family; set by plant_plugin.config.registry
 
 
 @dataclass(frozen=True)
@@ -77,8 +100,8 @@ class Metric:
     """One metric."""
 
     name: str  # as the user typed it; results carry it unchanged
-    family: str  # a key of FAMILIES
-    k: int | None = None  # rank cut-off, for RANKED
+    family: str  # a key of FAMILIES, or an added one
+    k: int | None = None  # rank cut-off, for RANKED and added ones that take it
     threshold: str | None = None  # `0.5`, `micro` or `macro` (or another probability), for CLASSIFIED
     bin: str | None = None  # a key of BINS, or None for all labels
 
@@ -89,9 +112,19 @@ class Metric:
         return f"{self.family}{at}" + (f":{self.bin}" if self.bin else "")
 
     @property
+    def summary(self) -> str:
+        """What it is, in a few words."""
+        return added()[self.family].summary.rstrip(".") if self.is_added else FAMILIES[self.family]
+
+    @property
+    def is_added(self) -> bool:
+        """Whether a user's registry has it."""
+        return self.family not in FAMILIES
+
+    @property
     def propensity_scored(self) -> bool:
         """Whether label propensities weigh the hits."""
-        return self.family.startswith("PS")
+        return self.family in ("PSP", "PSnDCG", "PSR")
 
     @property
     def needs_training_counts(self) -> bool:
@@ -101,7 +134,7 @@ class Metric:
     @property
     def needs_all_scores(self) -> bool:
         """Whether every score has to be kept until the end (on disk)."""
-        return self.family.startswith("AUC")
+        return self.family in ("AUC-macro", "AUC-micro")
 
     @property
     def needs_whole_ranking(self) -> bool:
@@ -130,6 +163,12 @@ def parse_metric(name: str) -> Metric:
             return Metric(name, family, threshold=at or DEFAULT_THRESHOLD, bin=label_bin)
         if family in WHOLE and at is None:
             return Metric(name, family, bin=label_bin)
+    if label_bin is None and (own := added().get(family)) is not None:
+        ranked = "k" in own.signature()
+        if ranked and at and _RANK.fullmatch(at):
+            return Metric(name, family, k=int(at))
+        if not ranked and at is None:
+            return Metric(name, family)
     raise _unknown(name)
 
 
@@ -143,7 +182,17 @@ def by_default(thresholds: Iterable[str]) -> list[str]:
         *(f"{family}@{threshold}" for threshold in thresholds for family in CLASSIFIED),
         *(f"{family}@{threshold}:{b}" for threshold in thresholds for family in variants for b in BINS),
         "AUC-macro", "AUC-micro",
+        *_of_added(),
     ]  # fmt: skip
+
+
+def _of_added() -> list[str]:
+    """Names of the metrics that users' registries add, with the usual ranks where they take any."""
+    return [
+        name
+        for family, own in added().items()
+        for name in ([f"{family}@{k}" for k in RANKS] if "k" in own.signature() else [family])
+    ]
 
 
 def check_ranks(metrics: Mapping[str, str], save_k: int, num_labels: int, *, most: int) -> None:
@@ -178,7 +227,8 @@ def examples() -> list[str]:
     classified = [f"{family}@{threshold}" for family in CLASSIFIED for threshold in thresholds]
     bare = [*CLASSIFIED, *(alias for alias in ALIASES if alias != "NDCG")]
     binned = [f"{family}@{threshold}:{b}" for family in PER_LABEL[:-1] for threshold in thresholds for b in BINS]
-    return [*bare, *ranked, *classified, *WHOLE, *binned, *(f"AUC-macro:{label_bin}" for label_bin in BINS)]
+    areas = [f"AUC-macro:{label_bin}" for label_bin in BINS]
+    return [*bare, *ranked, *classified, *WHOLE, *binned, *areas, *_of_added()]
 
 
 def _unknown(name: object) -> ConfigError:
@@ -188,5 +238,5 @@ def _unknown(name: object) -> ConfigError:
     return ConfigError(
         f"there is no metric {name!r}",
         fix=f"{suggestion}Ranked: {', '.join(RANKED)} with @k, e.g. P@5; thresholded: {', '.join(CLASSIFIED)} "
-        f"with @0.5, @micro or @macro; whole ranking: {', '.join(WHOLE)}",
+        f"with @0.5, @micro or @macro; whole ranking: {', '.join([*WHOLE, *added()])}",
     )

@@ -7,7 +7,7 @@ document's average precision, the AUCs from where true and false documents stand
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ VERSION = 1
 OPTIONAL = {"average_precision": np.float32, "gold_precision": np.float32, "train_counts": np.uint32, "num_train": None}
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class PerDocument:
     """The documents of a split in the order of its file; no ids and no text.
 
@@ -45,6 +45,7 @@ class PerDocument:
     propensity: tuple[float, float] = (0.55, 1.5)  # A and B
     roc: RocParts | None = None  # for the AUCs; None also where too many places would have to be kept
     gold_precision: npt.NDArray[np.float32] | None = None  # (N,) of all true labels, also those outside the label set
+    added: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)  # metric -> above and below, (N, 2)
 
     def __len__(self) -> int:
         return int(self.truth.shape[0])
@@ -88,7 +89,8 @@ class PerDocument:
             precision = with_unranked(precision, known, wanted).astype(np.float32)
         added = np.flatnonzero(np.asarray((truth - self.truth).sum(axis=0)).ravel() > 0)
         roc = self.roc if self.roc is None or not len(added) else self.roc.with_unranked(added, truth)
-        return replace(self, truth=truth, average_precision=precision, roc=roc)
+        kept = {} if len(added) else self.added  # of metrics of which nothing else is known
+        return replace(self, truth=truth, average_precision=precision, roc=roc, added=kept)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a compressed ``.npz`` without pickles, whole or not at all."""
@@ -110,6 +112,9 @@ class PerDocument:
                 arrays[name] = np.asarray(getattr(self, name), dtype=kind)
         if self.roc is not None:
             arrays |= self.roc.arrays()
+        if self.added:
+            arrays["added"] = np.array(list(self.added), dtype=np.str_)
+            arrays |= {f"added{number}": columns for number, columns in enumerate(self.added.values())}
         with atomic_write(path) as temporary:
             np.savez_compressed(temporary, **arrays)
 
@@ -143,6 +148,7 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
 
     thresholds = arrays.array("thresholds", TEXTS, (None,))
     first, second = arrays.array("propensity", "f", (2,)).tolist()
+    added = arrays.array("added", TEXTS, (None,)) if "added" in arrays else ()
     counts = arrays.array("train_counts", WHOLE, (len(labels),), low=0) if "train_counts" in arrays else None
     return PerDocument(
         labels,
@@ -155,4 +161,5 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
         (first, second),
         RocParts.restored(arrays.under("roc_"), documents, len(labels)),
         precision("gold_precision"),
+        {str(name): arrays.array(f"added{number}", "f", (documents, 2)) for number, name in enumerate(added)},
     )

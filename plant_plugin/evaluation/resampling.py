@@ -20,9 +20,9 @@ scipy.stats.wilcoxon.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -39,13 +39,16 @@ Floats = npt.NDArray[np.float64]
 WHOLE_RANKING = {"MAP": "average_precision", "MAP-gold": "gold_precision"}  # family -> what is kept of each document
 ROUNDING = 1e-12  # gains this close count as equal
 FOLDS = 10  # of the test documents, as in PLANT's paper
-BLOCK_ELEMENTS = 2_000_000  # counts of labels times weightings in memory at a time
+BLOCK_ELEMENTS = 2_000_000  # labels (or documents) times weightings that are drawn at a time
+PART_ELEMENTS = 100_000  # of which so many are computed at a time: their counts stay in a processor's cache
 
 
 def computable(metric: Metric, documents: PerDocument) -> bool:
     """Whether a metric follows from what is kept of the documents; the loss never does."""
     if documents.train_counts is None and metric.needs_training_counts:
         return False
+    if metric.is_added:
+        return metric.canonical in documents.added
     if metric.k:
         return metric.k <= documents.top.shape[1] and (bool(documents.num_train) or not metric.propensity_scored)
     if metric.threshold is not None:
@@ -53,6 +56,65 @@ def computable(metric: Metric, documents: PerDocument) -> bool:
     if metric.needs_all_scores:
         return documents.roc is not None and (metric.family == "AUC-macro" or documents.roc.bins is not None)
     return metric.family in WHOLE_RANKING and getattr(documents, WHOLE_RANKING[metric.family]) is not None
+
+
+class WeightedCounts(LabelCounts):
+    """Counts under weightings: several metrics ask for the same ratios of these."""
+
+    def ratios(self, kind: str) -> Floats:
+        """Those of :class:`LabelCounts`, computed once."""
+        if kind not in vars(self):
+            vars(self)[kind] = super().ratios(kind)
+        return vars(self)[kind]
+
+
+@dataclass(frozen=True, eq=False)
+class Additions:
+    """What each of N documents adds to the sums that M quotients and the counts at T thresholds are made of."""
+
+    above: Floats  # the line of each quotient, (N, M)
+    below: Floats  # (N, M)
+    pairs: sp.csr_matrix  # labels that are true, predicted, and both: ((1 + 2T) L, N)
+
+    def sums(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Over documents that count as often as B weightings (B, N) say: (B, M) twice, and ((1 + 2T) L, B)."""
+        return weights @ self.above, weights @ self.below, self.pairs @ np.ascontiguousarray(weights.T)
+
+    def minus(self, other: Additions) -> Additions:
+        """How much more each document adds here."""
+        return Additions(self.above - other.above, self.below - other.below, self.pairs - other.pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Documents for every resample: all comparisons of as many documents and labels have the same."""
+
+    often: npt.NDArray[np.uint16]  # (R, N) of the bootstrap: how often each document is drawn
+    exchanged: npt.NDArray[np.bool_]  # (R, N) of the randomisation
+    parts: Floats  # (10, N) which documents are in each of the ten parts
+
+
+@functools.lru_cache(maxsize=1)
+def draw(number: int, num_labels: int, resamples: int, seed: int) -> Draws:
+    """Draw, in blocks of both kinds in turn."""
+    generator = np.random.default_rng(seed)
+    size = max(1, BLOCK_ELEMENTS // max(number, num_labels))
+    often, exchanged = [], []
+    for start in range(0, resamples, size):
+        block = min(size, resamples - start)
+        drawn = generator.multinomial(number, np.full(number, 1.0 / number), size=block)
+        often.append(drawn.astype(np.min_scalar_type(number)))
+        exchanged.append(generator.integers(0, 2, size=(block, number)).astype(bool))
+    folds = min(FOLDS, number)
+    parts = np.eye(folds)[generator.permutation(number) % folds].T
+    return Draws(np.concatenate(often), np.concatenate(exchanged), parts)
+
+
+def in_parts(weights: Floats | npt.NDArray[np.bool_], num_labels: int) -> Iterator[Floats]:
+    """Some of the weightings (B, N) at a time."""
+    size = max(1, PART_ELEMENTS // num_labels)
+    for start in range(0, len(weights), size):
+        yield weights[start : start + size].astype(np.float64)
 
 
 class DocumentSums:
@@ -71,21 +133,25 @@ class DocumentSums:
             self._roc = RocSums(documents.roc, self.num_documents)
         columns = self._columns(documents)
         empty = np.empty((self.num_documents, 0))
-        self._above, self._below = (np.column_stack([empty, *(c[side] for c in columns)]) for side in (0, 1))  # (N, M)
+        above, below = (np.column_stack([empty, *(c[side] for c in columns)]) for side in (0, 1))
         self._thresholds = sorted({metric.threshold for metric in metrics if metric.threshold is not None})
         predicted = [documents.predicted[name] for name in self._thresholds]
         pairs = [documents.truth, *predicted, *(own.multiply(documents.truth) for own in predicted)]
-        self._pairs = sp.csr_matrix(sp.vstack([own.T for own in pairs]))  # true, predicted, hit: ((1 + 2T) L, N)
+        stacked = sp.csr_matrix(sp.vstack([own.T for own in pairs]), dtype=np.float64)
+        self.additions = Additions(above, below, stacked)
+        self._of_draws: tuple[Draws, Floats] | None = None
 
     def _columns(self, documents: PerDocument) -> list[tuple[Floats, Floats]]:
         """What each document adds above and below the line of every quotient, (N,) each."""
         ranked = {}
-        if any(metric.k for metric in self._quotients):
+        if any(metric.k and not metric.is_added for metric in self._quotients):
             given = documents.train_counts, documents.num_train, documents.propensity
             ranked = contributions(documents.top, documents.truth, weights_for(self._quotients, *given))
         found = []
         for metric in self._quotients:
-            if metric.k:
+            if metric.is_added:
+                above, below = documents.added[metric.canonical].T
+            elif metric.k:
                 above, below = (side[:, metric.k - 1] for side in ranked[metric.family])
             elif metric.family == "AUC-macro":
                 above, below = self._roc.macro_column(self._in_bin[metric.bin])
@@ -97,31 +163,26 @@ class DocumentSums:
             found.append((above, below))
         return found
 
-    def sums(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Sums over documents that count as often as B weightings (B, N) say; they add up like the documents do.
-
-        Returns:
-            What stands above the line of the M quotients and what below it, (B, M) each; documents of each label, true,
-            predicted at each of T thresholds, and both, (1 + 2T, L, B).
-        """
-        counts = self._pairs @ np.ascontiguousarray(weights.T)
-        return weights @ self._above, weights @ self._below, counts.reshape(-1, self.num_labels, len(weights))
-
     def values(self, above: Floats, below: Floats, counts: Floats) -> Floats:
-        """The metrics from sums, (B, number of metrics), in the order they were asked for; 0/0 = 0.
+        """The metrics from sums of additions, (B, number of metrics), in the order they were asked for; 0/0 = 0.
 
         The areas are against the false documents of each one's own result, all counting once.
         """
         quotients = dict(zip(self._quotients, divided(above, below).T, strict=True))
-        found = [
-            quotients[metric] if metric in quotients else classified(metric.family, self._counts(metric, counts))
-            for metric in self.metrics
-        ]
+        at = {name: self._counts(name, counts) for name in self._thresholds}
+        found = []
+        for metric in self.metrics:
+            if metric.threshold is None:
+                found.append(quotients[metric])
+            else:
+                labels = None if metric.bin is None else self._in_bin[metric.bin]
+                found.append(classified(metric.family, at[metric.threshold], labels))
         return np.nan_to_num(np.stack(found, axis=1))
 
     def resampled(self, weights: Floats) -> Floats:
         """The metrics of documents that count as often as B weightings (B, N) say, false documents of areas too."""
-        found = self.values(*self.sums(weights))
+        parts = in_parts(weights, self.num_labels)
+        found = np.concatenate([self.values(*self.additions.sums(part)) for part in parts])
         for column, metric in enumerate(self.metrics):
             if metric.family == "AUC-macro":
                 found[:, column] = self._roc.macro(weights, self._in_bin[metric.bin])
@@ -129,10 +190,16 @@ class DocumentSums:
                 found[:, column] = self._roc.micro(weights)
         return found
 
-    def _counts(self, metric: Metric, counts: Floats) -> LabelCounts:
-        place = 1 + self._thresholds.index(str(metric.threshold))
-        hit, predicted = counts[place + len(self._thresholds)], counts[place]
-        return LabelCounts(hit, predicted, counts[0]).of(self._in_bin[metric.bin])
+    def of_draws(self, draws: Draws) -> Floats:
+        """The metrics in each resample of the bootstrap, (R, number of metrics); kept for the next system."""
+        if self._of_draws is None or self._of_draws[0] is not draws:
+            self._of_draws = draws, self.resampled(draws.often.astype(np.float64))
+        return self._of_draws[1]
+
+    def _counts(self, threshold: str, counts: Floats) -> WeightedCounts:
+        """The counts at a threshold, (L, B)."""
+        of, place = counts.reshape(-1, self.num_labels, counts.shape[1]), 1 + self._thresholds.index(threshold)
+        return WeightedCounts(of[place + len(self._thresholds)], of[place], of[0])
 
     def per_unit(self, metric: Metric) -> Floats | None:
         """Values whose mean the metric is (up to a factor), for a signed-rank test; None where there are none.
@@ -147,8 +214,10 @@ class DocumentSums:
         if metric.family.startswith("Micro") or metric.family in ("AUC-micro", "Macro-F1-caml"):
             return None
         if metric.threshold is None:
-            return self._above[:, self._quotients.index(metric)]
-        counts = self._counts(metric, self.sums(np.ones((1, self.num_documents)))[2][..., 0])
+            return self.additions.above[:, self._quotients.index(metric)]
+        sums = self.additions.sums(np.ones((1, self.num_documents)))[2]
+        every = self._counts(metric.threshold, sums)
+        counts = LabelCounts(every.hit[:, 0], every.predicted[:, 0], every.true[:, 0]).of(self._in_bin[metric.bin])
         if metric.family == "Macro-F1-present":
             counts = counts.of(counts.true > 0)
         return counts.ratios(metric.family.split("-")[1])
@@ -189,26 +258,21 @@ def compare_documents(
         Metric's name -> comparison.
     """
     metrics, number = system[0].metrics, system[0].num_documents
-    observed = _mean(system, np.ones((1, number)))[0] - _mean(baseline, np.ones((1, number)))[0]
-    pairs = list(zip(system, baseline, strict=False))
-    paired = np.mean([_exchange_gain(pair, np.zeros((1, number))) for pair in pairs], axis=0)[0]
-    generator = np.random.default_rng(seed)
-    size = max(1, BLOCK_ELEMENTS // max(number, system[0].num_labels))
-    gains, exceeding = [], np.zeros(len(metrics))
-    for start in range(0, resamples, size):
-        block = min(size, resamples - start)
-        drawn = generator.multinomial(number, np.full(number, 1.0 / number), size=block).astype(np.float64)
-        gains.append(_mean(system, drawn) - _mean(baseline, drawn))
-        exchanged = generator.integers(0, 2, size=(block, number)).astype(np.float64)
-        by_chance = np.mean([_exchange_gain(pair, exchanged) for pair in pairs], axis=0)
-        exceeding += (np.abs(by_chance) >= np.abs(paired) - ROUNDING).sum(axis=0)
+    draws = draw(number, system[0].num_labels, resamples, seed)
+    everything = np.ones((1, number))
+    observed = _gain(system, baseline, lambda run: run.resampled(everything))[0]
+    drawn_gains = _gain(system, baseline, lambda run: run.of_draws(draws))
+    pairs = [Exchange(*pair) for pair in zip(system, baseline, strict=False)]
+    paired = np.abs(np.mean([pair.gain for pair in pairs], axis=0))
+    exceeding = np.zeros(len(metrics))
+    for exchanged in in_parts(draws.exchanged, system[0].num_labels):
+        by_chance = np.mean([pair.gain_after(exchanged) for pair in pairs], axis=0)
+        exceeding += (np.abs(by_chance) >= paired - ROUNDING).sum(axis=0)
     tail = (1.0 - level) / 2.0
-    drawn_gains = np.concatenate(gains)
     low, middle, high = np.quantile(drawn_gains, [tail, 0.5, 1.0 - tail], axis=0)
     low, high = observed - (middle - low), observed + (high - middle)
     p_values = (exceeding + 1.0) / (resamples + 1.0)
-    parts = np.eye(min(FOLDS, number))[generator.permutation(number) % min(FOLDS, number)].T
-    gain_of_part = _mean(system, parts) - _mean(baseline, parts)
+    gain_of_part = _gain(system, baseline, lambda run: run.resampled(draws.parts))
     return {
         metric.name: Comparison(
             float(observed[column]),
@@ -216,25 +280,36 @@ def compare_documents(
             float(high[column]),
             float(p_values[column]),
             _wilcoxon(system, baseline, metric),
-            _signed_rank(gain_of_part[:, column], "auto"),
+            _signed_rank_of_few(gain_of_part[:, column]),
             bool(p_values[column] < 1.0 - level and (low[column] > 0 or high[column] < 0)),
         )
         for column, metric in enumerate(metrics)
     }
 
 
-def _mean(runs: Sequence[DocumentSums], weights: Floats) -> Floats:
-    """Metrics under each weighting, mean over seeds, (B, metrics)."""
-    return np.asarray(np.mean([run.resampled(weights) for run in runs], axis=0))
+def _gain(
+    system: Sequence[DocumentSums], baseline: Sequence[DocumentSums], metrics_of: Callable[[DocumentSums], Floats]
+) -> Floats:
+    """The difference of both sides' means over seeds."""
+    ours, theirs = (np.mean([metrics_of(run) for run in runs], axis=0) for runs in (system, baseline))
+    return np.asarray(ours - theirs)
 
 
-def _exchange_gain(pair: tuple[DocumentSums, DocumentSums], exchanged: Floats) -> Floats:
-    """The gain of the first over the second after the marked documents (B, N) changed sides."""
-    first, second = pair
-    kept = 1.0 - exchanged
-    one = [ours + theirs for ours, theirs in zip(first.sums(kept), second.sums(exchanged), strict=True)]
-    other = [ours + theirs for ours, theirs in zip(first.sums(exchanged), second.sums(kept), strict=True)]
-    return first.values(*one) - second.values(*other)
+class Exchange:
+    """Two results that exchange documents; ``gain`` is that of the first over the second as they are, (metrics,)."""
+
+    def __init__(self, first: DocumentSums, second: DocumentSums) -> None:
+        self._runs = first, second
+        everything = np.ones((1, first.num_documents))
+        self._sums = [run.additions.sums(everything) for run in self._runs]
+        self._moved = second.additions.minus(first.additions)  # on what both agree, nothing moves
+        self.gain = first.values(*self._sums[0])[0] - second.values(*self._sums[1])[0]
+
+    def gain_after(self, exchanged: Floats) -> Floats:
+        """The gain after the marked documents (B, N) changed sides, (B, metrics)."""
+        moved = self._moved.sums(exchanged)
+        (first, second), (ours, theirs) = self._runs, self._sums
+        return first.values(*map(np.add, ours, moved)) - second.values(*map(np.subtract, theirs, moved))
 
 
 def _wilcoxon(system: Sequence[DocumentSums], baseline: Sequence[DocumentSums], metric: Metric) -> float | None:
@@ -242,13 +317,32 @@ def _wilcoxon(system: Sequence[DocumentSums], baseline: Sequence[DocumentSums], 
     if any(values is None for values in (*ours, *theirs)):
         return None
     difference = np.mean(np.stack(ours), axis=0) - np.mean(np.stack(theirs), axis=0)  # type: ignore[arg-type]
-    return _signed_rank(difference, "approx")
+    return _signed_rank(difference)
 
 
-def _signed_rank(difference: Floats, method: Literal["approx", "auto"]) -> float:
-    """P of Wilcoxon's test; exact (``auto``) for few differences of which none are equal."""
+def _signed_rank(difference: Floats) -> float:
+    """P of Wilcoxon's test by its normal approximation."""
     from scipy.stats import wilcoxon
 
-    # In whole units: what differs by the order of a sum alone, which processors choose, is a tie and shares a rank.
-    difference = np.rint(difference / ROUNDING)
-    return float(wilcoxon(difference, method=method).pvalue) if difference.any() else 1.0
+    difference = _in_units(difference)
+    return float(wilcoxon(difference, method="approx").pvalue) if difference.any() else 1.0
+
+
+def _signed_rank_of_few(difference: Floats) -> float:
+    """P of Wilcoxon's test over all signs that up to ten differences can have; exact also where some are equal.
+
+    It is scipy's ``wilcoxon(method="auto")``, which calls Python for each of the 1,024 where some are.
+    """
+    from scipy.stats import rankdata
+
+    difference = _in_units(difference)
+    difference = difference[difference != 0]
+    ranks = rankdata(np.abs(difference))
+    signs = np.arange(1 << len(ranks))[:, None] >> np.arange(len(ranks)) & 1
+    observed, possible = ranks[difference > 0].sum(), signs @ ranks
+    return min(1.0, 2 * min(float(np.mean(possible >= observed)), float(np.mean(possible <= observed))))
+
+
+def _in_units(difference: Floats) -> Floats:
+    """In whole units: what differs by the order of a sum alone, which processors choose, is a tie and shares a rank."""
+    return np.rint(difference / ROUNDING)

@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 BINS = 256
 MOST_PLACES = 3_000_000  # a file of some 10 MB; a ranking that needs more is hardly one
-BLOCK_ELEMENTS = 4_000_000  # sums in memory at a time
+BLOCK_ELEMENTS = 400_000  # sums at a time: few enough for a processor's cache
 ARRAYS = ("labels", "true_documents", "true_counts", "false_documents", "false_counts", "lower", "ties")
 
 

@@ -7,7 +7,6 @@ import math
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import torch
@@ -152,8 +151,9 @@ class TestingTrainer(PLTTrainer):
         """LibMultiLabel's test, with models from :func:`.load_checkpoint`."""
         kinds = {self.get_best_model_path(0): Model, self.get_best_model_path(1): PLTModel}
 
-        def load(path: Path, weights_only: bool, **options: Any) -> Model:
-            return load_checkpoint(kinds[path], path, trust_code=self._trust_code, **options)
+        def load(path: Path, save_k_predictions: int, **options: object) -> Model:  # the others change nothing
+            trust_code = self._trust_code
+            return load_checkpoint(kinds[path], path, trust_code=trust_code, save_k_predictions=save_k_predictions)
 
         attentionxml.Model = attentionxml.PLTModel = SimpleNamespace(load_from_checkpoint=load)
         try:

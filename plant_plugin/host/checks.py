@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 from libmultilabel.common_utils import AttributeDict
 from libmultilabel.nn.model import Model
@@ -80,7 +80,7 @@ def explained(model_name: str) -> Iterator[None]:
 
 
 def load_checkpoint(
-    kind: type[Model], path: str | Path, *, own: bool = False, trust_code: bool = False, **options: Any
+    kind: type[Model], path: str | Path, *, own: bool = False, trust_code: bool = False, **options: str | int
 ) -> Model:
     """Load a Lightning checkpoint of LibMultiLabel.
 

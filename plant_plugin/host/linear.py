@@ -11,8 +11,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from libmultilabel.common_utils import AttributeDict, dump_log, is_multiclass_dataset
 from libmultilabel.linear.tree import EnsembleTreeModel, TreeModel, train_ensemble_tree
-from libmultilabel.linear.utils import LINEAR_TECHNIQUES, linear_test
+from libmultilabel.linear.utils import linear_test
 
+from plant_plugin.config import registry
 from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.names import check_ranks
@@ -125,7 +126,8 @@ class LinearBaseline:
         split = self.datasets["train"]
         multiclass = is_multiclass_dataset(split, "y")
         options = {"options": settings.liblinear_options}
-        train = LINEAR_TECHNIQUES[settings.linear_technique]
+        entry = registry.get("linear", settings.linear_technique)
+        train = entry.load()
         if settings.linear_technique == "tree":
             if multiclass:
                 what = "every training document has exactly one label, and a tree is only for several"
@@ -136,6 +138,9 @@ class LinearBaseline:
                 options |= {"n_trees": settings.tree_ensemble_models, "seed": settings.seed}
         else:
             options["multiclass"] = multiclass
+        if entry.own:  # of what LibMultiLabel's are handed, what it has arguments for
+            has = entry.signature()
+            options = {name: value for name, value in options.items() if has.open or name in has}
         if settings.linear_technique == "binary_and_multiclass" and (split["y"].getnnz(axis=1) != 1).any():
             what = "some training documents do not have exactly one label"
             raise ConfigError(what, where="linear_technique: binary_and_multiclass", fix="use 1vsrest")

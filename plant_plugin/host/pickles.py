@@ -10,9 +10,9 @@ import functools
 import importlib
 import logging
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ class KnownUnpickler(pickle.Unpickler):
         self._path, self._trust_code = path, trust_code
         self._known = {(module, name) for group in groups for module, names in _listed(group).items() for name in names}
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         """The object of that name; a ``CheckpointError`` where it is not known."""
         if (module, name) not in self._known:
             _refuse_or_say(self._path, [f"{module}.{name}"], trust_code=self._trust_code)
@@ -90,7 +90,7 @@ def known_networks(path: Path, *, trust_code: bool = False) -> Iterator[bool]:
         yield not unknown
 
 
-def _globals() -> list[Any]:
+def _globals() -> list[Callable[..., object] | tuple[Callable[..., object], str]]:
     """The list as torch takes it: objects, each with the name that a pickle has for it."""
     found = [
         (getattr(importlib.import_module(module), name), f"{module}.{name}")
@@ -106,7 +106,7 @@ class _Functions:
     """Stands for the class whose attributes ``torch.relu`` and its like are."""
 
 
-def _activation(owner: object, name: str) -> Any:
+def _activation(owner: object, name: str) -> object:
     """What the pickle of an activation calls in the place of ``getattr``."""
     if owner is not _Functions or name not in _listed("activations"):
         raise pickle.UnpicklingError("no activation")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import logging
 import re
@@ -14,10 +15,11 @@ from pathlib import Path
 import torch
 from libmultilabel.common_utils import AttributeDict
 
-from plant_plugin.config import Config
+from plant_plugin.config import Config, registry
 from plant_plugin.config.rules import DATA_KEYS, SHARES
-from plant_plugin.data.documents import source_path
-from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.data.documents import read_documents, source_path
+from plant_plugin.errors import CheckpointError, ConfigError, DataError
+from plant_plugin.files import cache_folder, write_text
 from plant_plugin.report.run import Run
 
 OWN_TEST = "libmultilabel_test"  # phase of LibMultiLabel's own test: `test` is one pass over the scores, of every model
@@ -45,8 +47,13 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
         # A share up to one; above it scikit-learn and Lightning want a whole number that says so by its type.
         if values[key] > 1:
             values[key] = int(values[key])
+    own_reader = registry.get("readers", config.data_format).own
     for key in DATA_KEYS:
-        values[key] = str(source_path(values[key], config.cache_dir)) if values[key] else None
+        if values[key]:
+            made = _as_text(values[key], config) if own_reader else source_path(values[key], config.cache_dir)
+            values[key] = str(made)
+    if own_reader:
+        values["data_format"] = "txt"
     folder = values["checkpoint_path"] or values["resume"]
     if folder and Path(folder).is_dir():
         values["checkpoint_path"] = _checkpoint_in(folder, values)
@@ -59,6 +66,23 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     if settings.eval or settings.model_name == "XMLCNN":
         settings.test_file, settings.seed  # noqa: B018
     return settings
+
+
+def _as_text(source: str, config: Config) -> Path:
+    """What a user's reader reads, in the cache folder as the text format that LibMultiLabel reads."""
+    documents = read_documents(source, config)
+    lines = []
+    for text, labels in zip(documents.texts, documents.labels, strict=True):
+        if spaced := next((label for label in labels if label != "".join(label.split())), None):
+            fix = "write another character in its place"
+            what = "a label with a space in it, which LibMultiLabel would take for two"
+            raise DataError(what, where=f"{source}: {spaced!r}", fix=fix)
+        lines.append(f"{' '.join(labels)}\t{' '.join(text.split())}\n")
+    content = "".join(lines)
+    target = cache_folder(config.cache_dir) / "read" / f"{hashlib.sha256(content.encode()).hexdigest()}.txt"
+    if not target.is_file():
+        write_text(target, content)
+    return target
 
 
 def _spelled(metric: str, linear: bool) -> str:

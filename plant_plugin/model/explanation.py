@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from plant_plugin.config.registry import suggestion
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, suggestion
 from plant_plugin.model.passages import Passage, passages
 from plant_plugin.model.trained import Floats, Places, ReadyModel, ScoredLabel
 from plant_plugin.model.word_strength import (

@@ -46,6 +46,9 @@ def export_model(
         what = "the checkpoint holds the whole network: there is nothing to merge"
         raise CheckpointError(what, where=str(folder), fix="use the folder as it is")
     identity, tensors = read_metadata(folder / MODEL), load_file(folder / MODEL)
+    if any(needed.startswith("backbones: ") for needed in content.get("added", {})):
+        what = "its language model is of a registry's own class, which AutoModel does not know"
+        raise CheckpointError(what, where=str(folder), fix="use the folder as it is, with --registry")
     if out.exists():
         raise PlantError("it is there already", where=str(out), fix="name a new folder")
     config = content["network_config"]

@@ -25,7 +25,7 @@ from plant_plugin.config.network import of_this_version
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens
-from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.errors import CheckpointError, ConfigError, suggestion
 from plant_plugin.files import Finite, atomic_folder, atomic_write, read_json, write_text
 from plant_plugin.model.manifest import BACKBONE, CONFIG, LABELS, MANIFEST, MODEL, THRESHOLDS, verify, write_manifest
 from plant_plugin.networks.backbone import HuggingFaceBackbone
@@ -65,6 +65,7 @@ class Content(Version):
     planted_scores: bool
     phrase_prior: NotRequired[Finite]  # how much phrases count in the planted prior; 0: they do not
     base: NotRequired[str | None]  # fingerprint of a language model whose weights are not in the folder
+    added: NotRequired[dict[str, str]]  # "kind: name" of entries of users' registries that it needs, and their files
     manifest: NotRequired[bool]  # whether the folder has one; older ones have none
     hashes: dict[str, str]  # of ``labels``, ``vocabulary``, the data and the configuration
 
@@ -128,6 +129,8 @@ def save_model(
         "manifest": True,
         "hashes": dict(hashes),
     }
+    if added := _added(model_name, network_config):
+        content["added"] = added
     (folder / MANIFEST).unlink(missing_ok=True)  # of a model that this one replaces
     if isinstance(network.backbone, HuggingFaceBackbone):
         with atomic_folder(folder / BACKBONE) as temporary:
@@ -143,6 +146,12 @@ def save_model(
     write_json(folder / CONFIG, content)
     write_tensors(folder / MODEL, trained_state(network), _identity(hashes))
     write_manifest(folder)
+
+
+def _added(model_name: str, options: Keys) -> dict[str, str]:
+    """What :class:`Content` says of a network and its language model."""
+    network, backbone = registry.get("networks", model_name), registry.preset(str(options.get("lm_weight")))
+    return {f"{entry.kind}: {entry.name}": entry.origin for entry in (network, backbone) if entry and entry.origin}
 
 
 def base_of(network: PlantableNetwork) -> str | None:
@@ -176,6 +185,12 @@ def read_content(folder: Path, *, trust_code: bool = False) -> Content:
         content = read_json(path, Content, what=what, fix=COMPLETE)
     if missing := {"labels", "vocabulary"} - content["hashes"].keys():
         raise CheckpointError(f"it holds no hashes.{min(missing)}", where=str(path), fix=COMPLETE)
+    for needed, origin in content.get("added", {}).items():
+        kind, _, name = needed.partition(": ")
+        if kind not in registry.KINDS or name not in registry.entries(kind):
+            what = f"it needs the entry {needed[:80]!r} of a registry that was not named"
+            fix = f"if you trust whoever wrote it: --registry FILE; in training it was {origin[:200]}"
+            raise CheckpointError(what, where=f"{path}: added", fix=fix)
     options = of_this_version(content["network_config"])
     _check_network(path, content["model_name"], options, trust_code=trust_code)
     return {"base": None, "phrase_prior": 0, **content, "network_config": options}  # older models lack two
@@ -194,7 +209,7 @@ def _check_network(path: Path, name: str, options: Keys, *, trust_code: bool) ->
         return
     known = {entry.name: entry for entry in registry.entries("networks").values() if entry.ours}
     if (entry := known.get(name)) is None:
-        fix = registry.suggestion(name, list(known))
+        fix = suggestion(name, list(known))
         raise CheckpointError(f"there is no network {name[:80]!r}", where=f"{path}: model_name", fix=fix)
     if (declared := entry.options) is not None:
         kind = dataclasses.make_dataclass("kind", [("network_config", declared)])
@@ -215,6 +230,11 @@ def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
 def language_model_of(folder: Path, content: Content, lm_weight: str | None) -> Keys:
     """``network_config`` with the place of the language model: its own folder's, the one given, or that of training."""
     options, base = dict(content["network_config"]), content["base"]
+    if f"backbones: {options.get('lm_weight')}" in content.get("added", {}):
+        if lm_weight is not None:
+            what, where = "a registry says where its language model lies", f"{folder / CONFIG}: lm_weight"
+            raise CheckpointError(what, where=where, fix="leave out the other place, or write it into the registry")
+        return options if base is not None else options | {"lm_from_scratch": True}
     if content["word_vectors"] is None and base is None:
         options |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
     elif options.get("lm_weight") == BACKBONE:  # an exported model brings its own

@@ -19,7 +19,7 @@ from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import INITIAL_SPREAD, HeadNetwork, LabelwiseHead, LinearReadoutHead
-from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone
+from plant_plugin.networks.backbone import AwdLstmBackbone, EmbeddedWords, WordBackbone, awd_lstm_of
 from plant_plugin.networks.encoders import TanhConvolution, real_positions
 
 
@@ -36,7 +36,12 @@ class LAAT(HeadNetwork):
     def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         given = arguments.LAAT(**options)
         width, rows = given.hidden_size, given.projection_size
-        backbone = _recurrent("bilstm", embed_vecs, given, width, given.num_layers)
+        backbone: WordBackbone | AwdLstmBackbone
+        if _reads_awd_lstm(given):
+            backbone = awd_lstm_of(given, embed_vecs)
+            width = backbone.hidden_size
+        else:
+            backbone = _recurrent("bilstm", embed_vecs, given, width, given.num_layers)
         super().__init__(backbone, LabelwiseHead(width, num_classes, rows, given.strength, INITIAL_SPREAD))
 
 
@@ -51,10 +56,22 @@ class PlantedCAML(HeadNetwork):
         if len(given.filter_sizes) != 1:
             what = f"CAML has one filter size, not {len(given.filter_sizes)}"
             raise ConfigError(what, where="network_config: filter_sizes", fix="e.g. [10]; MultiResCNN takes several")
+        if _reads_awd_lstm(given):
+            states = awd_lstm_of(given, embed_vecs)
+            super().__init__(states, convolution_head(states.hidden_size, num_classes, given.strength))
+            return
         width = given.num_filter_per_size
         encoder = TanhConvolution(embed_vecs.shape[1], width, given.filter_sizes[0])
         backbone = EmbeddedWords(encoder, width, embed_vecs, given.embed_dropout)
         super().__init__(backbone, convolution_head(width, num_classes, given.strength))
+
+
+def _reads_awd_lstm(given: arguments.OverAwdLstm) -> bool:
+    """Whether an AWD-LSTM stands in the place of the network's own encoder."""
+    if given.encoder not in (None, "awd_lstm"):
+        what, fix = f"no encoder {given.encoder!r} can stand in its place", "say awd_lstm, or leave it out"
+        raise ConfigError(what, where="network_config: encoder", fix=fix)
+    return given.encoder is not None
 
 
 def convolution_head(width: int, num_labels: int, strength: float | None) -> LabelwiseHead:

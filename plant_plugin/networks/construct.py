@@ -55,7 +55,8 @@ def construct(
     Raises:
         ConfigError: It is not one that our strategies can train, or the options do not fit each other.
     """
-    target = registry.get("networks", model_name).load()
+    entry = registry.get("networks", model_name)
+    target = entry.load()
     if not (inspect.isclass(target) and issubclass(target, PlantableNetwork)):
         what = f"{model_name} is not derived from PlantableNetwork, so it does not show its attention"
         fix = "see plant_plugin/networks/plantable.py for what a network has to define"
@@ -64,7 +65,7 @@ def construct(
     try:
         network: PlantableNetwork = target(num_classes=num_labels, **given, **options)
     except (ValueError, TypeError, RuntimeError, ArithmeticError, AssertionError) as error:
-        if ":" in model_name:  # somebody's own network: its author wants to see where
+        if entry.own:  # somebody's own network: its author wants to see where
             raise
         fix = "correct the value; the network's signature says what it takes"
         raise ConfigError(f"{model_name} cannot be built: {error}", where="network_config", fix=fix) from error

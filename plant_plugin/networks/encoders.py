@@ -153,8 +153,8 @@ def one_direction(
     # one layer with biases, no dropout in it, one direction, documents first
     options = (True, 1, 0.0, rnn.training, False, True)
     if isinstance(rnn, nn.LSTM):
-        return torch.lstm(states, start, _weights(rnn, suffix), *options)[0]
-    return torch.gru(states, start[0], _weights(rnn, suffix), *options)[0]
+        return torch.lstm(states, start, weights_of(rnn, suffix), *options)[0]
+    return torch.gru(states, start[0], weights_of(rnn, suffix), *options)[0]
 
 
 def state_at_zero(rnn: nn.GRU | nn.LSTM, states: Tensor) -> tuple[Tensor, ...]:
@@ -178,7 +178,7 @@ def carry_on(
     packed = pack_padded_sequence(states[rows], length[rows].cpu(), True, enforce_sorted=False)
     assert packed.sorted_indices is not None
     ordered = rows[packed.sorted_indices]
-    begin, weights = [part[:, ordered] for part in start], _weights(rnn, suffix)
+    begin, weights = [part[:, ordered] for part in start], weights_of(rnn, suffix)
     options = (True, 1, 0.0, rnn.training, False)  # as above; packed
     if isinstance(rnn, nn.LSTM):
         found, *ends = torch.lstm(packed.data, packed.batch_sizes, begin, weights, *options)
@@ -198,7 +198,8 @@ def turned(states: Tensor, length: Tensor) -> Tensor:
     return states.gather(1, places[..., None].expand_as(states))
 
 
-def _weights(rnn: nn.GRU | nn.LSTM, suffix: str) -> list[Tensor]:
+def weights_of(rnn: nn.GRU | nn.LSTM, suffix: str) -> list[Tensor]:
+    """Of one direction of one layer: input-to-hidden, hidden-to-hidden, and both biases."""
     return [getattr(rnn, f"{name}_{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
 
 

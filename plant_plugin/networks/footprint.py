@@ -21,6 +21,7 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.networks.losses import WORTH_SELECTING
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -69,7 +70,7 @@ class Footprint:
     trained: int  # parameters that train, the head's included
     bytes: dict[str, int]  # part -> bytes; their sum is the expected peak
     checkpoint: int  # bytes of `model.safetensors`
-    flops: float  # arithmetic of one token in one training step, forward and backward
+    flops: tuple[float, float]  # arithmetic of one token in a training step of stage 1 and of stage 2; 0: no such step
 
     @property
     def total(self) -> int:
@@ -106,8 +107,7 @@ def footprint(config: PretrainedConfig, plan: Plan) -> Footprint:
     }
     # 2 operations a weight forward, 2 for the states' gradient, 2 for the weights' where they train, 2 to compute anew
     passes = 2 + (not frozen) + plan.network.gradient_checkpointing
-    flops = 2.0 * in_linear * passes + 3 * 4.0 * plan.labels * width
-    return Footprint(everything, trained, parts, trained * FLOAT, flops)
+    return Footprint(everything, trained, parts, trained * FLOAT, _flops(2.0 * in_linear * passes, width, plan))
 
 
 def _activations(model: nn.Module, config: PretrainedConfig, plan: Plan, frozen: bool) -> dict[str, int]:
@@ -183,8 +183,19 @@ def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
         "gradients of activations": positions * 2 * (width + widest) * plan.narrow,
         **_label_attention(width, plan, vocabulary),
     }
-    flops = 3 * (2.0 * in_encoder + 4.0 * plan.labels * width)
+    flops = _flops(3 * 2.0 * in_encoder, width, plan)
     return Footprint(of_words + in_encoder, trained, parts, trained * FLOAT, flops)
+
+
+def _flops(encoder: float, width: int, plan: Plan) -> tuple[float, float]:
+    """Operations of both stages for each token, with those of the encoder.
+
+    Of a label and a token 2·H for the score and as many for what the attention gathers, thrice where there is a
+    gradient; stage 1 has scores of chosen labels alone.
+    """
+    chosen = plan.chosen <= WORTH_SELECTING * plan.labels
+    labels = plan.labels + 3 * plan.chosen if chosen else 3 * plan.labels
+    return (encoder + 3 * 2.0 * width * plan.ranked) * (plan.ranked > 0), encoder + 4.0 * width * labels
 
 
 def _encoder_parameters(words: PLANT, embed_dim: int) -> int:

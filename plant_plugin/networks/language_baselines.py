@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Value
 from plant_plugin.networks.attention_head import INITIAL_SPREAD, AttentionHead, HeadNetwork, LabelwiseHead
-from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.backbone import HuggingFaceBackbone, backbone_class
 from plant_plugin.networks.plantable import Hidden
 
 BLOCK_ELEMENTS = 2**22  # of one (B, labels, T or H) tensor; 16 MiB in float32
@@ -127,4 +127,5 @@ class PLMCA(HeadNetwork):
 
 def _backbone(given: arguments.Windows) -> HuggingFaceBackbone:
     from_scratch, dropout = given.lm_from_scratch, given.post_encoder_dropout
-    return HuggingFaceBackbone(given.lm_weight, given.lm_window, from_scratch=from_scratch, dropout=dropout)
+    made = backbone_class(given.lm_weight)
+    return made(given.lm_weight, given.lm_window, from_scratch=from_scratch, dropout=dropout)

@@ -12,6 +12,10 @@ from torch.nn import functional
 
 from plant_plugin.networks.kernels.ranking_loss import discount, ranking_loss
 
+# Scoring all labels without a gradient and the chosen ones again with one costs less than a gradient for all of them
+# where at most this share of the labels is chosen. Measured on one core, one head: 2.1 times as fast at a share of 0.08
+# (L = 2,632), 1.2 at 0.38, 3.0 at 0.03 (L = 30,938).
+WORTH_SELECTING = 0.5
 MARGIN = 0.05  # taken off the probability of negatives by the asymmetric loss, as in its paper
 
 

@@ -8,7 +8,15 @@ from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork
-from plant_plugin.networks.backbone import FrozenBackbone, HuggingFaceBackbone, StatefulWords, WordBackbone
+from plant_plugin.networks.backbone import (
+    AwdLstmBackbone,
+    FrozenBackbone,
+    HuggingFaceBackbone,
+    StatefulWords,
+    WordBackbone,
+    awd_lstm_of,
+    backbone_class,
+)
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 
 
@@ -43,16 +51,18 @@ def _check(given: arguments.PLANT) -> None:
     if (given.encoder is None) == (given.lm_weight is None) and not given.freeze_encoder:
         raise _unfit("give exactly one of `encoder` and `lm_weight`", "encoder")
     count = given.gradient_tokens
-    if count is not None and (given.freeze_encoder or given.encoder == "cnn" or count < 1):
+    if count is not None and (given.freeze_encoder or given.encoder in ("cnn", "awd_lstm") or count < 1):
         raise _unfit("is a number from 1 on, for `bigru`, `bilstm` or a language model that trains", "gradient_tokens")
 
 
-def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> WordBackbone | HuggingFaceBackbone:
+def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> WordBackbone | HuggingFaceBackbone | AwdLstmBackbone:
     names = "hidden_size", "num_layers", "filter_sizes", "encoder_dropout", "post_encoder_dropout"
     words: Keys = {name: getattr(given, name) for name in names}
     if given.lm_weight is None:
         if vectors is None:
             raise _unfit("a word-level encoder needs word vectors", "encoder")
+        if given.encoder == "awd_lstm":
+            return awd_lstm_of(given, vectors)
         words["embed_dropout"] = given.embed_dropout
         if given.gradient_tokens is None:
             return WordBackbone(str(given.encoder), vectors, **words)
@@ -65,9 +75,11 @@ def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> WordBackbone | 
         "trust_remote_code": given.trust_remote_code,
     }
     if given.freeze_encoder:
+        if backbone_class(given.lm_weight) is not HuggingFaceBackbone:
+            raise _unfit("is for the plain class of backbones", "freeze_encoder")
         layer = {"kind": given.encoder or "cnn", **words}
         return FrozenBackbone(given.lm_weight, layer, dropout=given.embed_dropout, **common)
-    return HuggingFaceBackbone(
+    return backbone_class(given.lm_weight)(
         given.lm_weight,
         dropout=given.post_encoder_dropout,
         lora=given.lora,

@@ -23,6 +23,7 @@ class Hidden(NamedTuple):
     states: Tensor  # (B, T, H)
     mask: Tensor  # (B, T) bool, true on real tokens
     prior: PriorLookup | None = None  # relevance of the batch's tokens; None: no prior is planted
+    text: Tensor | None = None  # (B, T) the tokens themselves
 
 
 class PlantableNetwork(nn.Module, ABC):
@@ -73,6 +74,10 @@ class PlantableNetwork(nn.Module, ABC):
     def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
         return self.logits(hidden).gather(1, labels)
+
+    def members(self, hidden: Hidden) -> list[tuple[PlantableNetwork, Hidden]]:
+        """What trains by a loss of its own, and what it reads; more than one where :meth:`logits` averages them."""
+        return [(self, hidden)]
 
     def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = False) -> Tensor:
         """Attention (B, M, T) of chosen labels (B, M); each row sums to 1 over real tokens.
@@ -126,7 +131,7 @@ class PlantableNetwork(nn.Module, ABC):
         mask = batch["mask"] if "mask" in batch else real_positions(text, length.clamp(min=1))
         known = {"frozen": batch["frozen"]} if "frozen" in batch else {}
         states = self.backbone(text, length, mask, **known)
-        return Hidden(states, mask, self.relevance_of(batch) if self.has_prior else None)
+        return Hidden(states, mask, self.relevance_of(batch) if self.has_prior else None, text)
 
     def fold(self) -> None:
         """Compute once what does not depend on documents, for predicting; forgotten when :meth:`train` is called."""

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+TILE = 16  # terms whose values are written at once: a line of a processor's cache
 SCAN_COST = 32  # passing over this many counters costs as much as putting one token in order
 
 
@@ -104,14 +105,14 @@ def mutual_information(both, with_label, with_token, total):  # type: ignore[no-
 
 @njit(nogil=True, cache=True)
 def kept_values(  # type: ignore[no-untyped-def]
-    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, top
+    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, nats, top
 ):
     """The ``top`` highest values of each label of a table: offsets, ascending tokens, and values, float32 above 0.
 
     They are compared as float32: equal relevance from different tables may differ in the last float64 digit. Ties go to
     the lower token. ``label_documents`` are n_l of these labels, ``token_documents`` n_t (V,), ``total`` N. With
     ``frequency`` the counts themselves are the values; with ``positive`` only pairs that meet more often than by chance
-    count. All are divided by the label's highest value.
+    count. All are divided by the label's highest value, but with ``nats``.
     """
     kept_tokens, kept = np.empty(len(tokens), np.int32), np.empty(len(tokens), np.float32)
     kept_offsets = np.zeros(len(offsets), np.int64)
@@ -136,7 +137,7 @@ def kept_values(  # type: ignore[no-untyped-def]
             highest = max(highest, found)
             number += 1
         for entry in range(number):
-            value[entry] = exact[entry] / highest if highest > 0 else exact[entry]
+            value[entry] = exact[entry] / highest if highest > 0 and not nats else exact[entry]
         limit, equal = np.float32(0), number
         if number > top:
             limit = np.partition(value[:number], number - top)[number - top]  # the lowest value that stays
@@ -152,3 +153,25 @@ def kept_values(  # type: ignore[no-untyped-def]
             place += 1
         kept_offsets[label + 1] = place
     return kept_offsets, kept_tokens[:place].copy(), kept[:place].copy()
+
+
+@njit(nogil=True, cache=True)
+def product_turned(offsets, columns, values, dense, out):  # type: ignore[no-untyped-def]
+    """A sparse matrix (V, G), given as CSR, times ``dense`` (G, M), turned, into ``out`` (M, V); all float32.
+
+    The sums and their order are those of scipy's product, which would have to be turned afterwards.
+    """
+    tile = np.empty((TILE, dense.shape[1]), np.float32)
+    count = len(offsets) - 1
+    for first in range(0, count, TILE):
+        last = min(first + TILE, count)
+        tile[:] = 0
+        for term in range(first, last):
+            own = tile[term - first]
+            for place in range(offsets[term], offsets[term + 1]):
+                value, row = values[place], dense[columns[place]]
+                for column in range(len(own)):
+                    own[column] += value * row[column]
+        for column in range(dense.shape[1]):
+            for term in range(first, last):
+                out[column, term] = tile[term - first, column]

@@ -123,7 +123,7 @@ def compute_relevance(
     ``association: positive`` only pairs with n_lt·N > n_l·n_t are kept, with ``any`` also tokens that avoid the label.
 
     ``measure: term_frequency`` counts the token's occurrences in the label's documents; ``association`` does not apply
-    to it. Both are divided by the label's highest value.
+    to it. Both are divided by the label's highest value, but for mutual information with ``unit: nats``.
 
     Args:
         arrays: Token ids of the N training documents, and of no others.
@@ -270,7 +270,7 @@ def values_of(table: Table, part: slice, margins: Margins, options: RelevanceOpt
 
     frequency, positive = options.measure == "term_frequency", options.association == "positive"
     of_pairs = (*table, margins.label_documents[part], margins.token_documents, margins.documents)
-    return Values(*kept_values(*of_pairs, frequency, positive, options.top))
+    return Values(*kept_values(*of_pairs, frequency, positive, options.unit == "nats" and not frequency, options.top))
 
 
 def assemble(blocks: Iterable[Values], vocabulary_size: int, spool: Spool) -> sp.csr_array:

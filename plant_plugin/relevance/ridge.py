@@ -64,6 +64,8 @@ def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScores
     """The model of one group of documents: the largest weights of W = αᵀ·X with α = (X·Xᵀ + λ·I)⁻¹·Y, CSR (L, V)."""
     from scipy.linalg import cho_factor, cho_solve
 
+    from plant_plugin.relevance.counts import product_turned
+
     by_column = features.tocsc()
     frequent = np.diff(by_column.indptr) > FREQUENT * features.shape[0]
     order = np.concatenate((np.flatnonzero(frequent), np.flatnonzero(~frequent)))  # of the terms: dense ones first
@@ -83,7 +85,8 @@ def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScores
         found = weights[: part.shape[1]]
         for column, block in zip(range(0, dense.shape[1], COLUMNS), blocks, strict=True):
             found[:, column : column + block.shape[1]] = part.T @ torch.from_numpy(block.toarray())
-        found[:, dense.shape[1] :] = torch.from_numpy(rare_by_term @ part.numpy()).T
+        ours = found.numpy()[:, dense.shape[1] :]
+        product_turned(rare_by_term.indptr, rare_by_term.indices, rare_by_term.data, part.numpy(), ours)
         rows.append(_largest(found, order, options.top))
     return sp.csr_array(sp.vstack(rows, format="csr"))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from plant_plugin.errors import ConfigError, DataError
@@ -95,10 +96,12 @@ def compare(
     if published is not None:
         columns = published.columns(columns)
     shown, notes = _columns(systems, metrics, columns), list[str]()
-    cells = {}
+    cells, sums_of_baseline = {}, functools.cache(DocumentSums)
     for system in systems:
         obstacles = {metric.name: obstacle(metric, system, against) for metric in shown}
-        tests = {} if system is against else _tests(system, against, obstacles, resamples, seed, notes)
+        tests = {}
+        if system is not against:
+            tests = _tests(system, against, obstacles, sums_of_baseline, notes, resamples=resamples, seed=seed)
         for name, reason in obstacles.items():
             values = system.values(name)
             mean = statistics.fmean(values) if values else None
@@ -140,7 +143,12 @@ def _columns(systems: Sequence[System], asked: Sequence[str] | None, columns: Se
 
 
 def _tests(
-    system: System, against: System, obstacles: Mapping[str, str | None], resamples: int, seed: int, notes: list[str]
+    system: System,
+    against: System,
+    obstacles: Mapping[str, str | None],
+    sums_of_baseline: Callable[[PerDocument, tuple[Metric, ...]], DocumentSums],
+    notes: list[str],
+    **draws: int,
 ) -> dict[str, Comparison]:
     """Metric -> comparison, for those that can be tested; says why for the others."""
     if not system.documents or not against.documents:
@@ -156,7 +164,7 @@ def _tests(
     metrics = [parse_metric(name) for name in obstacles]
     on_own_labels = [m for m in metrics if m.family == "AUC-micro" or (m.needs_training_counts and not counted_alike)]
     comparable = [m for m in metrics if obstacles[m.name] is None or (not alike and m not in on_own_labels)]
-    testable = [metric for metric in comparable if all(computable(metric, documents) for documents in both)]
+    testable = tuple(metric for metric in comparable if all(computable(metric, documents) for documents in both))
     if untested := [metric.name for metric in comparable if metric not in testable and system.values(metric.name)]:
         notes.append(f"{system.name}: no tests of {', '.join(untested)}: not kept document by document")
     if not testable:
@@ -166,8 +174,8 @@ def _tests(
             f"{system.name}: tests and gains are over the {len(ours[0].labels):,} labels that it or {against.name} "
             "knows, a label that a system does not know being never found by it; the columns are over each one's own"
         )
-    sums = ([DocumentSums(documents, testable) for documents in side] for side in (ours, theirs))
-    return compare_documents(*sums, resamples=resamples, seed=seed)
+    sums = [DocumentSums(documents, testable) for documents in ours]
+    return compare_documents(sums, [sums_of_baseline(documents, testable) for documents in theirs], **draws)
 
 
 def _average_gain(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "osD^vPX"
 MOST_PANELS = 4
 STYLE: Any = {"svg.hashsalt": "plant", "svg.fonttype": "path", "font.size": 11}  # the same file every time
+HASHED = re.compile(r"\b([mp])[0-9a-f]{10}\b")  # names of markers and clipping paths
+PLACES = re.compile(r' (?:d|x|y|width|height)="[^"]*"|translate\([^)]*\)')
+LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
 def gains_picture(table: Table, metrics: Sequence[str]) -> Figure | None:
@@ -88,13 +92,20 @@ def svg_of_comparison(systems: Sequence[System], table: Table) -> dict[str, byte
 
 
 def rendered(figure: Figure, kind: str) -> bytes:
-    """A file of a picture, ``png`` or ``svg``: the same bytes for the same picture."""
+    """A file of a picture, ``png`` or ``svg``: the same bytes for the same picture, on another processor too."""
     import matplotlib
 
     stream = io.BytesIO()
     with matplotlib.rc_context(STYLE):
         figure.savefig(stream, format=kind, dpi=150, metadata={"Date" if kind == "svg" else "Software": None})
-    return stream.getvalue()
+    return _steady(stream.getvalue().decode()).encode() if kind == "svg" else stream.getvalue()
+
+
+def _steady(svg: str) -> str:
+    """Without what the last bits of a number change: places to a hundredth of a point, names numbered, not hashed."""
+    numbers: dict[str, str] = {}
+    svg = HASHED.sub(lambda found: numbers.setdefault(found[0], f"{found[1]}{len(numbers)}"), svg)
+    return PLACES.sub(lambda found: LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", found[0]), svg)
 
 
 def panels(title: str, labels: Sequence[tuple[str, str]], height: float = 4.5) -> tuple[Figure, list[Axes]]:

@@ -43,7 +43,8 @@ def print_results(result: Result, *, console: Console | None = None) -> None:
         cutoffs = sorted({parsed[name].k or 0 for name in ranked})
         columns = {f"@{k}": str(k) for k in cutoffs}
         title = "Ranking, ties broken by lower label id"
-        parts.append(_families(title, "at k =", columns, {family: family for family in names.RANKED}, metrics))
+        families = {family: family for family in (*names.RANKED, *names.added())}
+        parts.append(_families(title, "at k =", columns, families, metrics))
     if thresholded:
         used = dict.fromkeys(str(metric.threshold) for name, metric in parsed.items() if name in thresholded)
         scores = {name: f"\n(score > {thresholds[name]:.3g})" if name in thresholds else "" for name in used}
@@ -109,7 +110,7 @@ def _rest(rest: list[tuple[str, float | None]], counts: Mapping[str, int]) -> Ta
     table.show_header = False
     for name, value in rest:
         metric = _parsed(name)
-        label = f"{name} ({names.FAMILIES[metric.family]})" if metric else name
+        label = f"{name} ({metric.summary})" if metric else name
         if name == "AUC-macro" and "auc_labels" in counts:
             label = f"AUC-macro (mean over the {counts['auc_labels']:,} labels with both classes in this split)"
         is_loss = metric is not None and metric.family == "Loss"

@@ -34,6 +34,7 @@ from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of
+from plant_plugin.training.language_model import load_pretrained
 from plant_plugin.training.prepare import Prepared, add_relevance, mark_phrases, prepare
 from plant_plugin.training.stage import precision_of
 
@@ -51,6 +52,8 @@ def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool
         normalize, dim = config.normalize_embed, options.get("embed_dim")
         vectors = embedding_matrix(prepared.tokens, file, normalize=normalize, seed=seed, dim=dim)
     network = construct(name, prepared.num_labels, vectors, options)
+    if config.language_model.folder:
+        load_pretrained(network.backbone, config.language_model.folder, prepared.hashes["vocabulary"])
     if planted or network.has_prior:
         add_relevance(prepared, config.relevance, run)
         assert prepared.relevance is not None

@@ -121,6 +121,7 @@ def _one_process(config: Config, writes: bool = True, *, tests: bool) -> Result:
     """One of the processes of a run."""
     record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=writes)
     try:
+        registry.use(config.registry)  # in a process that was started for this run
         if config.linear or not registry.get("networks", config.model_name).ours:
             from plant_plugin.host.baseline import run_baseline  # imports LibMultiLabel, seconds
 

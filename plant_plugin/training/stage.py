@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import random
@@ -38,6 +39,7 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adamax": torch.optim.Adamax,
     "sgd": torch.optim.SGD,
 }
+CYCLES = {"slanted_triangular": (0.1, 1 / 32), "one_cycle": (0.25, 1 / 25)}  # share that climbs, and from what
 FUSED = ("adam", "adamw")  # have a compiled step on CPUs
 
 
@@ -85,6 +87,43 @@ class StageModule(L.LightningModule):
         rest = [parameter for parameter in self.network.parameters() if id(parameter) not in known]
         return {"encoder": encoder, "attention": planted, "rest": rest}
 
+    def layered_groups(self) -> dict[str, list[nn.Parameter]]:
+        """The same, with the encoder layer by layer where these learn at different rates or from different epochs on.
+
+        They are called ``encoder_0``, the lowest, and so on; those that wait for their epoch are frozen.
+        """
+        groups, options = self.trained_groups(), self.options
+        if options.rate_decay is None and options.unfreeze_every is None:
+            return groups
+        layers = getattr(self.network.backbone, "layers", None)
+        if layers is None:
+            what, fix = "this encoder does not show its layers", "leave out rate_decay and unfreeze_every"
+            raise ConfigError(what, where=self.stage, fix=fix)
+        stacks = layers() if groups.pop("encoder") else []
+        return {**{f"encoder_{place}": stack for place, stack in enumerate(stacks)}, **groups}
+
+    def _layers(self) -> list[list[nn.Parameter]]:
+        return [stack for name, stack in self.layered_groups().items() if name.startswith("encoder_")]
+
+    def _thaw(self) -> None:
+        """Let one layer more train every so many epochs, from the top; the rest trains from the first epoch on.
+
+        Source: Howard and Ruder 2018, section 3.3 (gradual unfreezing).
+        """
+        if self.options.unfreeze_every is None:
+            return
+        layers = self._layers()
+        thawed = self.current_epoch // self.options.unfreeze_every
+        for place, stack in enumerate(layers):
+            for parameter in stack:
+                parameter.requires_grad_(place >= len(layers) - thawed)
+
+    def on_train_end(self) -> None:
+        """Leave nothing frozen behind."""
+        if self.options.unfreeze_every is not None:
+            for parameter in itertools.chain(*self._layers()):
+                parameter.requires_grad_()
+
     def state_dict(self, *args: object, **kwargs: object) -> dict[str, Tensor]:  # type: ignore[override]
         """What Lightning's checkpoints hold: the trained tensors, never a quantised language model."""
         return {f"network.{name}": tensor for name, tensor in trained_state(self.network).items()}
@@ -105,6 +144,7 @@ class StageModule(L.LightningModule):
 
     def on_train_batch_start(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Seed each batch by itself: dropout and sampling do not depend on where a run was resumed."""
+        self._thaw()  # here, because an epoch that is gone on with does not start
         parts = (self.config.seed or 0, self.current_epoch, place_of(batch_idx), 0)
         drawn = int(np.random.SeedSequence(parts).generate_state(1)[0])  # near numbers give unrelated draws
         torch.manual_seed(drawn)
@@ -162,10 +202,15 @@ class StageModule(L.LightningModule):
         """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""
         options, config = self.options, self.config
         rate = options.learning_rate or config.learning_rate
-        own = {"encoder": options.encoder_learning_rate, "attention": rate, "rest": rate}
-        groups = []
-        for name, parameters in self.trained_groups().items():
-            learning_rate = rate if own[name] is None else own[name]
+        own = {"encoder": options.encoder_learning_rate, "attention": options.ranker_learning_rate, "rest": rate}
+        groups, layered = [], self.layered_groups()
+        top = sum(name.startswith("encoder_") for name in layered)
+        for name, parameters in layered.items():
+            kind, _, place = name.partition("_")
+            asked = own[kind]
+            learning_rate = rate if asked is None else asked
+            if place:
+                learning_rate /= (options.rate_decay or 1.0) ** (top - int(place))
             trained = [one for one in parameters if one.requires_grad]
             if trained:
                 groups.append({"name": name, "params": trained, "lr": learning_rate})
@@ -196,7 +241,23 @@ def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[
     """What the learning rate is multiplied with at each of a stage's optimiser steps.
 
     A share of them, ``warmup`` in [0, 1), climbs linearly; ``cosine`` then falls to zero at the last step.
+    ``slanted_triangular`` climbs from 1/32 over a tenth of the steps and falls back to it, both linearly (Howard and
+    Ruder 2018, equation 3); ``one_cycle`` climbs from 1/25 over a quarter and falls to zero, both by a cosine (Smith
+    2018, as fast.ai has it). These two take no warm-up.
     """
+    if schedule in CYCLES:
+        share, lowest = CYCLES[schedule]
+        top = max(1, int(share * steps))
+
+        def cycle(step: int) -> float:
+            past = min(1.0, (step - top) / max(1, steps - top))
+            if schedule == "slanted_triangular":
+                height = step / top if step < top else 1 - past
+                return lowest + (1 - lowest) * height
+            climbed = 0.5 * (1 - math.cos(math.pi * step / top))
+            return lowest + (1 - lowest) * climbed if step < top else 0.5 * (1 + math.cos(math.pi * past))
+
+        return cycle
     climb = int(warmup * steps)
 
     def factor(step: int) -> float:

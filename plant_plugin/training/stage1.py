@@ -7,15 +7,16 @@ head · **M** labels chosen for a document.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.config import Config
+from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage1Options
 from plant_plugin.data.batches import Batches, move
-from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss, lambda_rank_loss
+from plant_plugin.networks.losses import attention_ndcg
+from plant_plugin.networks.plant_l2r import PLANTL2R
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run
@@ -23,6 +24,7 @@ from plant_plugin.training.devices import at_first, device_of, from_first, is_fi
 from plant_plugin.training.factors import plant_factors
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.ranker import run_ranker
 from plant_plugin.training.stage import StageModule, place_of, positives_of, so_many
 
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
@@ -131,16 +133,22 @@ def choose_labels(
 def attention_loss(
     network: PlantableNetwork, hidden: Hidden, labels: Tensor, relevance: Tensor, options: Stage1Options
 ) -> Tensor:
-    """The configured loss (B, M) of the attention for chosen labels."""
-    if options.loss == "mse":
-        return distribution_mse_loss(network.attention(hidden, labels), relevance, hidden.mask)
+    """The configured loss (B, M) of the attention for chosen labels; it is handed the arguments that it has."""
+    entry = registry.get("losses", options.loss, stage=1)
+    has = entry.signature()
+    given = {name: getattr(options, name) for name in ("k", "pairs") if name in has}
+    criterion: Callable[..., Tensor] = entry.load()
+    if "attention" in has:
+        return criterion(network.attention(hidden, labels), relevance, hidden.mask, **given)
     probability = options.score == "probability"
     scores = network.attention(hidden, labels) if probability else network.scores(hidden, labels)
-    return lambda_rank_loss(scores.float(), relevance, hidden.mask, options.k, options.pairs)
+    return criterion(scores.float(), relevance, hidden.mask, **given)
 
 
 def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
     """Plant the attention in place."""
+    if isinstance(network, PLANTL2R):
+        return run_ranker(network, prepared, config, run)
     options = config.stage1
     if is_first() and options.start == "factors":
         assert prepared.relevance is not None

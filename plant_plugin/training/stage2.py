@@ -12,7 +12,7 @@ from torch import Tensor
 from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage2Options
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.networks.losses import hard_negatives, reduce_selected
+from plant_plugin.networks.losses import WORTH_SELECTING, hard_negatives, reduce_selected
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, from_first
@@ -20,10 +20,6 @@ from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import StageModule, positives_of
 
-# Scoring all labels without a gradient and the chosen ones again with one costs less than a gradient for all of them
-# where at most this share of the labels is chosen. Measured on one core, one head: 2.1 times as fast at a share of 0.08
-# (L = 2,632), 1.2 at 0.38, 3.0 at 0.03 (L = 30,938).
-WORTH_SELECTING = 0.5
 ScoredBatch = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], float | None]  # logits, documents, loss
 
 
@@ -40,20 +36,24 @@ class Stage2(StageModule):
         return self._loss(self.network.encode(batch), positives_of(batch, self.network.num_labels))
 
     def _loss(self, hidden: Hidden, positives: Tensor) -> Tensor:
+        """The loss; of networks that train apart its sum, so that each has the gradient of its own."""
+        return torch.stack([self._loss_of(*one, positives) for one in self.network.members(hidden)]).sum()
+
+    def _loss_of(self, network: PlantableNetwork, hidden: Hidden, positives: Tensor) -> Tensor:
         options, num_labels = self.options, positives.shape[1]
-        criterion = registry.get("losses", options.loss).load()
+        criterion = registry.get("losses", options.loss, stage=2).load()
         count = options.hard_negatives
         most = num_labels if count is None else int(positives.sum(dim=1).max()) + count
         if count is None or most > WORTH_SELECTING * num_labels:
-            logits, target, chosen = self.network.logits(hidden), positives, torch.ones_like(positives)
+            logits, target, chosen = network.logits(hidden), positives, torch.ones_like(positives)
             if count is not None:
                 labels, chosen = hard_negatives(logits.detach(), positives, count)
                 logits, target = logits.gather(1, labels), positives.gather(1, labels)
         else:  # fact 4: all labels are scored without a gradient, the selected ones again with one
             with torch.no_grad():
-                scores = self.network.logits(hidden)
+                scores = network.logits(hidden)
             labels, chosen = hard_negatives(scores, positives, count)
-            target, logits = positives.gather(1, labels), self.network.selected_logits(hidden, labels)
+            target, logits = positives.gather(1, labels), network.selected_logits(hidden, labels)
         losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)
         return reduce_selected(losses, chosen, num_labels, options.reduction)
 

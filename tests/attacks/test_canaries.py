@@ -186,6 +186,7 @@ COMMANDS: dict[str, Arguments] = {
     "prepare": lambda s: ["prepare", "demo", "--out", str(s.folder / "demo"), "--documents", "28"],
     "export": adapted,
     "search": searched,
+    "host": lambda s: ["host", made(s, "main.py", "import libmultilabel.nn.networks as n; print(n.PLANT.__name__)")],
     "serve": lambda s: ["serve", str(s.run), "--token-file", str(s.task / "train.txt")],
 }  # fmt: skip
 # What is wrong with a file, and a command that reads it; each ends with an error or counts what it passed over.

@@ -32,7 +32,7 @@ DATA_SETS = ("eurlex6k", "eurlex57k")
 # Factors are for convolutions, and EURLEX57K's network is recurrent.
 OF_ONE_DATA_SET = {
     "evidence_parts": ["codiesp"], "backbones": ["codiesp_en"], "claims": ["codiesp_en", "eurlex6k"],
-    "clinical_defaults": ["codiesp_en", "eurlex6k"],
+    "clinical_defaults": ["codiesp_en", "eurlex6k"], "l2r": ["codiesp_en", "bc5cdr"],
 }  # fmt: skip
 PLANS = [(name, dataset) for name in load_definitions() for dataset in OF_ONE_DATA_SET.get(name, DATA_SETS)]
 EVERYWHERE = {"plant", "laat", "multi_res_cnn", "bigru_lwan", "caml", "attention_xml", "linear"}
@@ -203,6 +203,23 @@ def test_word_vectors_are_made_before_the_configuration_is_read(
     assert Path("vectors.txt").is_file()
 
 
+def test_language_models_are_made_once_for_the_directions_that_are_read(
+    tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = yaml.safe_load(Path("plant_tiny.yml").read_text())
+    sizes = {"network_config": {"encoder": "awd_lstm", "embed_dim": 8}, "language_model": {"folder": "lm"}}
+    Path("plant_tiny.yml").write_text(yaml.safe_dump(content | sizes))
+    Path("lm").mkdir()
+    Path("lm/forward.safetensors").touch()
+    made: list[str] = []
+    monkeypatch.setattr(runner, "pretrain", lambda config: made.append(config.network_config["directions"]))
+    (planned,), _ = plan("main", "tiny", [1], variants=["plant"])
+    runner.language_model(planned)
+    planned.flags["network_config.directions"] = "both"
+    runner.language_model(planned)
+    assert made == ["backward"]
+
+
 def test_a_failure_does_not_stop_the_others(
     tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,7 +297,7 @@ def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pyte
 
 def test_list_and_dry_run(capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
     assert runner.main(["--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 18
+    assert len(capsys.readouterr().out.splitlines()) == len(load_definitions()) == 19
     assert runner.main(["main", "tiny", "--dry-run", "--seeds", "4", "--variants", "plant", "laat"]) == 0
     told = capsys.readouterr()
     assert told.out == "libmultilabel --config plant_tiny.yml --seed 4 --silent --planted_scores.model none\n"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -62,7 +63,21 @@ def test_word_level_encoders(tmp_path: Path) -> None:
     assert f"{52000 * 200 + 2 * 3 * 256 * (200 + 256 + 2):,} of the words and encoder" in text
     for part in ("gradients and Adam", "label attention", "main memory"):
         assert part in text
-    assert "relevance, at most" in told("plant_mimic3.yml", *flags)[1]
+    on_gpu = told("plant_mimic3.yml", *flags)[1]
+    assert "relevance, at most" in on_gpu
+    # 2,500 words of each document, by hand: the encoder's weights, 256 scores; all scores once and of 1,000 thrice more
+    encoder, positions = 3 * 2 * 2 * 3 * 256 * (200 + 256 + 2), 47723 * 2500
+    stages = positions * (encoder + 3 * 2 * 512 * 256), positions * (encoder + 4 * 512 * (8929 + 3 * 1000))
+    said = f"arithmetic      {stages[0]:.3g} and {stages[1]:.3g} operations an epoch of stage 1 and of stage 2 at most"
+    assert said in text
+    assert said in on_gpu
+    hours = re.search(
+        r"an epoch +([\d.]+) h and ([\d.]+) h on this processor, if 20% are reached of the (\S+) op", text
+    )
+    assert hours is not None
+    assert float(hours[2]) / float(hours[1]) == pytest.approx(stages[1] / stages[0], rel=0.1)
+    assert float(hours[2]) == pytest.approx(stages[1] / float(hours[3]) / 0.2 / 3600, rel=0.1)
+    assert f"{stages[0] / 312e12 / 0.35:.1f} s and {stages[1] / 312e12 / 0.35:.1f} s on one A100" in on_gpu
     (tmp_path / "train.txt").write_text("A B\tone two\nB C\ttwo 3\nC\tthree\n")
     (tmp_path / "vectors.txt").write_text("2 4\none 1 2 3 4\ntwo 1 2 3 4\n")
     values = {"model_name": "PLANT", "training_file": str(tmp_path / "train.txt"),
@@ -71,6 +86,9 @@ def test_word_level_encoders(tmp_path: Path) -> None:
     code, text = told(str(tmp_path / "c.yml"), "--cpu")
     assert code == 0, text
     assert "3 documents of 500 words, 3 labels" in text
+    # 5 words are read, not 3 · 500; all 3 labels are ranked and get a gradient
+    stages = [5 * 3 * (2 * 8 * (3 * 4 + 1) + of_label * 3 * 8) for of_label in (2, 4)]
+    assert f"arithmetic      {stages[0]:.3g} and {stages[1]:.3g} operations an epoch of stage 1 and of" in text
     assert f"{5 * 4 + 8 * (3 * 4 + 1)} of the words and encoder" in text
     (tmp_path / "words.txt").write_text("one\ntwo\n")
     more = {"vocab_file": str(tmp_path / "words.txt"), "embed_file": "glove.6B.50d"}
@@ -87,7 +105,7 @@ def test_missing_files_and_what_makes_them(tmp_path: Path, monkeypatch: pytest.M
         "embed_file: data/MIMIC-50/embeddings.txt\n      plant prepare mimic3 --raw mimic-iii --out data --splits caml",
         "\n      plant embeddings data/MIMIC-50/train.txt --out data/MIMIC-50/embeddings.txt\n",
         "ok torch ",
-        "are worked out for PLANT without freeze_encoder only\n      try it: --limit_train_batches 2",
+        "are worked out for PLANT without freeze_encoder and awd_lstm only\n      try it: --limit_train_batches 2",
     ):
         assert said in text
     folder = tmp_path / "data" / "MIMIC-50"
@@ -98,6 +116,7 @@ def test_missing_files_and_what_makes_them(tmp_path: Path, monkeypatch: pytest.M
     assert code == 0, text
     assert "ok files           all that it names are there" in text
     assert "names           none of labels beside the training file" in text
+    assert "main memory     0.00 GiB at most for the documents" in text
     (folder / "label_names.tsv").write_text("B\tbeta\n")
     assert "names  " not in told("plant_mimic3_50.yml", "--cpu")[1]
     code, text = told("plm_icd_mimic3_50.yml")
@@ -131,8 +150,8 @@ def test_what_is_not_worked_out(tmp_path: Path) -> None:
     alone.write_text(yaml.safe_dump({**packaged, "strategy": "planted_scores", "planted_scores": {"model": "ridge"}}))
     flags = ("--labels", "5", "--documents", "9", "--tokens", "10")
     for config, exit_code, said in (
-        ("laat_demo.yml", 0, "for PLANT without freeze_encoder only"),
-        (str(alone), 0, "for PLANT without freeze_encoder only"),
+        ("laat_demo.yml", 0, "for PLANT without freeze_encoder and awd_lstm only"),
+        (str(alone), 0, "for PLANT without freeze_encoder and awd_lstm only"),
         ("plant_demo.yml", 2, "give --words"),
     ):
         code, text = told(config, *flags)

@@ -110,7 +110,7 @@ def test_ends_of_ranges_are_allowed() -> None:
         ({"lr_scheduler": "ReduceLROnPlateau"}, "lr_scheduler", "stage1.schedule"),
         ({"save_k_predictions": 5, "predict_out_path": "none/p.txt"}, "predict_out_path", "folder does not exist"),
         ({"model_name": "no_such_package:Net"}, "model_name", "PYTHONPATH"),
-        ({"model_name": "LAAT", "network_config": {"encoder": "cnn"}}, "network_config.encoder", "LAAT has no such"),
+        ({"model_name": "MultiResCNN", "network_config": {"encoder": "cnn"}}, "network_config.encoder", "has no such"),
         ({"model_name": "PLMICD", "network_config": {}}, "network_config.lm_weight", "PLMICD needs this argument"),
         ({"network_config": {"encoder": "cnn", "planted_prior": "add"}}, "network_config.planted_prior", "additive"),
         ({"network_config": {**LM, "quantization": "nf5"}}, "network_config.quantization", "mean nf4"),

@@ -312,6 +312,15 @@ def test_ten_parts_of_the_documents_written_out() -> None:
         assert found[name].folds == pytest.approx(wilcoxon(rounded, method="auto").pvalue), name
 
 
+def test_few_differences_have_the_p_of_scipy_with_and_without_equal_ones() -> None:
+    generator = np.random.default_rng(0)
+    for steps in (2, 4, 1000):
+        for _ in range(4):
+            difference = generator.integers(-steps, steps + 1, 7).astype(float)
+            expected = wilcoxon(difference, method="auto").pvalue if difference.any() else 1.0
+            assert resampling._signed_rank_of_few(difference / 1000) == pytest.approx(expected, abs=1e-12)
+
+
 def test_a_system_against_itself() -> None:
     for comparison in compare_documents([sums(kept(2))], [sums(kept(2))], resamples=20).values():
         assert (comparison.gain, comparison.low, comparison.high) == (0.0, 0.0, 0.0)
@@ -347,6 +356,24 @@ def test_blocks_do_not_change_the_number_of_draws(monkeypatch: pytest.MonkeyPatc
     found = compare_documents([sums(kept(2))], [sums(kept(3))], resamples=10)["P@5"]
     assert found.low <= found.gain <= found.high
     assert (found.randomisation * 11) == pytest.approx(round(found.randomisation * 11))
+
+
+def test_how_many_are_computed_at_a_time_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for elements in (resampling.PART_ELEMENTS, 5 * LABELS):
+        monkeypatch.setattr(resampling, "PART_ELEMENTS", elements)
+        found.append(compare_documents([sums(kept(2))], [sums(kept(3))], resamples=12))
+    for name, comparison in found[0].items():
+        again = found[1][name]
+        assert [again.low, again.high] == pytest.approx([comparison.low, comparison.high], abs=1e-12)
+        assert again.randomisation == comparison.randomisation
+
+
+def test_a_baseline_that_was_resampled_before_gives_what_a_new_one_gives() -> None:
+    baseline = [sums(kept(3))]
+    first = compare_documents([sums(kept(2))], baseline, resamples=20)
+    compare_documents([sums(kept(4))], baseline, resamples=20, seed=1)
+    assert compare_documents([sums(kept(2))], baseline, resamples=20) == first
 
 
 def rescored_micro(scores: np.ndarray, truth: np.ndarray, rows: np.ndarray) -> float:
@@ -407,7 +434,7 @@ def test_without_exchange_the_columns_of_the_areas_are_the_areas() -> None:
     asked = ["AUC-macro", "AUC-macro:1-5", "AUC-micro"]
     run = sums(kept(2), asked)
     ones = np.ones((1, NUMBER))
-    np.testing.assert_allclose(run.values(*run.sums(ones)), run.resampled(ones), atol=1e-12)
+    np.testing.assert_allclose(run.values(*run.additions.sums(ones)), run.resampled(ones), atol=1e-12)
     assert run.per_unit(names.parse_metric("AUC-macro")).mean() == pytest.approx(run.resampled(ones)[0, 0])
     assert run.per_unit(names.parse_metric("AUC-micro")) is None
 

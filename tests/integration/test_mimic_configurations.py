@@ -62,8 +62,12 @@ def test_runs_to_its_result(
     command, *_ = text.splitlines()
     assert command == f"# libmultilabel --config {name}.yml"
     first = [line.removeprefix(FIRST) for line in text.splitlines() if line.startswith(FIRST)]
+    smaller = [part for key, value in SMALL.items() if key in network
+               for part in (f"--network_config.{key}", str(value))]  # fmt: skip
+    of_network = ["--language_model.epochs", "1", *smaller]  # the language model has the sizes of the network
     for before in (before for before in first if before not in done):
-        outcome = CliRunner().invoke(plant, shlex.split(before)[1:])
+        more = of_network if "pretrain-lm" in before else []
+        outcome = CliRunner().invoke(plant, [*shlex.split(before)[1:], *more])
         assert outcome.exit_code == 0, (before, outcome.output, outcome.exception)
         done.add(before)
     given = ["--max_seq_length", "60", "--cpu", "--silent", "--seed", "1", "--data_workers", "0"]

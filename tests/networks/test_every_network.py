@@ -32,7 +32,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "PlantedBiGRULWAN": {"rnn_dim": 8},
     "PlantedBiLSTMLWMHAN": {"rnn_dim": 8, "num_heads": 2},
 }
-OURS = [name for name, entry in registry.entries("networks").items() if entry.ours]
+# those that add the relevance to the scores of one head; PLANTL2R adds it to the weights: test_plant_l2r.py
+OURS = [
+    name for name, entry in registry.entries("networks").items() if entry.ours and "planted_prior" in entry.signature()
+]
 PRIORS = pytest.mark.parametrize("planted_prior", ["none", "additive"])
 EVERY = pytest.mark.parametrize("name", OURS)
 Build = Callable[..., HeadNetwork]

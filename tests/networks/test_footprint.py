@@ -210,5 +210,9 @@ def test_arithmetic_by_hand() -> None:
     one = {"num_heads": 1, "pool_size": 1}
     trained = footprint(config, Plan(1, 1, 0, Arguments(**one)))
     adapted = footprint(config, Plan(1, 1, 0, Arguments(**one, lora={}, gradient_checkpointing=True)))
-    assert (trained.flops, adapted.flops) == (6 * weights, 6 * weights)
+    assert trained.flops == adapted.flops == (0, 6 * weights)
+    # of 8 labels 2 get a gradient; with 5 of them all have one; stage 1 has the scores of 3
+    selected, everything = (footprint(config, Plan(1, 1, 8, Arguments(**one), 3, chosen)).flops for chosen in (2, 5))
+    assert selected == (6 * weights + 3 * 2 * 4 * 3, 6 * weights + 4 * 4 * (8 + 3 * 2))
+    assert everything == (selected[0], 6 * weights + 3 * 4 * 4 * 8)
     assert trained.parameters == weights + 10 * 4 + 3 * 4

@@ -55,7 +55,7 @@ def literal(documents: list[list[int]], labels: np.ndarray, size: int, options: 
                         ratio = table[x, y] * total / (table[x].sum() * table[:, y].sum())
                         information += table[x, y] / total * math.log(ratio)
             result[label, token] = information
-        if result[label].max() > 0:
+        if result[label].max() > 0 and options.unit == "share":
             result[label] /= result[label].max()
         order = sorted(range(size), key=lambda token: (-np.float32(result[label, token]), token))
         result[label, order[options.top :]] = 0
@@ -71,10 +71,12 @@ def corpora(draw: st.DrawFn) -> tuple[list[list[int]], np.ndarray, int]:
 
 
 @settings(max_examples=200, deadline=None)
-@given(corpora(), st.sampled_from(["positive", "any"]), st.sampled_from([1, 3, 4000]))
-def test_equals_the_literal_formula(corpus, association: str, top: int) -> None:
+@given(
+    corpora(), st.sampled_from(["positive", "any"]), st.sampled_from([1, 3, 4000]), st.sampled_from(["share", "nats"])
+)
+def test_equals_the_literal_formula(corpus, association: str, top: int, unit: str) -> None:
     documents, labels, size = corpus
-    options = RelevanceOptions(association=association, top=top)
+    options = RelevanceOptions(association=association, top=top, unit=unit)
     found = compute_relevance(arrays_of(documents), sp.csr_array(labels.astype(np.float32)), size, SPECIAL, options)
     np.testing.assert_allclose(found.matrix.toarray(), literal(documents, labels, size, options), atol=1e-6)
 

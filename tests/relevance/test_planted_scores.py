@@ -17,6 +17,7 @@ from sklearn.kernel_ridge import KernelRidge
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.relevance import ridge
+from plant_plugin.relevance.counts import TILE, product_turned
 from plant_plugin.relevance.linear import TermRows, Terms
 from plant_plugin.relevance.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
 
@@ -50,6 +51,18 @@ def test_blocks_of_documents_columns_and_labels_change_nothing(task, monkeypatch
     np.testing.assert_allclose(
         PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen), whole.scores(unseen), atol=1e-5
     )
+
+
+def test_the_compiled_product_is_scipys_turned() -> None:
+    random = np.random.default_rng(5)
+    table = random.random((2 * TILE + 3, 40), dtype=np.float32) * (random.random((2 * TILE + 3, 40)) < 0.2)
+    table[[0, TILE]] = 0  # terms of no document
+    sparse = sp.csr_array(table)
+    dense = random.random((40, 7), dtype=np.float32)
+    out = np.full((7, sparse.shape[0] + 4), np.nan, np.float32)
+    product_turned(sparse.indptr, sparse.indices, sparse.data, dense, out[:, 4:])
+    np.testing.assert_array_equal(out[:, 4:], (sparse @ dense).T)  # to the last bit
+    assert np.isnan(out[:, :4]).all()
 
 
 def test_by_hand() -> None:

@@ -67,6 +67,17 @@ def test_the_same_picture_is_the_same_bytes() -> None:
         assert first == second
 
 
+def test_less_than_a_hundredth_of_a_point_changes_no_byte_of_an_svg() -> None:
+    def picture(noise: float) -> bytes:
+        test = Comparison(0.1 + noise, 0.05 - noise, 0.2 + noise, 0.01, None, 0.01, significant=True)
+        found = gains_picture(Table("t", "none", 10, ["a"], {}, ["P@1"], {("a", "P@1"): Cell(0.9, test=test)}), ["P@1"])
+        assert found is not None
+        return rendered(found, "svg")
+
+    assert picture(0.0) == picture(2e-8)
+    assert picture(0.0) != picture(1e-2)
+
+
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"plant-plugin\[pictures\]"):

@@ -5,7 +5,17 @@ Shape key: **B** documents · **T** token positions · **H** hidden width.
 
 from __future__ import annotations
 
-from plant_plugin.networks.backbone.hugging_face import FrozenBackbone, HuggingFaceBackbone
+from plant_plugin.networks.backbone.awd_lstm import AwdLstmBackbone, awd_lstm_of
+from plant_plugin.networks.backbone.hugging_face import FrozenBackbone, HuggingFaceBackbone, backbone_class
 from plant_plugin.networks.backbone.words import EmbeddedWords, StatefulWords, WordBackbone
 
-__all__ = ["EmbeddedWords", "FrozenBackbone", "HuggingFaceBackbone", "StatefulWords", "WordBackbone"]
+__all__ = [
+    "AwdLstmBackbone",
+    "EmbeddedWords",
+    "FrozenBackbone",
+    "HuggingFaceBackbone",
+    "StatefulWords",
+    "WordBackbone",
+    "awd_lstm_of",
+    "backbone_class",
+]

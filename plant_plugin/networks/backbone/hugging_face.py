@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from plant_plugin.config import registry
 from plant_plugin.config.options import LoraOptions
 from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
@@ -126,6 +127,22 @@ class HuggingFaceBackbone(nn.Module):
     def _states(self, text: Tensor, mask: Tensor) -> Tensor:
         states: Tensor = self.model(input_ids=text, attention_mask=mask.long()).last_hidden_state
         return states.to(torch.promote_types(states.dtype, torch.float32))  # the head's own type
+
+
+def backbone_class(lm_weight: str) -> type[HuggingFaceBackbone]:
+    """What runs a language model: the target of its preset, of all others the class above.
+
+    Raises:
+        ConfigError: The target of a user's preset is not derived from that class.
+    """
+    entry = registry.preset(lm_weight)
+    if entry is None:
+        return HuggingFaceBackbone
+    made: object = entry.load()
+    if not (isinstance(made, type) and issubclass(made, HuggingFaceBackbone)):
+        what = f"{entry.target} is not derived from HuggingFaceBackbone"
+        raise ConfigError(what, where=entry.where, fix="derive it from that class of plant_plugin.networks.backbone")
+    return made
 
 
 class FrozenBackbone(HuggingFaceBackbone):

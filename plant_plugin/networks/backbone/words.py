@@ -36,6 +36,10 @@ class EmbeddedWords(nn.Module):
         self.dropout = nn.Dropout(embed_dropout)
         self.encoder, self.hidden_size = encoder, hidden_size
 
+    def layers(self) -> list[list[nn.Parameter]]:
+        """Parameters from the bottom up: the embeddings, then the encoder."""
+        return [[*self.embedding.parameters()], [*self.encoder.parameters()]]
+
     @property
     def passes_words_on(self) -> bool:
         """Whether the encoder is one layer of convolutions over words, so that :meth:`pass_words_on` can be called."""

@@ -14,11 +14,10 @@ from plant_plugin.config import registry
 from plant_plugin.config.load import WITHOUT_INFLUENCE, Config, checked_config, read_given
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.problems import Problems, read_section
-from plant_plugin.config.registry import suggestion
 from plant_plugin.config.sections import FIELDS, SEARCH_OPTIONS, Asha, Search
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.config.yaml_file import parse
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, suggestion
 from plant_plugin.training.search.space import Expression, put, take_expressions
 
 INSTALL = "pip install 'plant-plugin[search]'"
@@ -27,8 +26,9 @@ PACKAGES = {"optuna": ("optuna", "Optuna"), "bayesopt": ("bayes_opt", "bayesian-
 SAME_FOR_ALL = frozenset(
     {
         "training_file", "val_file", "test_file", "val_size", "label_file", "data_format", "merge_train_val",
-        "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics", "val_metric",
-        "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu", "limit_test_batches",
+        "registry", "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics",
+        "val_metric", "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu",
+        "limit_test_batches",
     }
 )  # fmt: skip
 

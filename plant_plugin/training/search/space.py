@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from plant_plugin.config.problems import Problems, read_value
-from plant_plugin.config.registry import suggestion
 from plant_plugin.config.sections import BLOCKS, MAPPINGS, OPTIONS
 from plant_plugin.config.values import Keys, Number, Value, Whole
+from plant_plugin.errors import suggestion
 
 LISTED = ("choice", "grid_search")
 # What follows the name of a numeric expression; the last number of a q… is the step.

@@ -1,0 +1,257 @@
+"""``plant pretrain-lm``: a language model of the training texts, trained step by step so that a killed run goes on.
+
+Shape key: **B** columns of a text, read side by side · **T** words of a segment · **V** words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import lightning as L
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from plant_plugin.config import Config
+from plant_plugin.config.options import LanguageModelOptions
+from plant_plugin.config.values import Keys
+from plant_plugin.data.documents import load_corpus
+from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
+from plant_plugin.data.tokens import WordTokens, build_tokens, embedding_matrix
+from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.files import atomic_write, locked
+from plant_plugin.model.folder import check_identity, read_metadata, write_json, write_tensors
+from plant_plugin.networks.awd_lstm import AwdLstm, LanguageModel, State
+from plant_plugin.networks.backbone import AwdLstmBackbone
+from plant_plugin.networks.construct import construct
+from plant_plugin.report.states import UNREADABLE
+from plant_plugin.training.devices import device_of
+from plant_plugin.training.stage import learning_rate_factor
+
+SAVE_SECONDS = 60.0  # between two states on disk
+REPORT = "language_model.json"
+KEPT = ("identity", "step", "cpu_s", "best", "state", "perplexities")  # of a training, in its state on disk
+
+
+def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, dict[str, float]]:
+    """Train the language models that a configuration's encoder starts from, on its training texts alone.
+
+    ``language_model.folder`` gets ``vocabulary.json``, ``forward.safetensors`` and, where the network reads both ways,
+    ``backward.safetensors``, and :data:`REPORT`. Called again it goes on where it was killed, with the same weights at
+    the end; what has ended is not trained again. The best epoch on validation texts is kept, where there are any.
+
+    Returns:
+        Of each direction perplexities on validation texts (of the model, and of word frequencies alone) and times.
+
+    Raises:
+        ConfigError: No folder, or no network over an AWD-LSTM, is named.
+        CheckpointError: The folder holds a language model of other texts or options.
+    """
+    options, network_config = config.language_model, config.network_config
+    if options.folder is None:
+        fix = "add `language_model: {folder: FOLDER}` to the configuration"
+        raise ConfigError("there is no folder to write to", where="language_model.folder", fix=fix)
+    folder, corpus = Path(options.folder), load_corpus(config)
+    tokens = build_tokens(replace(config, language_model=LanguageModelOptions()), corpus.train)
+    vectors = None
+    if isinstance(tokens, WordTokens):
+        dim = network_config.get("embed_dim")
+        vectors = embedding_matrix(tokens, None, normalize=False, seed=config.seed or 0, dim=dim)
+    L.seed_everything(config.seed or 0, verbose=False)
+    backbone = construct(config.model_name, 1, vectors, network_config).backbone
+    if vectors is None or not isinstance(backbone, AwdLstmBackbone):
+        fix = "PLANTL2R, or a network with `encoder: awd_lstm`"
+        raise ConfigError("this network reads no language model of ours", where="model_name", fix=fix)
+    found: dict[str, dict[str, float]] = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / ".lock", "wait for the other training, or name another folder"):
+        tokens.save(folder)
+        splits = {split.name: tokens.encode(split.texts, WHOLE_DOCUMENT)
+                  for split in corpus.splits if split.name != "test" and len(split)}  # fmt: skip
+        told = {"vocabulary": tokens.hash(), "texts": corpus.train.hash(), "seed": str(config.seed),
+                "options": repr(replace(options, folder=None))}  # fmt: skip
+        for direction, encoder in zip(backbone.directions, backbone.models, strict=True):
+            assert isinstance(encoder, AwdLstm)
+            told["network"] = repr([[*map(int, each.shape)] for each in encoder.parameters()] + [*encoder.dropouts])
+            backward = direction == "backward"
+            streams = {name: stream(arrays, tokens.pad_id, backward=backward) for name, arrays in splits.items()}
+            path = folder / f"{direction}.safetensors"
+            found[direction] = _Training(path, dict(told), LanguageModel(encoder), streams, config).run(say)
+        write_json(folder / REPORT, found)
+    return found
+
+
+def stream(arrays: TokenArrays, between: int, *, backward: bool) -> npt.NDArray[np.int64]:
+    """All documents as one run of words, the id ``between`` before each; backward each one's words turned round."""
+    documents = np.split(arrays.ids.astype(np.int64), arrays.offsets[1:-1])
+    step = -1 if backward else 1
+    return np.concatenate([part for one in documents for part in ([between], one[::step])])
+
+
+def columns(words: npt.NDArray[np.int64], count: int) -> Tensor:
+    """A run of words cut into ``count`` columns (B, words of each); what is left over at the end is not read."""
+    count = max(1, min(count, (len(words) - 1) // 2))
+    return torch.from_numpy(words[: len(words) // count * count].reshape(count, -1))
+
+
+def unigram_perplexity(train: npt.NDArray[np.int64], words: npt.NDArray[np.int64], size: int) -> float:
+    """What word frequencies alone (each counted once more) reach on ``words``: the least that a model has to beat."""
+    counts = np.bincount(train, minlength=size) + 1.0
+    return float(np.exp(-np.log(counts[words[1:]] / counts.sum()).mean()))
+
+
+class _Training:
+    """One direction: its model, its optimiser and where it stands."""
+
+    def __init__(
+        self, path: Path, identity: dict[str, str], model: LanguageModel,
+        streams: dict[str, npt.NDArray[np.int64]], config: Config,
+    ) -> None:  # fmt: skip
+        options: LanguageModelOptions = config.language_model
+        self.path, self.identity, self.options, self.seed = path, identity, options, config.seed or 0
+        self.streams, self.device = streams, device_of(config.cpu)
+        self.model = model.to(self.device)
+        self.text = columns(streams["train"], options.batch_size)
+        self.starts = range(0, self.text.shape[1] - 1, options.segment_tokens)
+        self.optimizer = torch.optim.AdamW(
+            model.parameters(), options.learning_rate, (0.9, 0.99), weight_decay=options.weight_decay
+        )
+        self.factor = learning_rate_factor("one_cycle", 0.0, options.epochs * len(self.starts))
+        self.step, self.cpu_s, self.perplexities = 0, 0.0, list[float]()
+        self.best: dict[str, Tensor] | None = None
+        self.state: State = model.encoder.start(len(self.text))
+
+    @property
+    def _place(self) -> Path:
+        return self.path.with_suffix(".state")
+
+    def run(self, say: Callable[[str], object]) -> dict[str, float]:
+        """Train to the end, or read what has ended; then the report of this direction."""
+        if self.path.is_file():
+            known = read_metadata(self.path)
+            self._same(known)
+            return {name: float(known[name]) for name in ("perplexity", "unigram_perplexity", "cpu_s") if name in known}
+        self._go_on()
+        began, saved, steps = time.process_time(), time.monotonic(), len(self.starts)
+        while self.step < self.options.epochs * steps:
+            self._one(self.starts[self.step % steps])
+            self.step += 1
+            if self.step % steps == 0:
+                self.state = self.model.encoder.start(len(self.text))
+                self._validate(say)
+            if self.step % steps == 0 or time.monotonic() - saved > SAVE_SECONDS:
+                self.cpu_s, began, saved = (
+                    self.cpu_s + time.process_time() - began,
+                    time.process_time(),
+                    time.monotonic(),
+                )
+                self._save()
+        return self._finish(say)
+
+    def _one(self, start: int) -> None:
+        """An optimiser step; its random draws hang on its number alone."""
+        drawn = np.random.SeedSequence((self.seed, self.step)).generate_state(1)[0]
+        torch.manual_seed(int(drawn))
+        segment = self.text[:, start : start + self.options.segment_tokens + 1].to(self.device)
+        self.model.train()
+        loss, penalty, self.state = self.model.losses(segment[:, :-1], segment[:, 1:], self.state)
+        self.optimizer.zero_grad()
+        (loss + penalty).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip_norm)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.options.learning_rate * self.factor(self.step)
+        self.optimizer.step()
+
+    def _validate(self, say: Callable[[str], object]) -> None:
+        epoch = self.step // len(self.starts)
+        if "val" not in self.streams:
+            return
+        value = perplexity(self.model, self.streams["val"], self.options, self.device)
+        if not self.perplexities or value < min(self.perplexities):
+            self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
+        self.perplexities.append(value)
+        say(f"{self.path.stem} epoch {epoch}/{self.options.epochs}: validation perplexity {value:.1f}")
+
+    def _finish(self, say: Callable[[str], object]) -> dict[str, float]:
+        found = {"cpu_s": round(self.cpu_s, 1)}
+        if self.best is not None:
+            self.model.load_state_dict(self.best)
+            least = unigram_perplexity(self.streams["train"], self.streams["val"], len(self.model.bias))
+            found |= {"perplexity": min(self.perplexities), "unigram_perplexity": least}
+            if found["perplexity"] >= least:
+                say(f"{self.path.stem}: no better than word frequencies alone ({least:.1f}): train longer or faster")
+        write_tensors(self.path, self.model.state_dict(), {**self.identity, **{k: str(v) for k, v in found.items()}})
+        self._place.unlink(missing_ok=True)
+        return found
+
+    def _save(self) -> None:
+        content = {name: getattr(self, name) for name in KEPT}
+        content |= {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+        with atomic_write(self._place) as temporary:
+            torch.save(content, temporary)
+
+    def _go_on(self) -> None:
+        """Take up the state of a run that was killed; one that cannot be read is made again."""
+        content: Keys | None = None  # what torch reads has no types
+        with contextlib.suppress(*UNREADABLE):
+            content = torch.load(self._place, map_location=self.device, weights_only=True)
+        if content is None:
+            return
+        self._same(content["identity"])
+        self.model.load_state_dict(content["model"])
+        self.optimizer.load_state_dict(content["optimizer"])
+        for name in KEPT:
+            setattr(self, name, content[name])
+
+    def _same(self, known: dict[str, str]) -> None:
+        changed = [name for name, value in self.identity.items() if known.get(name) != value]
+        if changed:
+            fix = "name another folder, or remove this one"
+            raise CheckpointError(
+                f"a language model of other {', '.join(changed)} is here", where=str(self.path), fix=fix
+            )
+
+
+@torch.no_grad()
+def perplexity(
+    model: LanguageModel, words: npt.NDArray[np.int64], options: LanguageModelOptions, device: torch.device
+) -> float:
+    """The exponential of the mean cross-entropy of a run of words, each from all that stand before it."""
+    model.eval()
+    text, total, state = columns(words, options.batch_size), 0.0, None
+    for start in range(0, text.shape[1] - 1, options.segment_tokens):
+        segment = text[:, start : start + options.segment_tokens + 1].to(device)
+        loss, _, state = model.losses(segment[:, :-1], segment[:, 1:], state or model.encoder.start(len(text)))
+        total += float(loss) * (segment.shape[1] - 1)
+    return math.exp(total / max(1, text.shape[1] - 1))
+
+
+def load_pretrained(backbone: torch.nn.Module, folder: str, vocabulary: str) -> None:
+    """Put a folder's language models into the encoder of a network that reads the words of hash ``vocabulary``.
+
+    Raises:
+        ConfigError: The network is over none, or of other sizes, or reads in a direction that was not trained.
+        CheckpointError: A file is torn, or of another vocabulary.
+    """
+    again = "plant pretrain-lm with this configuration, into a new folder"
+    if not isinstance(backbone, AwdLstmBackbone):
+        raise ConfigError("no network over an AWD-LSTM reads it", where="language_model.folder", fix="leave it out")
+    for direction, encoder in zip(backbone.directions, backbone.models, strict=True):
+        path = Path(folder) / f"{direction}.safetensors"
+        if not path.is_file():
+            raise ConfigError(f"there is no {direction} language model", where=str(path), fix=again)
+        check_identity(path, {"vocabulary": vocabulary})
+        weights = load_file(path)
+        inner = {name.removeprefix("encoder."): tensor for name, tensor in weights.items() if name != "bias"}
+        try:
+            encoder.load_state_dict(inner)
+        except RuntimeError as error:
+            what = "the language model has other sizes than network_config: embed_dim, hidden_size or num_layers"
+            raise ConfigError(what, where=str(path), fix=again) from error

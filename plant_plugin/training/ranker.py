@@ -1,0 +1,153 @@
+"""Stage 1 of the first PLANT: the ranker of tokens for labels is trained by itself, on the relevance of word types.
+
+Shape key: **M** labels of a batch · **K** tokens of a label's list · **L** labels · **V** words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors.torch import load_file
+from scipy import sparse
+from torch import Tensor, nn
+
+from plant_plugin.config import Config
+from plant_plugin.data.batches import Batches
+from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.model.folder import check_identity, write_tensors
+from plant_plugin.networks.losses import attention_ndcg, lambda_rank_loss
+from plant_plugin.networks.plant_l2r import PLANTL2R, Ranker
+from plant_plugin.report.run import Run
+from plant_plugin.training.devices import is_first
+from plant_plugin.training.loop import train_stage
+from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.stage import StageModule
+
+LIST = 256  # most relevant words of a label that are ranked, and as many drawn ones
+RANKER = "ranker.safetensors"
+
+
+class LabelLists(Batches):
+    """Batches of labels, each with its most relevant words and as many drawn ones; or, to validate, with all words.
+
+    Each batch holds ``document`` (M,), the labels, ``text`` (M, K), their words, and ``relevance`` (M, K). Epoch, seed
+    and label decide which words are drawn.
+    """
+
+    def __init__(
+        self, relevance: sparse.csr_array, words: npt.NDArray[np.int64], batch_size: int, seed: int, *, whole: bool
+    ) -> None:
+        self.relevance, self.words, self.batch_size, self.seed, self.whole = relevance, words, batch_size, seed, whole
+        self.known = np.flatnonzero(np.diff(relevance.indptr))  # labels that anything is relevant for
+        self.epoch, self.start = 0, 0
+
+    def __len__(self) -> int:
+        return -(-len(self.known) // self.batch_size)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        order = self.known if self.whole else np.random.default_rng([self.seed, self.epoch]).permutation(self.known)
+        for first in range(self.start * self.batch_size, len(order), self.batch_size):
+            labels = order[first : first + self.batch_size]
+            rows = self.relevance[labels].toarray()
+            if self.whole:
+                text = np.broadcast_to(self.words, (len(labels), len(self.words)))
+            else:
+                text = self._drawn(labels, rows)
+            relevance = np.take_along_axis(rows, text, axis=1)
+            none = np.empty(0, np.int64)  # documents' labels
+            named = {"document": labels.astype(np.int64), "text": np.ascontiguousarray(text), "relevance": relevance,
+                     "label_row": none, "label_column": none}  # fmt: skip
+            yield {name: torch.from_numpy(value) for name, value in named.items()}
+
+    def _drawn(self, labels: npt.NDArray[np.int64], rows: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
+        """The most relevant words of each label, and drawn ones up to twice as many; all rows equally long."""
+        width = min(LIST, int(np.diff(self.relevance.indptr)[labels].max()), len(self.words))
+        random = np.random.default_rng([self.seed, self.epoch, int(labels[0])])
+        best = np.argpartition(-rows, width - 1, axis=1)[:, :width]
+        drawn = random.choice(self.words, size=(len(labels), width))
+        # a word that stands twice makes a pair of equal relevance, which is none
+        return np.concatenate([best, drawn], axis=1)
+
+
+class RankerStage(StageModule):
+    """Trains the ranker alone; watches nDCG@k over all words, which is the quality of the training: all is known."""
+
+    stage = "stage1"
+    logs = ("stage1",)
+    ranker: Ranker
+
+    def trained_groups(self) -> dict[str, list[nn.Parameter]]:
+        """The ranker, as the planted part."""
+        return {"encoder": [], "attention": [*self.ranker.parameters()], "rest": []}
+
+    def layered_groups(self) -> dict[str, list[nn.Parameter]]:
+        """It has no layers to thaw."""
+        return self.trained_groups()
+
+    def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
+        """Ranking loss of the lists, a mean over labels (the paper's sum: a constant factor)."""
+        options = self.config.stage1
+        scores = self.ranker.of_pairs(batch["document"], batch["text"])
+        return lambda_rank_loss(*_lists(scores, batch), k=options.k, pairs=options.pairs).mean()
+
+    def on_validation_epoch_start(self) -> None:
+        """Forget the last epoch's values."""
+        self._found: list[Tensor] = []
+
+    def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
+        """NDCG@k of each label over all words."""
+        scores = self.ranker(batch["text"][0], batch["document"]).t()
+        self._found.append(attention_ndcg(*_lists(scores, batch), k=self.config.stage1.k))
+
+    def on_validation_epoch_end(self) -> None:
+        """Log their mean."""
+        self.keep_epoch({self.monitor: float(torch.cat(self._found).nanmean())})
+
+
+def _lists(scores: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """Scores, relevance and mask as the losses take them: each label a document of its own."""
+    return scores[:, None], batch["relevance"][:, None], torch.ones_like(scores, dtype=torch.bool)
+
+
+def run_ranker(network: PLANTL2R, prepared: Prepared, config: Config, run: Run) -> None:
+    """Train the ranker, or read one, and let each direction start from it; ``ranker.safetensors`` keeps it.
+
+    Raises:
+        ConfigError: The network has no ranker.
+        CheckpointError: The named ranker is torn, or of other labels, words or sizes.
+    """
+    rankers, options = network.rankers(), config.stage1
+    if not rankers:
+        fix = "say strategy: end_to_end, or differentiable: true"
+        raise ConfigError(
+            "stage 1 trains the ranker, and there is none", where="network_config.differentiable", fix=fix
+        )
+    identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
+    if options.ranker:
+        load_ranker(Path(options.ranker), rankers[0], identity)
+    else:
+        assert prepared.relevance is not None
+        words = np.setdiff1d(np.arange(prepared.tokens.size), prepared.tokens.special_ids)
+        given = prepared.relevance.matrix, words, options.batch_size or config.batch_size, config.seed or 0
+        train, val = (LabelLists(*given, whole=whole) for whole in (False, True))
+        module = RankerStage(network, options, config, train, val)
+        module.ranker, module.monitor, module.stop_on = rankers[0], *[f"ranker-nDCG@{options.k}"] * 2
+        train_stage(module, run)
+    for other in rankers[1:]:
+        other.load_state_dict(rankers[0].state_dict())
+    if is_first():
+        write_tensors(run.folder / RANKER, rankers[0].state_dict(), identity)
+
+
+def load_ranker(path: Path, ranker: Ranker, identity: dict[str, str]) -> None:
+    """Read what :func:`run_ranker` wrote for the same labels and words; a CheckpointError where it does not fit."""
+    check_identity(path, identity)
+    try:
+        ranker.load_state_dict(load_file(path))
+    except RuntimeError as error:
+        fix = "use the ranker_size and ranker_hidden that it was trained with"
+        raise CheckpointError("a ranker of other sizes", where=str(path), fix=fix) from error
