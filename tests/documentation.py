@@ -114,6 +114,7 @@ def check(command: list[str]) -> None:
 def check_configuration(flags: dict[str, Any]) -> None:
     """A configuration and flags in which nothing is wrong but that the data are not here."""
     config = flags.pop("config")
+    flags.pop("trust_code")  # no key
     try:
         load_config(config, overrides_from(flags))
     except ConfigError as error:

@@ -19,8 +19,13 @@ from plant_plugin.commands.shared import FILE
 @click.option(
     "-c", "--config", metavar="FILE", help="A YAML file, or the name of one from `plant list configurations`."
 )
+@click.option(
+    "--trust-code",
+    is_flag=True,
+    help="Run code that a model of LibMultiLabel names beside its own classes; language models need it.",
+)
 @click.version_option(package_name="plant-plugin", prog_name="plant_plugin")
-def libmultilabel(config: str | None, **flags: object) -> None:
+def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None:
     """Train and test a multi-label text classifier: PLANT, or any model of LibMultiLabel.
 
     Takes the configuration files and flags of LibMultiLabel's main.py, and PLANT's own. A flag beats the file. What
@@ -31,7 +36,7 @@ def libmultilabel(config: str | None, **flags: object) -> None:
     with stoppable(lambda: True):  # the imports take seconds
         from plant_plugin.config import load_config
 
-        settings = load_config(config, overrides_from(flags))
+        settings = replace(load_config(config, overrides_from(flags)), trust_code=trust_code)
         from plant_plugin.training.run import run
     result = run(settings)
     if result and not settings.silent:  # there is none where nothing was tested

@@ -38,6 +38,7 @@ class Config(Settings):
     config_path: Path | None  # the YAML file
     run_name: str  # ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume
     checkpoint_dir: Path  # the run's folder
+    trust_code: bool = False  # import what a model of LibMultiLabel names beside LibMultiLabel's own classes
     identity: str | None = None  # hash of the configuration that this one is a pass of; None: its own
 
     if not TYPE_CHECKING:  # known keys have types

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.config.registry import language_model
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.host.pickles import known_networks
 
 logger = logging.getLogger(__name__)
 
@@ -77,10 +79,22 @@ def explained(model_name: str) -> Iterator[None]:
         raise ConfigError(what, where="network_config", fix=fix) from cause
 
 
-def load_checkpoint(kind: type[Model], path: str | Path, **options: str) -> Model:
-    """Load a Lightning checkpoint of LibMultiLabel; it is a pickle, so it must be one that the user trusts."""
+def load_checkpoint(
+    kind: type[Model], path: str | Path, *, own: bool = False, trust_code: bool = False, **options: str | int
+) -> Model:
+    """Load a Lightning checkpoint of LibMultiLabel.
+
+    It is a pickle: unless it is this process's ``own``, or of ``trust_code``, :mod:`.pickles` says what it may name.
+    """
+    # Lightning would import what a checkpoint names as its instantiator, which no class of the pickle tells.
+    load = functools.partial(kind.load_from_checkpoint, path, _instantiator=None, **options)
     try:
-        return kind.load_from_checkpoint(path, weights_only=False, **options)
+        if own:
+            return load(weights_only=False)
+        with known_networks(Path(path), trust_code=trust_code) as weights_only:
+            return load(weights_only=weights_only)
+    except CheckpointError:
+        raise
     except Exception as error:
         what = f"not a checkpoint of LibMultiLabel that can be loaded ({type(error).__name__}: {error})"
         fix = "give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel"

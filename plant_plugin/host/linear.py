@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+from pathlib import Path
 from typing import Any, Protocol, TypedDict
 
 import libmultilabel.linear as linear
@@ -18,6 +18,7 @@ from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.host.checks import check_labels, read_checked, warn_changed_labels
+from plant_plugin.host.pickles import KnownUnpickler
 from plant_plugin.host.scores import Scores, logits_of, sizes_and_hashes, sparse_truth
 from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
 from plant_plugin.report.result import Scored, labels_outside, write_predictions
@@ -67,7 +68,7 @@ class LinearBaseline:
         if settings.seed is not None:
             np.random.seed(settings.seed)  # from here on the order of random draws is LibMultiLabel's
         if settings.eval:
-            self.preprocessor, self.model = _load(settings.checkpoint_path)
+            self.preprocessor, self.model = _load(Path(settings.checkpoint_path), trust_code=settings["trust_code"])
         else:
             self.preprocessor = linear.Preprocessor(settings.include_test_labels, settings.remove_no_label_data)
         # To evaluate, the training file is read as LibMultiLabel does, for its label counts.
@@ -226,12 +227,16 @@ class _CountableColumns(sp.csc_matrix):
         return super().sum(axis=0 if axis == 2 else axis, dtype=dtype, out=out)
 
 
-def _load(checkpoint_path: str) -> tuple[linear.Preprocessor, LinearModel]:
-    """Preprocessing and model of ``linear_pipeline.pickle``; load only files that you trust."""
+def _load(path: Path, *, trust_code: bool) -> tuple[linear.Preprocessor, LinearModel]:
+    """Preprocessing and model of ``linear_pipeline.pickle``."""
     try:
-        preprocessor, model = linear.load_pipeline(checkpoint_path)
-    except (OSError, pickle.UnpicklingError, EOFError, KeyError, TypeError, AttributeError, ImportError) as error:
+        with path.open("rb") as stream:
+            found = KnownUnpickler(stream, path, "arrays", "linear", trust_code=trust_code).load()
+        preprocessor, model = found["preprocessor"], found["model"]
+    except CheckpointError:
+        raise
+    except Exception as error:  # a damaged pickle raises whatever its bytes say
         what = f"not a linear model of LibMultiLabel ({type(error).__name__})"
         fix = "give the linear_pipeline.pickle of a run's folder"
-        raise CheckpointError(what, where=checkpoint_path, fix=fix) from error
+        raise CheckpointError(what, where=str(path), fix=fix) from error
     return preprocessor, model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -29,6 +28,7 @@ from plant_plugin.host.checks import (
     read_checked,
     warn_changed_labels,
 )
+from plant_plugin.host.pickles import known_networks
 from plant_plugin.host.scores import Scores, limited, sizes_and_hashes, sparse_truth
 from plant_plugin.host.vocabulary import Document, read_labels, read_word_vectors, saved_words
 from plant_plugin.networks.encoders import is_quicker_unpacked, unpacked
@@ -100,7 +100,7 @@ class NetworkBaseline:
         if settings.checkpoint_path is None:
             self._new_model()
         else:
-            self._load_model(settings.checkpoint_path)
+            self._load_model(settings.checkpoint_path, own=False)
         self.trainer = init_trainer(
             epochs=self.run.stop_after.get("train", settings.epochs),
             use_cpu=settings.cpu,
@@ -124,9 +124,10 @@ class NetworkBaseline:
                 **self._taken(MODEL_KEYS),
             )
 
-    def _load_model(self, checkpoint_path: str) -> None:
+    def _load_model(self, checkpoint_path: str, *, own: bool) -> None:
         logger.info("Loading the model of %s", checkpoint_path)
-        self.model = load_checkpoint(Model, checkpoint_path, log_path=self.settings.log_path)
+        trust_code, log_path = self.settings["trust_code"], self.settings.log_path
+        self.model = load_checkpoint(Model, checkpoint_path, own=own, trust_code=trust_code, log_path=log_path)
         # The checkpoint remembers the k of the run that made it; this run's own is meant.
         self.model.save_k_predictions = self.settings.save_k_predictions
         if self.tokenizer is None:
@@ -141,17 +142,17 @@ class NetworkBaseline:
         loaders = [self.loader("train", shuffle=settings.shuffle)]
         if "val" in self.datasets:
             loaders.append(self.loader("val"))
-        state: dict[str, str | bool] = {}
-        if settings["resume"]:  # weights, optimiser, epoch and the best score so far
-            state["ckpt_path"] = settings.checkpoint_path
-            if "weights_only" in inspect.signature(self.trainer.fit).parameters:  # Lightning 2.6
-                state["weights_only"] = False  # a checkpoint of LibMultiLabel is a pickle
         with self.fitting():
-            self.trainer.fit(self.model, *loaders, **state)
+            if settings["resume"]:  # weights, optimiser, epoch and the best score so far
+                path = settings.checkpoint_path
+                with known_networks(Path(path), trust_code=settings["trust_code"]) as weights_only:
+                    self.trainer.fit(self.model, *loaders, ckpt_path=path, weights_only=weights_only)
+            else:
+                self.trainer.fit(self.model, *loaders)
         callback = next(call for call in self.trainer.callbacks if isinstance(call, ModelCheckpoint))
         best = callback.best_model_path or callback.last_model_path
         if best:
-            self._load_model(best)
+            self._load_model(best, own=not settings["resume"])  # a resumed checkpoint can name any file as the best
         dump_log(settings.log_path, config=settings)
 
     @contextmanager

@@ -37,6 +37,7 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     values = config.as_dict()
     for key in ("run_name", "checkpoint_dir", "log_path"):
         values[key] = str(getattr(config, key))
+    values["trust_code"] = config.trust_code
     values["predict_out_path"] = config.predictions_path
     values["config"] = None if config.config_path is None else str(config.config_path)
     values["monitor_metrics"] = [_spelled(name, config.linear) for name in values["monitor_metrics"]]

@@ -14,6 +14,7 @@ from libmultilabel.nn import data_utils
 
 from plant_plugin.errors import CheckpointError, DataError, PlantError
 from plant_plugin.evaluation.names import check_ranks
+from plant_plugin.host.pickles import KnownUnpickler
 
 logger = logging.getLogger(__name__)
 
@@ -97,15 +98,8 @@ def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
     if keep_in is not None and not (keep_in / WORD_DICT).exists():
         (keep_in / WORD_DICT).write_bytes(path.read_bytes())
     try:
-        words: dict[str, int] = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
+        words: dict[str, int] = KnownUnpickler(io.BytesIO(path.read_bytes()), path).load()  # which needs no names
     except Exception as error:  # a damaged pickle raises whatever its bytes say
         what = f"not a vocabulary of LibMultiLabel ({type(error).__name__})"
         raise CheckpointError(what, where=str(path), fix="keep the file of the run that made the checkpoint") from error
     return words
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Reads words and numbers, which need no code of anybody."""
-
-    def find_class(self, module: str, name: str) -> object:
-        raise pickle.UnpicklingError(f"{module}.{name} is no word")

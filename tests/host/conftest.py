@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +66,12 @@ def settings_for(data: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
 def baseline(settings_for: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Outcome]:
     """Run one of LibMultiLabel's models with the given changes."""
 
-    def run(**changes: Any) -> Outcome:
+    def run(*, trust_code: bool = False, **changes: Any) -> Outcome:
         from plant_plugin.config import load_config
         from plant_plugin.host.baseline import run_baseline
         from plant_plugin.report.run import Run
 
-        config = load_config(None, settings_for(**changes))
+        config = replace(load_config(None, settings_for(**changes)), trust_code=trust_code)
         folder = Path(config.checkpoint_dir)
         result = run_baseline(config, Run(folder, silent=config.silent))
         return Outcome(result, folder, tmp_path / "predictions.txt")

@@ -130,7 +130,7 @@ def _train_best(plan: SearchPlan, config: Config, best: Trial, trials: Trials, s
         if config.test_file is None:
             return {}
         changes = {"eval": True, "checkpoint_path": str(model), "silent": config.silent}
-        config = load_config(trials.folder / BEST, changes)
+        config = replace(load_config(trials.folder / BEST, changes), trust_code=True)  # this search wrote it
     config = replace(config, run_name="best", checkpoint_dir=trials.folder / "best")
     return run(config)
 
