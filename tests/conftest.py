@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,17 @@ def shared() -> Path:
             "needs the folder of reference values: set PLANT_SHARED or put it beside the repository as `shared`"
         )
     return folder
+
+
+@pytest.fixture(autouse=True)
+def no_registry_of_another_test() -> Iterator[None]:
+    """What a test told the process of registries of its own ends with it."""
+    from plant_plugin.config import registry
+
+    yield
+    if registry._USED:
+        registry._USED.clear()
+        registry._read.cache_clear()
 
 
 def pytest_configure(config: pytest.Config) -> None:

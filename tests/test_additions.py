@@ -34,7 +34,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     write_splits(tmp_path)
     registry._read.cache_clear()
     yield tmp_path
-    registry._USED.clear()
     registry._read.cache_clear()
 
 

@@ -140,6 +140,14 @@ def adapted(scene: Scene) -> list[str]:
     return ["export", str(run), "--out", str(scene.folder / "exported")]
 
 
+def pretrained(scene: Scene) -> list[str]:
+    """Sizes of a tiny language model, for ``plant pretrain-lm``."""
+    options = {"embed_dim": 8, "hidden_size": 8, "num_layers": 2, "ranker_size": 4, "ranker_hidden": 4}
+    model = {"folder": str(scene.folder / "language_model"), "epochs": 1, "batch_size": 4}
+    changes = {"model_name": "PLANTL2R", "network_config": options, "language_model": model, "evidence": None}
+    return ["pretrain-lm", str(write_config(scene.task, "pretrained", **changes))]
+
+
 def searched(scene: Scene) -> list[str]:
     search = {
         "num_samples": 1,
@@ -172,6 +180,7 @@ COMMANDS: dict[str, Arguments] = {
     "relevance": lambda s: ["relevance", str(s.config), "--out", str(s.folder / "relevance.npz")],
     "embeddings": lambda s: ["embeddings", str(s.task / "train.txt"), "--out", str(s.folder / "words.vec"),
                              "--min_count", "1", "--epochs", "1", "--dim", "4"],
+    "pretrain-lm": pretrained,
     "evaluate": lambda s: ["evaluate", "--truth", str(s.task / "test.txt"), "--train", str(s.task / "train.txt"),
                            "--scores", str(s.folder / "made_scores.txt"),
                            "--out", str(s.folder / "evaluated" / "result.json")],
@@ -283,7 +292,8 @@ def own_cache(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SLOW = {
-    "search", "export", "codiesp-x", "plausibility", "faithfulness", "relevance", "embeddings", "compare", "prepare",
+    "search", "export", "codiesp-x", "plausibility", "faithfulness", "relevance", "embeddings",
+    "pretrain-lm", "compare", "prepare",
 }  # fmt: skip
 TIERED = [pytest.param(name, marks=pytest.mark.attacks) if name in SLOW else name for name in COMMANDS]
 

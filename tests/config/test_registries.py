@@ -22,7 +22,6 @@ def clean() -> Iterator[None]:
     """No registry is left behind."""
     registry._read.cache_clear()
     yield
-    registry._USED.clear()
     registry._read.cache_clear()
 
 

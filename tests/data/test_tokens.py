@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plant_plugin.config.options import LanguageModelOptions
 from plant_plugin.data.documents import Split
 from plant_plugin.data.text import ReadCounts
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
@@ -25,6 +26,7 @@ from plant_plugin.data.tokens import (
 )
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 
+NO_MODEL = LanguageModelOptions()
 TEXTS = ["The cat_1, the CAT; 42 cats İç", "a dog\u00b2 ½ 7up a", "zebra", ""]
 
 
@@ -162,8 +164,9 @@ def test_lm_weight_that_is_no_model(tmp_path: Path) -> None:
 def test_build_tokens(local_model: Path, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("dog\n", encoding="utf-8")
     config = SimpleNamespace(
-        network_config={}, vocab_file=None, min_vocab_freq=2, add_special_tokens=False, cache_dir=str(tmp_path / "c")
-    )
+        network_config={}, language_model=NO_MODEL, vocab_file=None, min_vocab_freq=2, add_special_tokens=False,
+        cache_dir=str(tmp_path / "c"),
+    )  # fmt: skip
     assert build_tokens(config, split_of(["a b", "a"])).size == 3
     config.vocab_file = str(tmp_path / "words")
     assert build_tokens(config, split_of(["a b", "a"])).token(2) == "dog"
@@ -176,7 +179,9 @@ def test_build_tokens(local_model: Path, tmp_path: Path) -> None:
 def test_words_are_built_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    config = SimpleNamespace(network_config={}, vocab_file=None, min_vocab_freq=1, cache_dir=str(tmp_path / "cache"))
+    config = SimpleNamespace(
+        network_config={}, language_model=NO_MODEL, vocab_file=None, min_vocab_freq=1, cache_dir=str(tmp_path / "cache")
+    )
     built: list[int] = []
     build = WordTokens.build.__func__  # type: ignore[attr-defined]
 

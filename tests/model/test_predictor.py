@@ -39,6 +39,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "PlantedBiLSTMLWMHAN": {"rnn_dim": 16, "num_heads": 2, "embed_dim": 16, **PRIOR},
     "PLMICD": {"lm_weight": "bert", "lm_window": 16, **PRIOR},
     "PLMCA": {"lm_weight": "bert", "lm_window": 16, **PRIOR},
+    "PLANTL2R": {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "ranker_size": 8, "ranker_hidden": 8},
 }
 
 
