@@ -41,12 +41,13 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
     """
     groups = -(-features.shape[0] // options.group_size)
     _check_memory(-(-features.shape[0] // groups))
-    total = sp.csr_array((targets.shape[1], features.shape[1]), dtype=np.float32)
-    for group in range(groups):
-        # every g-th document: neighbours in a file are often alike, and so each group holds its share of them
-        total = total + _group(features[group::groups], targets[group::groups], options)
-    mean = sp.csr_array(total / groups)
-    return mean if groups == 1 else _prune(mean, options.top)
+    # Every g-th document: neighbours in a file are often alike, and so each group holds its share of them.
+    total = _group(features[::groups], targets[::groups], options)
+    for group in range(1, groups):
+        total = sp.csr_array(total + _group(features[group::groups], targets[group::groups], options))
+    # In place, and not scipy's division, which makes float64: of several groups it is the largest thing in memory.
+    np.divide(total.data, groups, out=total.data)
+    return total if groups == 1 else _prune(total, options.top)
 
 
 def _check_memory(documents: int) -> None:
@@ -109,8 +110,8 @@ def _kernel(blocks: Sequence[sp.csc_array], rare: sp.csr_array) -> torch.Tensor:
 def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], top: int) -> sp.csr_array:
     """The ``top`` entries of each row (rows, V) that are largest by absolute value; ``order``: each column's term."""
     kept = weights.abs().topk(min(top, weights.shape[1]), sorted=False).indices
-    offsets = np.arange(0, kept.numel() + 1, kept.shape[1])
-    parts = (weights.gather(1, kept).numpy().ravel(), order[kept.numpy().ravel()], offsets)
+    offsets = np.arange(0, kept.numel() + 1, kept.shape[1], dtype=np.int32)  # int64 would stay so, in memory and files
+    parts = (weights.gather(1, kept).numpy().ravel(), order[kept.numpy().ravel()].astype(np.int32), offsets)
     chosen = sp.csr_array(parts, shape=(weights.shape[0], weights.shape[1]))
     chosen.eliminate_zeros()
     chosen.sort_indices()

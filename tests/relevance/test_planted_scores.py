@@ -160,6 +160,16 @@ def test_many_documents_are_the_mean_of_their_groups(task) -> None:
     np.testing.assert_allclose(halves.scores(unseen), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("group_size", [60, 20])
+def test_weights_take_eight_bytes_each(task, group_size: int) -> None:
+    texts, labels, _ = task
+    model = PlantedScores.fit(texts, labels, dataclasses.replace(EVERYTHING, group_size=group_size))
+    model.plant_names(["word1 word2"] * 5, np.arange(5))
+    model.add_names(2.0)
+    for weights in (model.linear.weights, model.linear._by_term):
+        assert {weights.data.dtype, weights.indices.dtype} == {np.dtype("float32"), np.dtype("int32")}
+
+
 def test_a_group_that_does_not_fit_into_memory_is_refused(task, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, labels, _ = task
     free = 4 * 40**2
