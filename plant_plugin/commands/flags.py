@@ -7,13 +7,12 @@ values, so that a flag and a line of YAML are checked by the same code and all m
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import click
 
-from plant_plugin.commands.shared import plain_ending
+from plant_plugin.commands.shared import ignore_foreign_warnings, plain_ending
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, REMOVED, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
 from plant_plugin.files import private_files
@@ -94,8 +93,7 @@ class ConfigCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; Ctrl-C and a full disk end it without a traceback."""
-        # torchmetrics 0.10.3, LibMultiLabel's pin; pyproject.toml keeps the setuptools that still has pkg_resources.
-        warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
+        ignore_foreign_warnings()
         with plain_ending(), private_files():
             return super().invoke(ctx)
 

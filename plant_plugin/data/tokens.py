@@ -44,8 +44,11 @@ def build_tokens(config: Config, train: Split) -> Tokens:
     if lm_weight:
         trusted = bool(config.network_config.get("trust_remote_code"))
         return SubwordTokens(lm_weight, add_special_tokens=config.add_special_tokens, trust_remote_code=trusted)
-    if config.language_model.folder:
-        return load_tokens(config.language_model.folder)
+    if folder := config.language_model.folder:
+        if not Path(folder, VOCABULARY_FILE).is_file():
+            fix = "make it first: `plant pretrain-lm` with this configuration"
+            raise ConfigError(f"there is no language model in {folder}", where="language_model.folder", fix=fix)
+        return load_tokens(folder)
     if config.vocab_file:
         return WordTokens.from_file(config.vocab_file)
     return cached(

@@ -56,7 +56,7 @@ def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, 
     """
     options, network_config = config.language_model, config.network_config
     if options.folder is None:
-        fix = "add `language_model: {folder: FOLDER}` to the configuration"
+        fix = "add `language_model: {folder: FOLDER}` to a configuration of PLANTL2R, or with `encoder: awd_lstm`"
         raise ConfigError("there is no folder to write to", where="language_model.folder", fix=fix)
     folder, corpus = Path(options.folder), load_corpus(config)
     tokens = build_tokens(replace(config, language_model=LanguageModelOptions()), corpus.train)

@@ -176,6 +176,12 @@ def test_build_tokens(local_model: Path, tmp_path: Path) -> None:
     assert not subwords.add_special_tokens
 
 
+def test_a_language_model_that_was_not_made_is_told_with_the_command_that_makes_it(tmp_path: Path) -> None:
+    config = SimpleNamespace(network_config={}, language_model=LanguageModelOptions(folder=str(tmp_path / "lm")))
+    with pytest.raises(ConfigError, match=r"(?s)there is no language model in .*lm.*plant pretrain-lm"):
+        build_tokens(config, split_of([]))
+
+
 def test_words_are_built_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from click.testing import CliRunner
 from libmultilabel.common_utils import AttributeDict
 from made_up import write_documents, write_vectors
 from made_up_task import write_splits
 from safetensors import safe_open
 
 import plant_plugin
+from plant_plugin.cli import plant
 from plant_plugin.config import load_config, registry
 from plant_plugin.config.sections import SCHEMA
 from plant_plugin.errors import ConfigError
@@ -246,3 +248,10 @@ def test_the_scripts_of_a_checkout(tmp_path: Path) -> None:
         )
         assert first.keys() == second.keys()
         assert all(torch.equal(first[key], second[key]) for key in first)
+
+
+def test_a_script_that_is_not_there_is_told(tmp_path: Path) -> None:
+    result = CliRunner().invoke(plant, ["host", str(tmp_path / "main.py"), "--config", "tiny.yml"])
+    assert result.exit_code == 2
+    assert "no such file" in result.output
+    assert "main.py of your clone" in result.output
