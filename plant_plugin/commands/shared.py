@@ -55,7 +55,7 @@ def plain_ending() -> Iterator[None]:
 
 
 def ignore_foreign_warnings() -> None:
-    """Say nothing of pkg_resources, which torchmetrics 0.10.3 imports; pyproject.toml keeps the setuptools that has it."""
+    """Of pkg_resources, which torchmetrics 0.10.3 imports; pyproject.toml keeps the setuptools that has it."""
     warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
 
 
