@@ -21,7 +21,6 @@ from plant_plugin.files import atomic_folder
 from plant_plugin.model.folder import save_model
 from plant_plugin.model.manifest import RELEVANCE, REMOVABLE
 from plant_plugin.model.trained import TrainedModel, load_model
-from plant_plugin.networks.backbone import EmbeddedWords
 from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.phrases import FREQUENT
 
@@ -60,9 +59,9 @@ def strip_model(
     stripped = replace(model, planted_scores=planted)
     if isinstance(model.tokens, WordTokens):
         stripped = replace(stripped, tokens=model.tokens.without(rare))
-    if isinstance(model.network.backbone, EmbeddedWords):
-        with torch.no_grad():
-            model.network.backbone.embedding.weight[rare] = 0
+    with torch.no_grad():
+        for table in model.network.word_tables():
+            table[rare] = 0
     with atomic_folder(out) as partial:
         _write(stripped, folder, partial, rare)
     return Removed(len(rare), _terms(model) - _terms(stripped), _phrases(model) - _phrases(stripped))

@@ -292,6 +292,10 @@ class PLANTL2R(PlantableNetwork):
         added = torch.stack(parts).mean(dim=0)
         return added, mean_logits(logits) - added.sum(dim=-1)
 
+    def word_tables(self) -> list[Tensor]:
+        """Of the encoder and of the rankers."""
+        return [*super().word_tables(), *(ranker.token.weight for ranker in self.rankers())]
+
     def planted_parameters(self) -> list[nn.Parameter]:
         """Those of the heads."""
         return [parameter for head in self._heads() for parameter in head.planted_parameters()]

@@ -59,6 +59,11 @@ class PlantableNetwork(nn.Module, ABC):
     vectors_shape: tuple[int, ...] | None = None
     _relevance: PlantedRelevance | None = None
 
+    def word_tables(self) -> list[Tensor]:
+        """Parameters with a row for each word, which `plant strip` clears; none over a language model."""
+        found: list[Tensor] = getattr(self.backbone, "word_tables", list)()
+        return found
+
     @abstractmethod
     def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """Scores (B, M, T) of chosen labels (B, M) before the softmax and without the prior; padding is not masked."""

@@ -86,6 +86,16 @@ def test_rare_words_are_in_no_file_and_others_predict_as_before(model: Path, tmp
     assert RARE not in str(after.explain(f"sign3x {RARE}", top=3).labels[0].terms)
 
 
+def test_every_table_of_words_is_cleared(task: Path, tmp_path: Path) -> None:
+    sizes = {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "ranker_size": 8, "ranker_hidden": 8}
+    first = trained(task, tmp_path / "runs", model_name="PLANTL2R", network_config=sizes, strategy="end_to_end")
+    assert stripped(first, tmp_path / "out").exit_code == 0
+    number = Predictor.load(first, device="cpu").model.tokens.words.index(RARE)  # type: ignore[union-attr]
+    tables = Predictor.load(tmp_path / "out", device="cpu").network.word_tables()
+    assert [bool(table[number].any()) for table in tables] == [False, False]  # of the encoder and of the ranker
+    assert all(table.any() for table in tables)
+
+
 def test_a_stripped_model_is_a_whole_model_folder(model: Path, tmp_path: Path) -> None:
     stripped(model, tmp_path / "out")
     again = stripped(tmp_path / "out", tmp_path / "again", "--training-file", str(model.parents[1] / "none.txt"))

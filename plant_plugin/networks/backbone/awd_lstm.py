@@ -48,6 +48,10 @@ class AwdLstmBackbone(nn.Module):
         stacks = [[model.embedding for model in models], *zip(*(model.layers for model in models), strict=True)]
         return [[parameter for module in stack for parameter in module.parameters()] for stack in stacks]
 
+    def word_tables(self) -> list[Tensor]:
+        """What has a row for each word."""
+        return [model.embedding.weight for model in self.models if isinstance(model, AwdLstm)]
+
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
         """States (B, T, hidden_size) of ``text`` (B, T), zero behind a document's ``length`` (B,)."""
         length = length.to(text.device).clamp(min=1)

@@ -40,6 +40,10 @@ class EmbeddedWords(nn.Module):
         """Parameters from the bottom up: the embeddings, then the encoder."""
         return [[*self.embedding.parameters()], [*self.encoder.parameters()]]
 
+    def word_tables(self) -> list[Tensor]:
+        """What has a row for each word."""
+        return [self.embedding.weight]
+
     @property
     def passes_words_on(self) -> bool:
         """Whether the encoder is one layer of convolutions over words, so that :meth:`pass_words_on` can be called."""
