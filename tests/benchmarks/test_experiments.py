@@ -338,15 +338,18 @@ def test_the_readme_is_changed_between_its_marks_only(tmp_path: Path) -> None:
     planned = Planned("main", "plant", None, "plant_demo.yml", {}, 1)
     runner.keep(planned, tmp_path / "made", tmp_path / "results" / "plant" / "seed1.json", None)
     systems = tables.load(tmp_path / "results", ["plant"])
-    before, after = tables.MARK.format("eurlex6k"), tables.END
-    text = tables.readme(f"above\n{before}| old |\n{after}below\n", "eurlex6k", systems)
+    before, after = tables.MARK.format("codiesp-coding"), tables.END
+    text = tables.readme(f"above\n{before}| was here |\n{after}below\n", "codiesp-coding", systems)
     assert text.startswith(f"above\n{before}| system | seeds |")
     assert text.endswith(f"|\n{after}below\n")
-    assert "old" not in text
-    precision = systems[0].results[0]["metrics"]["P@1"]
-    assert f"| plant | 1 | {100 * precision:.1f} |" in text
-    assert tables.readme(text, "eurlex6k", systems) == text
-    assert tables.readme(text, "codiesp-coding", systems) == text  # no marks of its own
+    assert "was here" not in text
+    heading, row = (
+        next(line for line in text.splitlines() if line.startswith(f"| {word} |")) for word in ("system", "plant")
+    )
+    cells = dict(zip(heading.split(" | "), row.split(" | "), strict=True))
+    assert cells["P@1"] == f"{100 * systems[0].results[0]['metrics']['P@1']:.1f}"
+    assert tables.readme(text, "codiesp-coding", systems) == text
+    assert tables.readme("no marks\n", "codiesp-coding", systems) == "no marks\n"
 
 
 def test_what_a_run_costs_stands_in_its_columns(tmp_path: Path) -> None:
