@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,6 +18,7 @@ MORE = f" ({LIMITS}=10 allows ten times as much)"
 DEEPEST = 5  # a key of a key of …: whose lines are noted
 
 
+@cache
 def packaged_configs() -> dict[str, Path]:
     """The configurations that come with this package, by name without ``.yml``."""
     folder = Path(str(files("plant_plugin.config") / "packaged"))
