@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,16 @@ import pytest
 # Each worker has a core of its own, and a process that is forked while torch holds threads hangs. torch reads this when
 # it is imported, which the conftest.py of a folder may do before any hook is called.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# No test cuts the power: what was written is there, and who counts these calls still sees them.
+os.fsync = lambda number: None
+# What a test process imports stays: to look through all of it for garbage, as Lightning, LibMultiLabel and Python
+# itself do now and then, takes a second each time.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +33,13 @@ def shared() -> Path:
             "needs the folder of reference values: set PLANT_SHARED or put it beside the repository as `shared`"
         )
     return folder
+
+
+@pytest.fixture(autouse=True, scope="module")
+def what_was_imported_is_not_looked_through() -> None:
+    """Nor what the tests of the last module imported."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

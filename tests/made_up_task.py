@@ -50,7 +50,7 @@ def made_config(folder: Path, **changes: Any) -> Config:
         "stage2.epochs": 3,
         "stage2.hard_negatives": 5,
         "learning_rate": 0.01,
-        "batch_size": 16,
+        "batch_size": 30,
         "monitor_metrics": ["P@1", "nDCG@5", "Macro-F1", "Loss"],
         "val_metric": "nDCG@5",
         "seed": 1,

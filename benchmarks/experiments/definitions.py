@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -101,7 +102,7 @@ def load_definitions(path: Path = DEFINITIONS) -> dict[str, dict[str, Any]]:
         ConfigError: A key that does not exist, an experiment without variants, a list of some that it does not have,
             one that is gone and still there, or flags of an experiment that does not exist.
     """
-    definitions: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    definitions: dict[str, dict[str, Any]] = deepcopy(_parsed(path.read_text(encoding="utf-8")))
     for name, definition in definitions.items():
         if unknown := set(definition) - KEYS:
             raise ConfigError(f"there is no key {', '.join(sorted(unknown))}", where=f"{path.name}, {name}")

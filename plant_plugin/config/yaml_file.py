@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,18 +18,17 @@ MORE = f" ({LIMITS}=10 allows ten times as much)"
 DEEPEST = 5  # a key of a key of …: whose lines are noted
 
 
+@cache
 def packaged_configs() -> dict[str, Path]:
     """The configurations that come with this package, by name without ``.yml``."""
-    folder = Path(str(files("plant_plugin.config") / "packaged"))
-    return {path.stem: path for path in sorted(folder.glob("*.yml"))}
+    return {path.stem: path for path in sorted(Path(str(files("plant_plugin.config"))).glob("packaged/*.yml"))}
 
 
 def find_config(name: str | Path) -> Path:
     """The file of ``--config``: a path, or a packaged configuration with or without ``.yml``, or an error."""
-    path = Path(name)
+    path, packaged = Path(name), packaged_configs()
     if os.path.isfile(path):
         return path
-    packaged = packaged_configs()
     if str(name).removesuffix(".yml") in packaged:
         return packaged[str(name).removesuffix(".yml")]
     known = [f"{stem}.yml" for stem in packaged]

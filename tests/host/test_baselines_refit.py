@@ -84,15 +84,13 @@ def test_a_linear_model_is_that_of_one_file(ending: str, baseline: Baseline, dat
 def test_attention_xml_keeps_its_clusters_and_trains_each_level_for_its_epochs(
     baseline: Baseline, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    first = baseline(**ATTENTION_XML, epochs=3)
-    again = baseline(**ATTENTION_XML, **REFIT, epochs=3, data_name="again")
+    again = baseline(**ATTENTION_XML, **REFIT, epochs=2, learning_rate=1e-9)  # the first epoch stays the best
     assert capfd.readouterr() == ("", "")
-    kept = [torch.load(first.folder / f"model_{level}.ckpt", weights_only=False)["epoch"] + 1 for level in (0, 1)]
+    folders = again.folder / FIRST_PASS, again.folder
+    kept, ended = ([torch.load(folder / f"model_{level}.ckpt", weights_only=False)["epoch"] + 1 for level in (0, 1)]
+                   for folder in folders)  # fmt: skip
     assert again.result["refit"]["epochs"] == {"level_0": kept[0], "level_1": kept[1]}
-    assert again.result["thresholds"] == first.result["thresholds"]
-    ended = [torch.load(again.folder / f"model_{level}.ckpt", weights_only=False)["epoch"] + 1 for level in (0, 1)]
-    assert ended == kept
-    clusters = [folder / "label_clusters.npy" for folder in (again.folder, again.folder / FIRST_PASS)]
-    assert clusters[0].read_bytes() == clusters[1].read_bytes()
+    assert ended == kept == [1, 1]
+    clusters = [(folder / "label_clusters.npy").read_bytes() for folder in folders]
+    assert clusters[0] == clusters[1]
     assert "val" not in again.logs
-    assert again.result["metrics"]["P@1"] > 0.1

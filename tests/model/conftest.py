@@ -28,8 +28,9 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(task: Path) -> Path:
     """PLANT with planted scores, trained until it knows the words of each label; ``predictions.txt`` lies beside."""
     config = made_config(
-        task, stage2__epochs=15, planted_scores__model="ridge", planted_scores__weight=2.0, save_k_predictions=3
-    )
+        task, stage2__epochs=15, batch_size=16, planted_scores__model="ridge", planted_scores__weight=2.0,
+        save_k_predictions=3,
+    )  # fmt: skip
     run(config)
     return Path(config.checkpoint_dir)
 

@@ -20,7 +20,7 @@ from plant_plugin.report.logs import write_log_config
 
 TEXT = "aa bb cc dd"
 WORDS = np.array([[0, 2], [3, 5], [6, 8], [9, 11]])
-CASES = 8  # of a split that the command reads: every order, share and gap is tried on them
+CASES = 4  # of a split that the command reads: every order, share and gap is tried on them
 
 
 def code(name: str, case: int = 0, **strengths: list[float]) -> PredictedCode:

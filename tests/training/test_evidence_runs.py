@@ -181,7 +181,7 @@ def test_files_of_validation_and_test_change_nothing_that_is_trained(made_marked
     """Bit by bit; without `refit` validation's evidence is for measuring alone."""
     folders = []
     for name in ("as it is", "changed"):
-        config = made_marked(stage1__epochs=3, batch_size=30, result_dir=str(tmp_path / name))
+        config = made_marked(stage2__epochs=1, batch_size=60, result_dir=str(tmp_path / name))
         run(config)
         folders.append(Path(config.checkpoint_dir))
         for split in ("valid", "test"):
@@ -203,7 +203,7 @@ def test_evidence_of_training_documents_does_change_it(made_marked: Made, tmp_pa
     whole = {"evidence__prior": 1.0, "evidence__stage1": True, "evidence__sentences": True}
     found = []
     for change in ({}, {"evidence__prior": 0.0}, {"evidence__stage1": False}, {"evidence__sentences": False}):
-        given = {**whole, **change, "stage2__epochs": 1, "batch_size": 45}
+        given = {**whole, **change, "stage2__epochs": 1, "batch_size": 90}
         config = made_marked(**given, result_dir=str(tmp_path / str(len(found))))
         run(config, tests=False)
         found.append(load_file(Path(config.checkpoint_dir) / "model.safetensors"))
@@ -214,7 +214,7 @@ def test_evidence_of_training_documents_does_change_it(made_marked: Made, tmp_pa
 def test_stopped_it_goes_on_to_the_same_bytes(
     made_marked: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    often = {"checkpoint_every": "2", "batch_size": 30, "stage2__epochs": 1}
+    often = {"checkpoint_every": "2", "batch_size": 40, "stage2__epochs": 1}
     whole = made_marked(**often, result_dir=str(tmp_path / "whole"))
     run(whole)
     config = made_marked(**often, result_dir=str(tmp_path / "cut"))

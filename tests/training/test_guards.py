@@ -83,12 +83,12 @@ def test_steps_that_are_not_finite_change_nothing_and_end_the_stage(
         config = made(
             strategy="end_to_end", stage2__epochs=epochs, weight_decay=0.5, result_dir=str(tmp_path / str(epochs))
         )
-        assert run(config)["counts"]["skipped_steps"] == 8 * epochs
+        assert run(config)["counts"]["skipped_steps"] == 4 * epochs
         kept.append(weights(config))
     for name, tensor in kept[0].items():
         assert torch.equal(tensor, kept[1][name]), name
     with pytest.raises(PlantError, match="max_skipped_steps"):
-        run(made(**SHORT, max_skipped_steps=7))
+        run(made(**SHORT, max_skipped_steps=3))
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
@@ -96,7 +96,7 @@ def test_out_of_memory_goes_on_with_less_to_the_same_weights(
     made: Made, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, accumulate: int
 ) -> None:
     without = {"network_config__embed_dropout": 0.0, "network_config__post_encoder_dropout": 0.0}
-    given = {**SHORT, **without, "stage2__accumulate": accumulate}
+    given = {**SHORT, **without, "stage2__accumulate": accumulate, "batch_size": 16}
     whole = made(**given, result_dir=str(tmp_path / "whole"))
     run(whole)
     monkeypatch.setattr(label_attention, "_halved", 0)

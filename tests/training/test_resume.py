@@ -30,7 +30,7 @@ from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
 
 Made = Callable[..., Config]
-OFTEN = {"checkpoint_every": "2", "batch_size": 10}
+OFTEN = {"checkpoint_every": "2", "batch_size": 20}
 
 
 def killed_at(config: Config, owner: Any, name: str, call: int) -> None:
@@ -84,7 +84,7 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     often = {**OFTEN, "stage1__epochs": 1, "stage2__epochs": 2}
     whole = made(**often, result_dir=str(tmp_path / "whole"))
     run(whole)
-    places = ((Stage1, "training_step", 8), (Stage2, "validation_step", 2), (training_run, "report", 1))
+    places = ((Stage1, "training_step", 4), (Stage2, "validation_step", 2), (training_run, "report", 1))
     folders = set()
     for owner, name, call in places:
         config = found_again(made(**often, resume="auto", result_dir=str(tmp_path / "cut")))
@@ -168,7 +168,7 @@ def test_sigterm_saves_and_the_run_goes_on_to_the_same_bytes(
     step, validate = Stage2.training_step, Stage2.validation_step
 
     def stop(self: Any, batch: Any, batch_idx: int) -> Any:
-        if self.current_epoch == 1 and batch_idx == 4:
+        if self.current_epoch == 1 and batch_idx == 2:
             os.kill(os.getpid(), signal.SIGTERM)
         return step(self, batch, batch_idx)
 
@@ -194,7 +194,7 @@ def test_sigterm_saves_and_the_run_goes_on_to_the_same_bytes(
         config = made(**given, resume=str(config.checkpoint_dir))
         if name == "training_step":
             states = [path.name for path in sorted((config.checkpoint_dir / "stage2").glob("state-*"))]
-            assert states == ["state-000000006.ckpt", "state-000000009.ckpt"]  # 12 batches, accumulated by 2
+            assert states == ["state-000000003.ckpt", "state-000000005.ckpt"]  # 6 batches, accumulated by 2
     assert signal.getsignal(signal.SIGTERM) == before
     run(config)
     same_bytes(whole.checkpoint_dir, config.checkpoint_dir)

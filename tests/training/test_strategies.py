@@ -44,7 +44,7 @@ def assert_same_weights(one: Path, other: Path) -> None:
 
 
 def test_plant_learns_writes_everything_and_the_checkpoint_gives_the_same_numbers(made: Made) -> None:
-    config = made(save_k_predictions=3)
+    config = made(save_k_predictions=3, batch_size=16)
     result = run(config)
     folder = Path(config.checkpoint_dir)
     assert result["metrics"]["P@1"] > 0.8
