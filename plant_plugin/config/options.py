@@ -126,7 +126,10 @@ class Stage2Options(StageOptions):
 class PlantedScoresOptions(Block):
     """A linear model on tf-idf whose scores are added to the network's logits after stage 2."""
 
-    model: Literal["none", "ridge"] = key("none", "ridge: a linear model's scores are added after training")
+    model: Literal["none", "ridge", "label_ridge", "auto"] = key(
+        "none",
+        "ridge: a linear model's scores are added; label_ridge: of many documents or labels; auto: by their number",
+    )
     penalty: Positive = key(0.2, "λ of the kernel ridge regression; tf-idf rows have norm 1")
     ngrams: AtLeast1 = key(2, "longest run of words that is a term")
     min_documents: AtLeast1 = key(2, "terms of fewer training documents are left out")

@@ -155,7 +155,7 @@ class PlantedScores:
         """Add the names to the weights, ν times; from then on they are part of the linear model."""
         if self.names is not None and weight:
             weights = sp.csr_array(self.linear.weights + np.float32(weight) * self.names)
-            self.linear = LinearModel(self.linear.vectorizer, weights, self.linear.lead)
+            self.linear = LinearModel(self.linear.vectorizer, weights, self.linear.lead, self.linear.half)
             self.name_weight = weight
         self.names = None
 
