@@ -276,8 +276,6 @@ def _show_needs(
 
 def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int) -> None:
     """What the processor's memory has to hold, and what a run leaves on the disk while it trains."""
-    from plant_plugin.relevance.ridge import chosen_model
-
     scores, free, kept = settings.planted_scores, _free_and_total()[0], 0
     files = [name for name in (settings.training_file, settings.val_file, settings.test_file) if name]
     texts = [Path(name).stat().st_size for name in files if Path(name).is_file()]
@@ -290,15 +288,11 @@ def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int)
         told = "at most for the relevance of words, besides the documents"
         _fits("main memory", entries * RELEVANCE_BYTES, free, told, "a smaller relevance.top")
     if scores.model != "none":
-        weights, groups = labels * scores.top * WEIGHT_BYTES, -(-documents // scores.group_size)
+        weights, at_once = labels * scores.top * WEIGHT_BYTES, scores.at_once(documents, labels)
         kept += 2 * weights  # in the cache and with the model
-        terms = TERM_BYTES * scores.ngrams * texts[0] if texts else 0
-        at_once, square = f"{-(-documents // groups):,} documents at once", 4 * (documents // groups) ** 2
+        needed = 4 * at_once**2 + SCORES * weights + (TERM_BYTES * scores.ngrams * texts[0] if texts else 0)
+        told = f"at most for planted scores, {f'{at_once:,} documents at once' if at_once else 'label by label'}"
         fix = "a smaller planted_scores.group_size or planted_scores.top; planted_scores.ngrams 1"
-        if chosen_model(documents, labels, scores)[0] == "label_ridge":
-            at_once, square, fix = "label by label", 0, "a smaller planted_scores.top; planted_scores.ngrams 1"
-        told = f"at most for planted scores, {at_once}"
-        needed = square + SCORES * weights + terms
         _fits("main memory", needed, free, told + ("" if texts else ", besides their terms"), fix)
     needed, there = CHECKPOINTS * checkpoint + kept, shutil.disk_usage(Path.cwd()).free
     _fits("disk", needed, there, "at most in the run's folder and the cache", "other disks: --result_dir, --cache_dir")

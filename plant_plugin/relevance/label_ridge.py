@@ -27,7 +27,7 @@ DRAWN = 300  # documents drawn at random for each label
 HARD = 200  # labels of a document that are not its own and that the first model ranks highest
 FIRST = 200  # weights of a label in the first model
 FIRST_DRAWN, FIRST_PASSES = 100, 3  # its DRAWN and PASSES
-PASSES = 8  # over the documents of a label
+PASSES = 4  # over the documents of a label
 STILL = 0.01  # a smaller step of a dual variable, which is below 1, is not taken
 QUIET = 2  # so many steps in a row that were not taken, and a document is passed over
 CELLS = 4_000_000  # weights or proposals held by a worker before they are packed
@@ -123,6 +123,24 @@ def draw(state):  # type: ignore[no-untyped-def]
     return state ^ (state << np.uint64(17))
 
 
+@njit(nogil=True, cache=True)
+def choose(label, state, own, hard, drawn, seen, chosen):  # type: ignore[no-untyped-def]
+    """Put the documents that a label is solved on into ``chosen`` (N,), each once; returns the state and S.
+
+    ``seen`` (N,) says for which label a document was last taken.
+    """
+    count = len(own) + len(hard)
+    chosen[: len(own)], chosen[len(own) : count] = own, hard
+    for place in range(count):
+        seen[chosen[place]] = label
+    for _ in range(drawn):
+        state = draw(state)
+        document = np.int64(state % np.uint64(len(seen)))
+        if seen[document] != label:
+            seen[document], chosen[count], count = label, document, count + 1
+    return state, count
+
+
 @njit(nogil=True, cache=True, fastmath=True)
 def solve_labels(  # type: ignore[no-untyped-def]
     first, last, own_offsets, own, hard_offsets, hard, offsets, terms, values, penalty, still, drawn, passes, size,
@@ -146,24 +164,13 @@ def solve_labels(  # type: ignore[no-untyped-def]
         if positives == 0:
             continue
         state = (np.uint64(label) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        count = positives
-        chosen[:positives] = own[own_offsets[label] : own_offsets[label + 1]]
-        for place in range(hard_offsets[label], hard_offsets[label + 1]):
-            chosen[count], count = hard[place], count + 1
-        for place in range(count):
-            seen[chosen[place]] = label
-        for _ in range(drawn):
-            state = draw(state)
-            document = np.int64(state % np.uint64(documents))
-            if seen[document] != label:
-                seen[document], chosen[count], count = label, document, count + 1
-        order = np.arange(count)  # of the S documents, mixed anew for each pass
+        owns = own[own_offsets[label] : own_offsets[label + 1]]
+        state, count = choose(
+            label, state, owns, hard[hard_offsets[label] : hard_offsets[label + 1]], drawn, seen, chosen
+        )
+        order = np.arange(count)  # of the S documents: its own first, for the others to be seen as they are; then mixed
         alpha[:count], quiet[:count] = 0, 0
         for _ in range(passes):
-            for place in range(count - 1, 0, -1):
-                state = draw(state)
-                other = np.int64(state % np.uint64(place + 1))
-                order[place], order[other] = order[other], order[place]
             for place in order:
                 if quiet[place] == QUIET:
                     continue
@@ -180,17 +187,28 @@ def solve_labels(  # type: ignore[no-untyped-def]
                     alpha[place] += step
                     for entry in range(begin, end):
                         weights[terms[entry]] += step * values[entry]
+            for place in range(count - 1, 0, -1):
+                state = draw(state)
+                other = np.int64(state % np.uint64(place + 1))
+                order[place], order[other] = order[other], order[place]
         number = 0
         for place in range(count):
             if alpha[place] != 0:
-                for entry in range(offsets[chosen[place]], offsets[chosen[place] + 1]):
-                    term = terms[entry]
-                    if weights[term] != 0:
-                        where[number], kept[number], number = term, weights[term], number + 1
-                        weights[term] = 0
+                begin, end = offsets[chosen[place]], offsets[chosen[place] + 1]
+                number = take(terms[begin:end], weights, where, kept, number)
         row = label - first
         lengths[row] = keep_largest(where[:number], kept[:number], out_terms[row], out_values[row])
     return lengths
+
+
+@njit(nogil=True, cache=True)
+def take(terms, weights, where, kept, number):  # type: ignore[no-untyped-def]
+    """Move the weights (V,) of some terms behind the first ``number`` of ``kept``, their terms to ``where``."""
+    for term in terms:
+        if weights[term] != 0:
+            where[number], kept[number], number = term, weights[term], number + 1
+            weights[term] = 0
+    return number
 
 
 @njit(nogil=True, cache=True)

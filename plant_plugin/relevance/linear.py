@@ -23,7 +23,7 @@ from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import TRUTHS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Floats
-from plant_plugin.relevance.ridge import chosen_model, solve_ridge
+from plant_plugin.relevance.ridge import solve_ridge
 
 WORD = re.compile(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
 
@@ -147,7 +147,7 @@ class LinearModel:
         lead = (options.lead, options.lead_weight)
         rows = _with_lead(whole, vectorizer, texts, lead)
         targets = labels.astype(np.float32).tocsr()
-        if chosen_model(*targets.shape, options)[0] == "label_ridge":
+        if options.model_for(*targets.shape) == "label_ridge":
             from plant_plugin.relevance.label_ridge import solve_by_label  # compiled: a prediction need not wait
 
             return cls(vectorizer, solve_by_label(rows, targets, options), lead, half=True)

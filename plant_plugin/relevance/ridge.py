@@ -22,21 +22,7 @@ FREQUENT = 0.05
 COLUMNS = 2_048  # dense columns (G, columns) held at once
 ROWS = 1_000  # rows of the kernel matrix made at once: the sparse product holds an index beside each value
 GIB = 1024**3
-EXACT_OPERATIONS = 2e13  # with more, some minutes of a core, `model: auto` solves label by label
 LABELS = 128  # labels whose dense weights (labels, V) are held at once
-
-
-def chosen_model(documents: int, labels: int, options: PlantedScoresOptions) -> tuple[str, str]:
-    """Which model ``options`` mean for so many documents and labels, and why; the reason is empty where they say it."""
-    if options.model != "auto":
-        return options.model, ""
-    operations = documents**2 * (documents / 3 + 2 * labels)  # Cholesky, and two triangles for each label
-    if documents > options.group_size:
-        return "label_ridge", f"{documents:,} documents are more than planted_scores.group_size, {options.group_size:,}"
-    size = f"{operations:.0e} operations for {documents:,} documents and {labels:,} labels at once"
-    if operations > EXACT_OPERATIONS:
-        return "label_ridge", f"{size} are too many"
-    return "ridge", size
 
 
 def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:

@@ -29,7 +29,6 @@ from plant_plugin.files import atomic_folder, cache_folder, cached
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
 from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
-from plant_plugin.relevance.ridge import chosen_model
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
 from plant_plugin.training.prepare import Prepared
@@ -85,9 +84,10 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
                 raise ConfigError(what, where="planted_scores.weight", fix=fix)
             counts = prepared.train_counts
             names = _known_names(labels, options, config.training_file, run)
-            model, reason = chosen_model(*prepared.document_labels.shape, options)
-            if reason:
-                run.log(f"planted scores: model {model}, {reason}")
+            if options.model == "auto":
+                documents, columns = prepared.document_labels.shape
+                why = f"{documents:,} documents (planted_scores.group_size {options.group_size:,}), {columns:,} labels"
+                run.log(f"planted scores: model {options.model_for(documents, columns)}, of {why}")
             prepared.planted_scores = _fitted_cached(prepared, options, config.cache_dir)
             prepared.planted_scores.phrases = phrases
             if names is not None and counts is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.relevance import label_ridge
 from plant_plugin.relevance.label_ridge import solve_by_label
 from plant_plugin.relevance.planted_scores import ARRAYS, PlantedScores
-from plant_plugin.relevance.ridge import chosen_model, solve_ridge
+from plant_plugin.relevance.ridge import solve_ridge
 
 OPTIONS = PlantedScoresOptions(model="label_ridge", penalty=0.5, top=10**6)
 
@@ -114,18 +113,14 @@ def test_weights_are_kept_in_half_precision(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("documents", "labels", "model", "reason"),
-    [
-        (6_000, 2_632, "ridge", r"3e\+11 operations for 6,000 documents and 2,632 labels at once"),
-        (16_001, 50, "label_ridge", r"16,001 documents are more than planted_scores.group_size, 16,000"),
-        (15_000, 200_000, "label_ridge", r"9e\+13 operations for .* are too many"),
-    ],
+    ("documents", "labels", "model"),
+    [(6_000, 2_632, "ridge"), (16_000, 30_000, "ridge"), (16_001, 50, "label_ridge"), (15_000, 50_000, "label_ridge")],
 )
-def test_auto_chooses_by_size_and_says_why(documents: int, labels: int, model: str, reason: str) -> None:
-    found = chosen_model(documents, labels, PlantedScoresOptions(model="auto"))
-    assert found[0] == model
-    assert re.fullmatch(reason, found[1])
-    assert chosen_model(documents, labels, PlantedScoresOptions(model="ridge")) == ("ridge", "")
+def test_auto_chooses_by_size(documents: int, labels: int, model: str) -> None:
+    assert PlantedScoresOptions(model="auto").model_for(documents, labels) == model
+    assert PlantedScoresOptions(model="ridge").model_for(documents, labels) == "ridge"
+    assert PlantedScoresOptions(model="auto").at_once(documents, labels) == (documents if model == "ridge" else 0)
+    assert PlantedScoresOptions(model="ridge").at_once(47_000, labels) == 15_667  # of three groups
 
 
 def test_auto_of_few_documents_is_the_exact_ridge_to_the_last_bit() -> None:
