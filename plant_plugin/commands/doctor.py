@@ -288,11 +288,10 @@ def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int)
         told = "at most for the relevance of words, besides the documents"
         _fits("main memory", entries * RELEVANCE_BYTES, free, told, "a smaller relevance.top")
     if scores.model != "none":
-        weights, groups = labels * scores.top * WEIGHT_BYTES, -(-documents // scores.group_size)
+        weights, at_once = labels * scores.top * WEIGHT_BYTES, scores.at_once(documents, labels)
         kept += 2 * weights  # in the cache and with the model
-        terms = TERM_BYTES * scores.ngrams * texts[0] if texts else 0
-        told = f"at most for planted scores, {-(-documents // groups):,} documents at once"
-        needed = 4 * (documents // groups) ** 2 + SCORES * weights + terms
+        needed = 4 * at_once**2 + SCORES * weights + (TERM_BYTES * scores.ngrams * texts[0] if texts else 0)
+        told = f"at most for planted scores, {f'{at_once:,} documents at once' if at_once else 'label by label'}"
         fix = "a smaller planted_scores.group_size or planted_scores.top; planted_scores.ngrams 1"
         _fits("main memory", needed, free, told + ("" if texts else ", besides their terms"), fix)
     needed, there = CHECKPOINTS * checkpoint + kept, shutil.disk_usage(Path.cwd()).free

@@ -122,11 +122,17 @@ class Stage2Options(StageOptions):
     )
 
 
+EXACT_OPERATIONS = 2e13  # some minutes of a core: what `model: auto` gives the exact ridge at most
+
+
 @dataclass(frozen=True)
 class PlantedScoresOptions(Block):
     """A linear model on tf-idf whose scores are added to the network's logits after stage 2."""
 
-    model: Literal["none", "ridge"] = key("none", "ridge: a linear model's scores are added after training")
+    model: Literal["none", "ridge", "label_ridge", "auto"] = key(
+        "none",
+        "ridge: a linear model's scores are added; label_ridge: of many documents or labels; auto: by their number",
+    )
     penalty: Positive = key(0.2, "λ of the kernel ridge regression; tf-idf rows have norm 1")
     ngrams: AtLeast1 = key(2, "longest run of words that is a term")
     min_documents: AtLeast1 = key(2, "terms of fewer training documents are left out")
@@ -149,6 +155,19 @@ class PlantedScoresOptions(Block):
         None, "λ, of linear scores beside phrases; null: best val_metric", later=True
     )
     sentence_weight: NotNegative | None = key(None, "σ, of sentences beside phrases; null: best val_metric", later=True)
+
+    def model_for(self, documents: int, labels: int) -> str:
+        """The model that is fitted to so many documents and labels: of ``auto`` the exact one if affordable."""
+        if self.model != "auto":
+            return self.model
+        operations = documents**2 * (documents / 3 + 2 * labels)  # Cholesky, and two triangles for each label
+        return "ridge" if documents <= self.group_size and operations <= EXACT_OPERATIONS else "label_ridge"
+
+    def at_once(self, documents: int, labels: int) -> int:
+        """Documents solved at once, in groups as equal as can be; 0 where each label is solved by itself."""
+        if self.model_for(documents, labels) == "label_ridge":
+            return 0
+        return -(-documents // -(-documents // self.group_size))
 
 
 @dataclass(frozen=True)

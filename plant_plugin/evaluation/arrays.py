@@ -133,6 +133,8 @@ class ArrayFile:
             ascending[starts[(starts > 0) & (starts < len(columns))] - 1] = True  # the first of a row follows no other
             if not ascending.all():
                 self.wrong(of_columns, "is not ascending in each row")
+        if data.dtype == np.float16:  # which sparse matrices cannot be of
+            data = data.astype(np.float32)
         return sp.csr_array((data, columns, offsets), shape=shape)
 
     def wrong(self, name: str, what: str) -> NoReturn:

@@ -104,15 +104,18 @@ class LinearModel:
     vectorizer: TermRows
     weights: sp.csr_array  # (L, V) float32
     lead: tuple[int, float]  # words that are the beginning of a text, and what their tf-idf counts beside the whole's
+    half: bool = False  # weights are rounded to 16 bits, which the file takes; products want 32, and memory holds them
 
     def __post_init__(self) -> None:
+        if self.half:
+            self.weights.data = self.weights.data.astype(np.float16).astype(np.float32)
         self._by_term = sp.csr_array(self.weights.T)
 
     @classmethod
     def fit(
         cls, texts: Sequence[str], labels: sp.csr_array, options: PlantedScoresOptions, terms: Terms | None = None
     ) -> LinearModel:
-        """Solve for the weights, see :func:`.solve_ridge`.
+        """Solve for the weights, see :func:`.solve_ridge`, or :func:`.solve_by_label` by ``options.model``.
 
         ``texts`` are the N training texts, and no others; ``labels`` are theirs, sparse (N, L) of ones. What terms are
         the options say, unless it is given.
@@ -143,7 +146,12 @@ class LinearModel:
         vectorizer = TermRows(kind, counted.vocabulary_, counted.idf_)
         lead = (options.lead, options.lead_weight)
         rows = _with_lead(whole, vectorizer, texts, lead)
-        return cls(vectorizer, solve_ridge(rows, labels.astype(np.float32).tocsr(), options), lead)
+        targets = labels.astype(np.float32).tocsr()
+        if options.model_for(*targets.shape) == "label_ridge":
+            from plant_plugin.relevance.label_ridge import solve_by_label  # compiled: a prediction need not wait
+
+            return cls(vectorizer, solve_by_label(rows, targets, options), lead, half=True)
+        return cls(vectorizer, solve_ridge(rows, targets, options), lead)
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
         """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; with ``lead`` their beginnings count more."""
@@ -163,7 +171,7 @@ class LinearModel:
         kept = [column for column, term in enumerate(self.terms) if texts_with[term] >= least]
         vocabulary = {self.terms[column]: place for place, column in enumerate(kept)}
         rows = TermRows(kind, vocabulary, self.vectorizer.frequency[kept])
-        return LinearModel(rows, sp.csr_array(self.weights[:, kept]), self.lead)
+        return LinearModel(rows, sp.csr_array(self.weights[:, kept]), self.lead, self.half)
 
     @cached_property
     def terms(self) -> list[str]:
@@ -178,7 +186,8 @@ class LinearModel:
             "letters": np.bool_(letters),
             "lead": np.int64(self.lead[0]), "lead_weight": np.float64(self.lead[1]),
             "frequency": self.vectorizer.frequency.astype(np.float32), "shape": np.array(self.weights.shape),
-            "data": self.weights.data, "indices": self.weights.indices, "offsets": self.weights.indptr,
+            "data": self.weights.data.astype(np.float16 if self.half else np.float32),
+            "indices": self.weights.indices, "offsets": self.weights.indptr,
         }  # fmt: skip
 
     @classmethod
@@ -188,6 +197,7 @@ class LinearModel:
         if (found := tuple(arrays.array("shape", WHOLE, (2,)).tolist())) != shape:
             arrays.wrong("shape", f"is {found}, and there are {num_labels:,} labels and {len(terms):,} terms")
         weights = arrays.rows(("data", "indices", "offsets"), shape, kinds="f")
+        half = arrays.array("data", "f", (None,)).dtype == np.float16
         letters = "letters" in arrays and bool(arrays.array("letters", TRUTHS))
         kind = Terms(
             arrays.whole("shortest", low=1, high=LONGEST, default=1),
@@ -196,7 +206,8 @@ class LinearModel:
         )
         frequency = arrays.array("frequency", "f", (len(terms),))
         rows = TermRows(kind, {term: column for column, term in enumerate(terms)}, frequency)
-        return cls(rows, weights, (arrays.whole("lead", default=0), arrays.number("lead_weight", default=0)))
+        lead = arrays.whole("lead", default=0), arrays.number("lead_weight", default=0)
+        return cls(rows, weights, lead, half)
 
 
 @dataclass(eq=False, repr=False)

@@ -84,6 +84,10 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
                 raise ConfigError(what, where="planted_scores.weight", fix=fix)
             counts = prepared.train_counts
             names = _known_names(labels, options, config.training_file, run)
+            if options.model == "auto":
+                documents, columns = prepared.document_labels.shape
+                why = f"{documents:,} documents (planted_scores.group_size {options.group_size:,}), {columns:,} labels"
+                run.log(f"planted scores: model {options.model_for(documents, columns)}, of {why}")
             prepared.planted_scores = _fitted_cached(prepared, options, config.cache_dir)
             prepared.planted_scores.phrases = phrases
             if names is not None and counts is not None:

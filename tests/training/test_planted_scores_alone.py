@@ -45,6 +45,19 @@ def test_its_logits_are_the_linear_scores(made: Made) -> None:
     assert again["metrics"] == pytest.approx(result["metrics"], abs=1e-6)
 
 
+def test_auto_says_what_it_takes_and_why(made: Made, capfd: pytest.CaptureFixture[str]) -> None:
+    auto = {**SCORES, "planted_scores__model": "auto"}
+    folders = [Path(made().result_dir) / name for name in ("few", "many")]
+    few, many = (
+        run(made(**auto, planted_scores__group_size=size, result_dir=str(folder), silent=False))
+        for size, folder in zip((1000, 2), folders, strict=True)
+    )
+    told = capfd.readouterr()
+    assert "planted scores: model ridge, of " in told.out + told.err
+    assert "planted scores: model label_ridge, of " in told.out + told.err
+    assert min(few["metrics"]["P@1"], many["metrics"]["P@1"]) > 0.9
+
+
 def test_names_are_weighed_without_a_network(made: Made) -> None:
     config = made(**SCORES)
     names = Path(config.training_file).parent / "label_names.tsv"

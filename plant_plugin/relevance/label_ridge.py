@@ -1,0 +1,261 @@
+"""Ridge regression label by label: each label's weights from its own documents and from few others.
+
+The kernel ridge of :mod:`.ridge` gives every document a share in every label. Nearly all of these shares are next to
+nothing: a label's weights come from the documents that have it and from those that look as if they had. So each label
+is solved on its own documents, on such that a first model takes for its own, and on some drawn at random, which keep
+its scores near 0 elsewhere. Time and memory grow with documents, not with their square.
+
+Shapes: N training documents, L labels, V terms, S documents that a label is solved on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import torch
+from numba import njit
+
+from plant_plugin.config.options import PlantedScoresOptions
+
+# Chosen on validation documents of EURLEX-6K and CodiEsp for scores as of the exact solution (benchmarks/TRIALS.md).
+DRAWN = 300  # documents drawn at random for each label
+HARD = 200  # labels of a document that are not its own and that the first model ranks highest
+FIRST = 200  # weights of a label in the first model
+FIRST_DRAWN, FIRST_PASSES = 100, 3  # its DRAWN and PASSES
+PASSES = 4  # over the documents of a label
+STILL = 0.01  # a smaller step of a dual variable, which is below 1, is not taken
+QUIET = 2  # so many steps in a row that were not taken, and a document is passed over
+CELLS = 4_000_000  # weights or proposals held by a worker before they are packed
+
+
+def solve_by_label(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
+    """Of each label the ``options.top`` largest weights of its own ridge regression; shapes as of :func:`.solve_ridge`.
+
+    The result does not depend on the number of threads.
+
+    Source: Shalev-Shwartz & Zhang 2013, "Stochastic Dual Coordinate Ascent" (the solver, here of the squared loss);
+    Prabhu et al. 2018, "Parabel" (negatives of a label are documents that look like its own).
+    """
+    # Terms by how many documents hold them: the frequent ones then lie side by side in the processor's cache.
+    starts = range(0, max(1, features.nnz), CELLS)  # bincount makes int64 of what it counts
+    holding = sum(np.bincount(features.indices[at : at + CELLS], minlength=features.shape[1]) for at in starts)
+    order = np.argsort(-np.asarray(holding), kind="stable").astype(np.int32)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    rows = sp.csr_array((features.data, place[features.indices], features.indptr), shape=features.shape)
+    own = sp.csr_array(targets.T)
+    nobody = sp.csr_array((own.shape[0], own.shape[1]), dtype=np.float32)
+    first = _weights(rows, own, nobody, options.penalty, FIRST, FIRST_DRAWN, FIRST_PASSES)
+    weights = _weights(rows, own, _hard(rows, targets, first), options.penalty, options.top, DRAWN, PASSES)
+    weights = sp.csr_array((weights.data, order[weights.indices], weights.indptr), shape=weights.shape)
+    weights.sort_indices()
+    return weights
+
+
+def _weights(
+    rows: sp.csr_array, own: sp.csr_array, hard: sp.csr_array, penalty: float, top: int, drawn: int, passes: int
+) -> sp.csr_array:
+    """The largest weights (L, V) of labels whose documents and hard negatives are the rows of ``own`` and ``hard``."""
+    labels, terms = own.shape[0], rows.shape[1]
+    table = rows.indptr, rows.indices, rows.data
+    top = min(top, terms)
+
+    def solve(first: int, last: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+        found, values = np.empty((last - first, top), np.int32), np.empty((last - first, top), np.float32)
+        lengths = solve_labels(
+            first, last, own.indptr, own.indices, hard.indptr, hard.indices, *table,
+            np.float32(penalty), np.float32(STILL), drawn, passes, terms, found, values,
+        )  # fmt: skip
+        kept = np.arange(top) < lengths[:, None]
+        return found[kept], values[kept], lengths
+
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        parts = list(pool.map(lambda block: solve(*block), _blocks(labels, top)))
+    offsets = _offsets(np.concatenate([lengths for _, _, lengths in parts]))
+    content = np.concatenate([values for _, values, _ in parts]), np.concatenate([found for found, _, _ in parts])
+    return sp.csr_array((*content, offsets), shape=(labels, terms))
+
+
+def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array) -> sp.csr_array:
+    """Hard negatives of each label, (L, N): documents that rank it among their ``HARD`` highest others."""
+    documents, labels = targets.shape
+    by_term = sp.csr_array(first.T)
+    most = min(HARD, labels)
+
+    def propose(start: int, stop: int) -> npt.NDArray[np.int32]:
+        found = np.full((stop - start, most), -1, np.int32)
+        propose_labels(
+            start, rows.indptr, rows.indices, rows.data, by_term.indptr, by_term.indices, by_term.data,
+            targets.indptr, targets.indices, labels, found,
+        )  # fmt: skip
+        return found
+
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        found = np.concatenate(list(pool.map(lambda block: propose(*block), _blocks(documents, most))))
+    chosen = found >= 0
+    offsets = _offsets(chosen.sum(axis=1))
+    proposed = sp.csr_array((np.ones(offsets[-1], np.bool_), found[chosen], offsets), shape=(documents, labels))
+    return sp.csr_array(proposed.T)
+
+
+def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.integer]:
+    """Where rows of these lengths begin and end; four bytes each where they suffice, or scipy takes eight for all."""
+    offsets = np.concatenate([[0], lengths.cumsum()])
+    return offsets.astype(np.int32) if offsets[-1] <= np.iinfo(np.int32).max else offsets
+
+
+def _blocks(count: int, width: int) -> Iterator[tuple[int, int]]:
+    """Runs of rows of so many cells that a worker can hold them."""
+    step = max(1, CELLS // max(1, width))
+    return pairwise([*range(0, count, step), count])
+
+
+@njit(nogil=True, cache=True)
+def draw(state):  # type: ignore[no-untyped-def]
+    """The next number of a label's own row of random ones (xorshift, Marsaglia 2003): the same on any thread."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    return state ^ (state << np.uint64(17))
+
+
+@njit(nogil=True, cache=True)
+def choose(label, state, own, hard, drawn, seen, chosen):  # type: ignore[no-untyped-def]
+    """Put the documents that a label is solved on into ``chosen`` (N,), each once; returns the state and S.
+
+    ``seen`` (N,) says for which label a document was last taken.
+    """
+    count = len(own) + len(hard)
+    chosen[: len(own)], chosen[len(own) : count] = own, hard
+    for place in range(count):
+        seen[chosen[place]] = label
+    for _ in range(drawn):
+        state = draw(state)
+        document = np.int64(state % np.uint64(len(seen)))
+        if seen[document] != label:
+            seen[document], chosen[count], count = label, document, count + 1
+    return state, count
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def solve_labels(  # type: ignore[no-untyped-def]
+    first, last, own_offsets, own, hard_offsets, hard, offsets, terms, values, penalty, still, drawn, passes, size,
+    out_terms, out_values,
+):  # fmt: skip
+    """Weights of the labels from ``first`` to before ``last``: the largest of each go to a row of ``out_…``.
+
+    ``own`` and ``hard`` are document numbers, ``offsets``, ``terms`` and ``values`` the features' CSR (N, V),
+    ``size`` is V. Returns how many weights each label has, int64.
+
+    Minimises Σ (y − w·x)² + λ·‖w‖² over the S documents by its dual variables one at a time, w = Σ α·x: exact in each.
+    """
+    documents = len(offsets) - 1
+    seen = np.full(documents, -1, np.int32)  # the label that a document was last taken for
+    weights, where, kept = np.zeros(size, np.float32), np.empty(size, np.int32), np.empty(size, np.float32)
+    chosen, alpha = np.empty(documents, np.int32), np.empty(documents, np.float32)
+    quiet = np.empty(documents, np.uint8)  # times in a row that a document's step was not taken
+    lengths = np.zeros(last - first, np.int64)
+    for label in range(first, last):
+        positives = own_offsets[label + 1] - own_offsets[label]
+        if positives == 0:
+            continue
+        state = (np.uint64(label) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        owns = own[own_offsets[label] : own_offsets[label + 1]]
+        state, count = choose(
+            label, state, owns, hard[hard_offsets[label] : hard_offsets[label + 1]], drawn, seen, chosen
+        )
+        order = np.arange(count)  # of the S documents: its own first, for the others to be seen as they are; then mixed
+        alpha[:count], quiet[:count] = 0, 0
+        for _ in range(passes):
+            for place in order:
+                if quiet[place] == QUIET:
+                    continue
+                begin, end = offsets[chosen[place]], offsets[chosen[place] + 1]
+                score, square = np.float32(0), np.float32(0)
+                for entry in range(begin, end):
+                    square += values[entry] * values[entry]
+                    score += weights[terms[entry]] * values[entry]
+                truth = np.float32(1) if place < positives else np.float32(0)
+                step = (truth - score - penalty * alpha[place]) / (square + penalty)
+                quiet[place] += 1
+                if abs(step) >= still:
+                    quiet[place] = 0
+                    alpha[place] += step
+                    for entry in range(begin, end):
+                        weights[terms[entry]] += step * values[entry]
+            for place in range(count - 1, 0, -1):
+                state = draw(state)
+                other = np.int64(state % np.uint64(place + 1))
+                order[place], order[other] = order[other], order[place]
+        number = 0
+        for place in range(count):
+            if alpha[place] != 0:
+                begin, end = offsets[chosen[place]], offsets[chosen[place] + 1]
+                number = take(terms[begin:end], weights, where, kept, number)
+        row = label - first
+        lengths[row] = keep_largest(where[:number], kept[:number], out_terms[row], out_values[row])
+    return lengths
+
+
+@njit(nogil=True, cache=True)
+def take(terms, weights, where, kept, number):  # type: ignore[no-untyped-def]
+    """Move the weights (V,) of some terms behind the first ``number`` of ``kept``, their terms to ``where``."""
+    for term in terms:
+        if weights[term] != 0:
+            where[number], kept[number], number = term, weights[term], number + 1
+            weights[term] = 0
+    return number
+
+
+@njit(nogil=True, cache=True)
+def keep_largest(terms, weights, out_terms, out_weights):  # type: ignore[no-untyped-def]
+    """Copy the entries that are largest by absolute value to ``out_…``, as many as fit; returns how many they are."""
+    most, limit, equal = len(out_terms), np.float32(0), len(weights)
+    if len(weights) > most:
+        sizes = np.abs(weights)
+        limit = np.partition(sizes, len(weights) - most)[len(weights) - most]
+        equal = most - np.sum(sizes > limit)
+    length = 0
+    for entry in range(len(weights)):
+        size = abs(weights[entry])
+        if size == limit:
+            equal -= 1
+        if size > limit or (size == limit and equal >= 0):
+            out_terms[length], out_weights[length] = terms[entry], weights[entry]
+            length += 1
+    return length
+
+
+@njit(nogil=True, cache=True)
+def propose_labels(  # type: ignore[no-untyped-def]
+    start, offsets, terms, values, label_offsets, labels, weights, own_offsets, own, size, out
+):
+    """For each document from ``start`` on the labels of the highest scores above 0, those it has left out.
+
+    ``offsets``, ``terms``, ``values`` are the features' CSR (N, V), ``label_offsets``, ``labels``, ``weights`` the
+    model's (V, L), ``own_offsets`` and ``own`` the documents' labels, ``size`` is L. What is found goes to the rows of
+    ``out``, which is −1 where there are fewer.
+    """
+    scores = np.empty(size, np.float32)
+    most = out.shape[1]
+    for row in range(len(out)):
+        document = start + row
+        scores[:] = 0
+        for entry in range(offsets[document], offsets[document + 1]):
+            term, value = terms[entry], values[entry]
+            for place in range(label_offsets[term], label_offsets[term + 1]):
+                scores[labels[place]] += value * weights[place]
+        for place in range(own_offsets[document], own_offsets[document + 1]):
+            scores[own[place]] = -1
+        limit = np.partition(scores, size - most)[size - most]
+        number, equal = 0, most - np.sum(scores > limit)
+        for label in range(size):
+            if scores[label] == limit:
+                equal -= 1
+            if scores[label] > max(limit, np.float32(0)) or (scores[label] == limit and limit > 0 and equal >= 0):
+                out[row, number] = label
+                number += 1
