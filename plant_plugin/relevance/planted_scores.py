@@ -35,6 +35,7 @@ from plant_plugin.relevance.phrases import Match, Phrases, PlantedPhrases, Readi
 CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
 UNSEEN = 0.5  # of the name of a label without training documents
 ARRAYS, TERMS, MARKED = "planted_scores.npz", "planted_scores_terms.json", "planted_scores_marked.json"
+CELLS = 4_000_000  # scores of texts for all labels that are held at once where only the highest are wanted
 SENTENCES, PHRASES = "sentence_", "phrase_"  # what the names of their arrays begin with
 
 Words = TypeVar("Words")
@@ -80,6 +81,32 @@ class PlantedScores:
         """What is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0."""
         linear = self.linear_scores_of(self.linear.features(texts))
         return np.float32(self.linear_weight) * linear + self.evidence_scores(texts)
+
+    def top(self, texts: Sequence[str], k: int) -> sp.csr_array:
+        """The ``k`` labels of each text that score highest, with their scores at γ = 1; all labels if there are fewer.
+
+        Of as many texts at once as make ``CELLS`` scores, so that memory does not grow with B · L.
+
+        Returns:
+            CSR (B, L) float32 of min(k, L) stored entries a row, those of score 0 too, labels ascending. Of equal
+            scores the lower labels stay.
+
+        Raises:
+            ValueError: ``k`` is below 1.
+        """
+        if k < 1:
+            raise ValueError(f"k is {k}, and has to be 1 at least")
+        labels = len(self.rarity)
+        step = max(1, CELLS // max(1, labels))
+        columns, values = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
+        for start in range(0, len(texts), step):
+            scores = self.scores(texts[start : start + step])
+            kept = _highest(scores, min(k, labels))
+            columns.append(kept.nonzero()[1].astype(np.int32))
+            values.append(scores[kept])
+        offsets = np.arange(len(texts) + 1) * min(k, labels)
+        parts = np.concatenate(values), np.concatenate(columns), offsets
+        return sp.csr_array(parts, shape=(len(texts), labels))
 
     def linear_scores_of(self, features: sp.csr_array) -> Floats:
         """Linear scores (B, L) of what the linear model's ``features`` made of documents, rarity included."""
@@ -248,6 +275,17 @@ def _marked(folder: Path, arrays: ArrayFile, num_labels: int) -> tuple[SentenceS
 
 def _chosen(arrays: ArrayFile) -> dict[str, float]:
     return {name: arrays.number(name) for name in CHOSEN if name in arrays}  # older models lack some
+
+
+def _highest(scores: Floats, k: int) -> npt.NDArray[np.bool_]:
+    """Where the ``k`` highest of each row (B, L) stand; of equal ones the first."""
+    if k >= scores.shape[1]:
+        return np.ones(scores.shape, dtype=bool)
+    limit = np.partition(scores, -k, axis=1)[:, [-k]]
+    above, equal = scores > limit, scores == limit
+    room = k - above.sum(axis=1, keepdims=True)
+    kept: npt.NDArray[np.bool_] = above | (equal & (np.cumsum(equal, axis=1, dtype=np.int32) <= room))
+    return kept
 
 
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:

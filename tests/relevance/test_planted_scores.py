@@ -16,7 +16,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
-from plant_plugin.relevance import ridge
+from plant_plugin.relevance import planted_scores, ridge
 from plant_plugin.relevance.counts import TILE, product_turned
 from plant_plugin.relevance.linear import TermRows, Terms
 from plant_plugin.relevance.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
@@ -212,6 +212,31 @@ def test_an_adjustment_adds_to_the_scores_of_rare_labels(task) -> None:
     rarity = label_rarity(labels.sum(axis=0))
     np.testing.assert_allclose(model.scores(unseen) - before, np.tile(0.5 * rarity, (10, 1)), atol=1e-6)
     assert rarity.argmax() == labels.sum(axis=0).argmin()
+
+
+@pytest.mark.parametrize("cells", [planted_scores.CELLS, 12, 1])
+@pytest.mark.parametrize("k", [1, 3, 5, 9])
+def test_the_highest_labels_of_each_text(task, k: int, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels, unseen = task
+    model = PlantedScores.fit(texts, labels, EVERYTHING)
+    model.adjustment, model.linear_weight = 0.1, 0.5
+    monkeypatch.setattr(planted_scores, "CELLS", cells)
+    dense, found = model.scores(unseen), model.top(unseen, k)
+    assert found.shape == dense.shape
+    for row, scores in zip(found, dense, strict=True):
+        np.testing.assert_array_equal(row.indices, np.sort(np.argsort(-scores, kind="stable")[:k]))
+        np.testing.assert_allclose(row.data, scores[row.indices], atol=1e-6)
+
+
+def test_of_equally_high_labels_the_first_are_taken(task) -> None:
+    texts, labels, _ = task
+    model = PlantedScores.fit(texts, labels, EVERYTHING)
+    found = model.top(["nothing of this was seen", "word1 word2"], 2)
+    assert found[[0]].indices.tolist() == [0, 1]
+    assert found[[0]].data.tolist() == [0, 0]
+    assert model.top([], 2).shape == (0, 5)
+    with pytest.raises(ValueError, match="k is 0"):
+        model.top(["word1"], 0)
 
 
 def test_saved_and_loaded(task, tmp_path: Path) -> None:
