@@ -152,6 +152,15 @@ class PlantedScoresOptions(Block):
 
 
 @dataclass(frozen=True)
+class ShortlistOptions(Block):
+    """Which labels of a document the network scores: with many thousands those that planted scores propose."""
+
+    size: AtLeast1 | Literal["auto"] | None = key(
+        None, "labels a document, the highest by planted scores; null: all; auto: chosen on validation documents"
+    )
+
+
+@dataclass(frozen=True)
 class LoraOptions(Block):
     """``network_config: {lora: …}``: adapters on all projections of attention; the paper's values."""
 
