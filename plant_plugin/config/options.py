@@ -22,6 +22,7 @@ from plant_plugin.config.values import (
 NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
 AUTO = "auto"  # --resume auto
 PLANTED_SCORES = "planted_scores"  # the strategy that trains no network
+SHORTLIST_SIZES = (25, 50, 100, 200, 400)  # whose recall is reported; `auto` takes one of them
 PlantedPrior = Literal["none", "additive"]
 PLANTED_PRIOR = get_args(PlantedPrior)
 

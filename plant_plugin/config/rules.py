@@ -110,8 +110,6 @@ def _check_shortlist(settings: Settings, problems: Problems) -> None:
         return
     if settings.planted_scores.model == "none":
         problems.add("shortlist.size", "planted scores propose the labels", "say `planted_scores: {model: ridge}`")
-    if settings.strategy == PLANTED_SCORES:
-        problems.add("shortlist.size", "there is no network that would score these labels", "leave it out")
     if size == AUTO and settings.val_file is None and not settings.val_size:
         fix = "give val_file or val_size, or a number"
         problems.add("shortlist.size", "there are no validation documents to choose it on", fix, value=size)

@@ -21,14 +21,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.config import Config
-from plant_plugin.config.options import AUTO, PLANTED_SCORES
+from plant_plugin.config.options import AUTO, PLANTED_SCORES, SHORTLIST_SIZES
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import from_first
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.weights import plant_weight
 
-SIZES = (25, 50, 100, 200, 400)  # whose recall is reported; ``auto`` takes one of them
 ENOUGH = 0.01  # recall that ``auto`` gives away, of that of the largest size
 ROWS = 256  # validation documents weighed at once
 
@@ -39,7 +38,7 @@ def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
     Returns:
         The configuration with what was chosen: the weights of the scores that propose, which are not to change.
     """
-    if config.shortlist.size is None:
+    if config.shortlist.size is None or config.strategy == PLANTED_SCORES:  # without a network nothing is saved
         return config
 
     def make() -> tuple[dict[str, npt.NDArray[np.int32]], Config]:
@@ -74,12 +73,13 @@ def _nothing(prepared: Prepared) -> Iterator[tuple[npt.NDArray[np.float32], sp.c
 
 
 def _size(prepared: Prepared, planted: PlantedScores, config: Config, run: Run) -> int:
-    """S: the configured one, or the least of ``SIZES`` with enough recall; says what recall each has on validation."""
+    """S: the configured one, or the least of ``SHORTLIST_SIZES`` with enough recall; says what recall each has on validation."""
     asked, val = config.shortlist.size, prepared.corpus.val
     if val is None or not len(val):
         assert isinstance(asked, int)  # rules.py
         return min(asked, prepared.num_labels)
-    sizes = sorted({min(size, prepared.num_labels) for size in (*SIZES, *([asked] if isinstance(asked, int) else []))})
+    wanted = {*SHORTLIST_SIZES, asked} - {AUTO}
+    sizes = sorted({min(int(size), prepared.num_labels) for size in wanted if size is not None})
     recall = recall_by_size(planted.top(val.texts, sizes[-1]), prepared.labels["val"], sizes)
     size = asked
     if size == AUTO:

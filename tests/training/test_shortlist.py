@@ -166,7 +166,6 @@ def test_recall_by_size_counts_true_labels_among_the_highest() -> None:
     ("changes", "what"),
     [
         ({}, "planted scores propose"),
-        ({**SCORES, "strategy": "planted_scores"}, "no network"),
         ({**SCORES, "val_file": None, "val_size": 0, "shortlist__size": "auto"}, "no validation documents"),
         ({**SCORES, "shortlist__size": 0}, "at least 1"),
     ],
@@ -203,3 +202,9 @@ def test_an_explanation_says_nothing_of_the_network_where_it_did_not_score(
         assert (np.abs(label.contribution).sum() > 0) == inside and (label.attention.sum() > 0) == inside
         total = float(label.contribution.sum()) + label.bias + label.elsewhere + label.planted
         assert total == pytest.approx(label.found.logit, abs=1e-3)
+
+
+def test_planted_scores_alone_need_no_shortlist(made: Made) -> None:
+    config = made(**SCORES, strategy="planted_scores", shortlist__size=3)
+    run(config)
+    assert Predictor.load(config.checkpoint_dir, device="cpu").model.content["shortlist"] is None
