@@ -62,7 +62,8 @@ def test_outside_the_shortlist_a_label_has_nothing_of_the_network_but_its_lowest
     config, _ = short
     predictor, texts = Predictor.load(config.checkpoint_dir, device="cpu"), texts_of(config.test_file)
     planted = predictor.model.planted_scores
-    assert planted is not None and predictor.model.content["shortlist"] == SIZE
+    assert planted is not None
+    assert predictor.model.content["shortlist"] == SIZE
     listed, scores = planted.proposed(texts, SIZE), planted.scores(texts)
     best = np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :SIZE], axis=1)
     np.testing.assert_array_equal(listed, best)
@@ -103,7 +104,8 @@ def test_of_candidates_own_labels_stand_behind_the_shortlist() -> None:
     }
     found = Candidates.of(batch, 8)
     assert found.labels is not None
-    assert found.labels[0].tolist() == [0, 1, 3, 6] and found.labels[1, :3].tolist() == [2, 4, 5]
+    assert found.labels[0].tolist() == [0, 1, 3, 6]
+    assert found.labels[1, :3].tolist() == [2, 4, 5]
     assert found.positives.tolist() == [[False, True, False, True], [False, True, False, False]]
     assert found.real.tolist() == [[True] * 4, [True] * 3 + [False]]
 
@@ -199,7 +201,8 @@ def test_an_explanation_says_nothing_of_the_network_where_it_did_not_score(
     for label in explained.labels:
         assert label.contribution is not None
         inside = predictor.column_of[label.found.label] in listed
-        assert (np.abs(label.contribution).sum() > 0) == inside and (label.attention.sum() > 0) == inside
+        assert (np.abs(label.contribution).sum() > 0) == inside
+        assert (label.attention.sum() > 0) == inside
         total = float(label.contribution.sum()) + label.bias + label.elsewhere + label.planted
         assert total == pytest.approx(label.found.logit, abs=1e-3)
 
