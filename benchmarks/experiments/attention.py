@@ -25,7 +25,7 @@ from plant_plugin.report.result import save_result
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of
 from plant_plugin.training.prepare import add_relevance, prepare
-from plant_plugin.training.stage import positives_of
+from plant_plugin.training.stage import Candidates
 from plant_plugin.training.stage1 import choose_labels
 
 TOP_WORDS = 20
@@ -53,7 +53,7 @@ def vectors_of(planned: Planned, folder: Path) -> tuple[Vectors, npt.NDArray[np.
     found: Vectors = {}
     with torch.inference_mode():
         for batch in prepared.split("test", planned.config.eval_batch_size):
-            chosen, real = choose_labels(positives_of(batch, prepared.num_labels), "positive")
+            chosen, real = choose_labels(Candidates.of(batch, prepared.num_labels), "positive")
             on_device = move(batch, device)
             attention = network.attention(network.encode(on_device), chosen.to(device), with_prior=network.has_prior)
             weights = attention.float().cpu().numpy()

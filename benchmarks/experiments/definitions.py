@@ -81,10 +81,12 @@ class Planned:
 
         Another state of the package, or of the files that are read, is another training; a language model is its name.
         """
-        unread = ("planted_scores.", "stage1.") if self.flags.get("strategy") == "end_to_end" else ("planted_scores.",)
+        proposes = self.config.shortlist.size is not None  # then planted scores come before training too
+        unread = (() if proposes else ("planted_scores.",)) + (("stage1.",) * (self.flags.get("strategy") == "end_to_end"))
         flags = {key: value for key, value in self.flags.items() if not key.startswith(unread)}
         config = load_config(self.config_name, {**flags, "test_file": None, "seed": self.seed})
-        config = replace(config, planted_scores=PlantedScoresOptions())
+        if not proposes:
+            config = replace(config, planted_scores=PlantedScoresOptions())
         digest = hashlib.sha256(f"{config.hash()} {self.trial}".encode())
         files = [config.training_file, config.val_file, config.label_file, config.embed_file]
         files += [config.evidence.training_file, config.evidence.val_file]

@@ -31,7 +31,7 @@ from plant_plugin.networks.construct import construct
 from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.kernels.dropout import Dropout, take_our_dropout
 from plant_plugin.networks.plant import PLANT
-from plant_plugin.training.stage import positives_of
+from plant_plugin.training.stage import Candidates
 from plant_plugin.training.stage2 import Stage2
 
 DOCUMENTS, BATCH, LONGEST, LABELS, TYPES, EMBEDDING, WIDTH = 64, 16, 400, 2632, 20_000, 100, 128  # EURLEX-6K's sizes
@@ -102,7 +102,7 @@ def of_plant() -> tuple[nn.Module, Any, Loss]:
     batches, stage2 = ours(True), Stage2Options(hard_negatives=200)
     settings: Any = SimpleNamespace(epochs=1, patience=1, batch_size=BATCH, learning_rate=0.003, max_skipped_steps=0)
     stage = Stage2(network, stage2, settings, batches, None)
-    return network, batches, lambda batch: stage._loss(network.encode(batch), positives_of(batch, LABELS))
+    return network, batches, lambda batch: stage._loss(network.encode(batch), Candidates.of(batch, LABELS))
 
 
 def of_cnn_lwan() -> tuple[nn.Module, Any, Loss]:

@@ -22,6 +22,7 @@ from plant_plugin.config.values import (
 NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
 AUTO = "auto"  # --resume auto
 PLANTED_SCORES = "planted_scores"  # the strategy that trains no network
+SHORTLIST_SIZES = (25, 50, 100, 200, 400)  # whose recall is reported; `auto` takes one of them
 PlantedPrior = Literal["none", "additive"]
 PLANTED_PRIOR = get_args(PlantedPrior)
 
@@ -168,6 +169,15 @@ class PlantedScoresOptions(Block):
         if self.model_for(documents, labels) == "label_ridge":
             return 0
         return -(-documents // -(-documents // self.group_size))
+
+
+@dataclass(frozen=True)
+class ShortlistOptions(Block):
+    """Which labels of a document the network scores: with many thousands those that planted scores propose."""
+
+    size: AtLeast1 | Literal["auto"] | None = key(
+        None, "labels a document, the highest by planted scores; null: all; auto: chosen on validation documents"
+    )
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ def check(settings: Settings, problems: Problems) -> None:
     _check_metrics(settings, network, problems)
     _check_files(settings, problems)
     _check_planted_scores(settings, problems)
+    _check_shortlist(settings, problems)
     _check_evidence(settings, network, problems)
     _check_task(settings, problems)
     _check_numbers(settings, problems)
@@ -101,6 +102,17 @@ def _check_planted_scores(settings: Settings, problems: Problems) -> None:
             problems.add("checkpoint_path", "there is no network to start from it", "leave it out, or say --eval")
     if scores.names not in (None, *NAME_SOURCES):
         _check_file("planted_scores.names", scores.names, problems, f"; or say {' or '.join(NAME_SOURCES)}")
+
+
+def _check_shortlist(settings: Settings, problems: Problems) -> None:
+    size = settings.shortlist.size
+    if size is None or settings.eval:
+        return
+    if settings.planted_scores.model == "none":
+        problems.add("shortlist.size", "planted scores propose the labels", "say `planted_scores: {model: ridge}`")
+    if size == AUTO and settings.val_file is None and not settings.val_size:
+        fix = "give val_file or val_size, or a number"
+        problems.add("shortlist.size", "there are no validation documents to choose it on", fix, value=size)
 
 
 def _check_evidence(settings: Settings, network: Entry | None, problems: Problems) -> None:

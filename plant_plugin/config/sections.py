@@ -18,6 +18,7 @@ from plant_plugin.config.options import (
     LanguageModelOptions,
     PlantedScoresOptions,
     RelevanceOptions,
+    ShortlistOptions,
     Stage1Options,
     Stage2Options,
 )
@@ -199,6 +200,7 @@ class Settings(Plant, Linear, Evaluation, Training, Model, Data, General, Block)
     stage1: Stage1Options = key(Stage1Options(), "the attention learns to rank tokens")
     stage2: Stage2Options = key(Stage2Options(), "end to end")
     planted_scores: PlantedScoresOptions = key(PlantedScoresOptions(), "a linear model beside the network")
+    shortlist: ShortlistOptions = key(ShortlistOptions(), "which labels of a document the network scores", later=True)
     evidence: EvidenceOptions = key(
         EvidenceOptions(), "what made coders assign labels, and what is planted", later=True
     )

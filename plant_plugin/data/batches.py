@@ -45,6 +45,7 @@ class Batches:
     places of the ones in the (B, L) label matrix. T is the longest document of the batch. With ``states`` also
     ``frozen`` (B, T, F) bfloat16, zero behind a document's end. Of marks called ``name``: ``name_place`` and
     ``name_label`` int64, ``name_value`` float32, all (marks,): places in the flat (B·T), in order, label and value.
+    With a shortlist also ``shortlist`` (B, S) int64: the labels of each document that a network is to score.
 
     A document without tokens gets one position that holds ``pad_id``, with length 1 and mask true, so that neither a
     softmax nor a packed sequence is ever empty.
@@ -68,6 +69,7 @@ class Batches:
     batch_tokens: int | None = None
     states: FrozenStates | None = None
     marks: Mapping[str, TokenMarks] | None = None
+    shortlist: npt.NDArray[np.int32] | None = None  # (N, S) labels, ascending
 
     def __post_init__(self) -> None:
         if len(self.arrays) != self.labels.shape[0]:
@@ -153,6 +155,8 @@ class Batches:
         }
         for name, (place, label, value) in marks.items():
             batch |= {f"{name}_place": place, f"{name}_label": label, f"{name}_value": value}
+        if self.shortlist is not None:
+            batch["shortlist"] = self.shortlist[documents].astype(np.int64)
         tensors = {name: torch.from_numpy(value) for name, value in batch.items()}
         if self.states is not None:
             tensors["frozen"] = _padded_states(self.states, documents, filled)

@@ -29,6 +29,7 @@ from plant_plugin.model.word_strength import (
 )
 
 BEST = 5  # labels shown where none is above the threshold
+OF_NETWORK = (CONTRIBUTION, ATTENTION)
 TERMS = 10  # terms of the planted scores that are named
 
 
@@ -106,9 +107,13 @@ def explain(
     words = words_of_tokens(text, encoded.spans)
     evidence = []
     strengths, added = label_strengths(encoded, words, columns, EXPLAINED), _planted(encoded, columns)
+    listed = predictor.model.shortlist([text])
     for column, own, (planted, terms) in zip(columns, strengths, added, strict=True):
         measures, bias, elsewhere = own
         found = predictor.scored_label(column, float(logits[column]))
+        if listed is not None and column not in listed[0]:  # what the network would have said did not count
+            measures = {order: values * (order not in OF_NETWORK) for order, values in measures.items()}
+            bias, elsewhere = found.logit - planted, 0.0
         above = bool(logits[column] > np.float32(limit))
         label = LabelEvidence(found, above, measures, bias, elsewhere, planted, terms)
         rule, strength = predictor.evidence_rule, label.strength

@@ -64,6 +64,7 @@ class Content(Version):
     word_vectors: Annotated[Sequence[Length], MinLen(2), MaxLen(2)] | None  # (V, dim); None over a language model
     planted_scores: bool
     phrase_prior: NotRequired[Finite]  # how much phrases count in the planted prior; 0: they do not
+    shortlist: NotRequired[Length | None]  # how many labels of a document the network scores; None: all
     base: NotRequired[str | None]  # fingerprint of a language model whose weights are not in the folder
     added: NotRequired[dict[str, str]]  # "kind: name" of entries of users' registries that it needs, and their files
     manifest: NotRequired[bool]  # whether the folder has one; older ones have none
@@ -108,6 +109,7 @@ def save_model(
     max_seq_length: int | None,
     planted_scores: PlantedScores | None = None,
     phrase_prior: float = 0,
+    shortlist: int | None = None,
     label_names: Path | None = None,
 ) -> None:
     """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already).
@@ -125,6 +127,7 @@ def save_model(
         "word_vectors": network.vectors_shape,
         "planted_scores": planted_scores is not None,
         "phrase_prior": phrase_prior,
+        "shortlist": shortlist,
         "base": base_of(network),
         "manifest": True,
         "hashes": dict(hashes),
@@ -193,7 +196,9 @@ def read_content(folder: Path, *, trust_code: bool = False) -> Content:
             raise CheckpointError(what, where=f"{path}: added", fix=fix)
     options = of_this_version(content["network_config"])
     _check_network(path, content["model_name"], options, trust_code=trust_code)
-    return {"base": None, "phrase_prior": 0, **content, "network_config": options}  # older models lack two
+    if content.get("shortlist") and not content["planted_scores"]:
+        raise CheckpointError("a shortlist without planted scores that propose it", where=str(path), fix=COMPLETE)
+    return {"base": None, "phrase_prior": 0, "shortlist": None, **content, "network_config": options}  # older ones
 
 
 def _check_network(path: Path, name: str, options: Keys, *, trust_code: bool) -> None:

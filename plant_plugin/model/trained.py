@@ -81,15 +81,25 @@ class TrainedModel:
         if self.phrases is not None and strength:
             places = partial(self.tokens.spans, max_length=self.max_tokens)
             marks["phrase"] = phrase_marks(self.phrases, texts, arrays, places, strength)
-        return self.unlabelled(arrays, batch_size, marks)
+        return self.unlabelled(arrays, batch_size, marks, self.shortlist(texts))
+
+    def shortlist(self, texts: Sequence[str]) -> npt.NDArray[np.int32] | None:
+        """The labels of each text that the network scores, (N, S) ascending; None: all."""
+        size = self.content["shortlist"]
+        return None if size is None or self.planted_scores is None else self.planted_scores.proposed(texts, size)
 
     def unlabelled(
-        self, arrays: TokenArrays, batch_size: int, marks: Mapping[str, TokenMarks] | None = None
+        self,
+        arrays: TokenArrays,
+        batch_size: int,
+        marks: Mapping[str, TokenMarks] | None = None,
+        shortlist: npt.NDArray[np.int32] | None = None,
     ) -> Batches:
         """Token ids as batches for the network, the longest documents first."""
         nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(len(arrays) + 1, np.int64))
         labels = sparse.csr_array(nothing, shape=(len(arrays), len(self.labels)))
-        return Batches(arrays, labels, batch_size, self.tokens.pad_id, shuffle=False, seed=0, marks=marks)
+        pad = self.tokens.pad_id
+        return Batches(arrays, labels, batch_size, pad, shuffle=False, seed=0, marks=marks, shortlist=shortlist)
 
 
 def load_model(

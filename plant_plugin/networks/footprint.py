@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from plant_plugin.config.network import PLANT
+from plant_plugin.config.options import AUTO, SHORTLIST_SIZES
 from plant_plugin.config.sections import Settings
 from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.encoders import word_encoder
@@ -54,6 +55,12 @@ class Plan:
     stored: int = 2  # bytes of a weight that neither trains nor is quantised
     noise: int = 1  # bytes of a dropout's mask: 1 on a GPU, 4 on a CPU
     dense_relevance: bool = False  # whether the relevance of a batch is a dense table, as on a GPU
+    shortlist: int | None = None  # labels of a document that the network scores; None: all
+
+    @property
+    def scored(self) -> int:
+        """Labels of a document that the network scores."""
+        return min(self.labels, self.shortlist or self.labels)
 
     def trained_tokens(self, window: int = 0) -> int:
         """Tokens of the longest document that have a gradient in the encoder, in whole windows of a language model."""
@@ -193,8 +200,8 @@ def _flops(encoder: float, width: int, plan: Plan) -> tuple[float, float]:
     Of a label and a token 2·H for the score and as many for what the attention gathers, thrice where there is a
     gradient; stage 1 has scores of chosen labels alone.
     """
-    chosen = plan.chosen <= WORTH_SELECTING * plan.labels
-    labels = plan.labels + 3 * plan.chosen if chosen else 3 * plan.labels
+    scored = plan.scored
+    labels = scored + 3 * plan.chosen if plan.chosen <= WORTH_SELECTING * scored else 3 * scored
     return (encoder + 3 * 2.0 * width * plan.ranked) * (plan.ranked > 0), encoder + 4.0 * width * labels
 
 
@@ -246,8 +253,11 @@ def _label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:
     chosen labels of each document. These tokens are taken to be as many as they can be: real texts repeat their words,
     so this part is an upper bound. On a processor only what is not zero is looked up; that is left out.
     """
-    positions, chosen = plan.batch_size * plan.tokens, min(plan.chosen, plan.labels)
-    common = FLOAT * (STATE_COPIES * positions * width + 2 * plan.labels * width)
+    positions, chosen = plan.batch_size * plan.tokens, min(plan.chosen, plan.scored)
+    if plan.shortlist and plan.chosen > WORTH_SELECTING * plan.scored:  # all of the shortlist have a gradient
+        chosen = plan.scored
+    projected = min(plan.labels, plan.batch_size * plan.scored) if plan.shortlist else plan.labels
+    common = FLOAT * (STATE_COPIES * positions * width + 2 * projected * width)
     stage1 = plan.batch_size * plan.ranked * (SCORE_COPIES * plan.tokens + 2 * width) * FLOAT
     stage2 = plan.batch_size * chosen * SELECTED_COPIES * width * FLOAT
     parts = {"label attention": common + max(stage1, stage2)}
@@ -263,6 +273,7 @@ def plan_of(config: Settings, tokens: int, labels: int, *, on_gpu: bool) -> Plan
     stage1, stage2 = config.stage1, config.stage2
     wide = config.precision == "32" or (config.precision == "auto" and not on_gpu)
     wanted = {"all": labels, "positive": 0}.get(str(stage1.labels), stage1.labels)
+    size = max(SHORTLIST_SIZES) if config.shortlist.size == AUTO else config.shortlist.size
     sizes = [stage.batch_size or config.batch_size for stage in (stage1, stage2)]
     ranks = config.strategy == "plant" and stage1.epochs != 0  # what is planted by factors alone keeps no gradient
     return Plan(
@@ -270,10 +281,11 @@ def plan_of(config: Settings, tokens: int, labels: int, *, on_gpu: bool) -> Plan
         tokens=tokens,
         labels=labels,
         network=PLANT(**config.network_config),
-        ranked=min(int(wanted), labels) if ranks else 0,
+        ranked=min(int(wanted), labels, size or labels) if ranks else 0,
         chosen=labels if stage2.hard_negatives is None else stage2.hard_negatives,
         narrow=FLOAT if wide else 2,
         stored=2 if on_gpu else FLOAT,
         noise=1 if on_gpu else FLOAT,
         dense_relevance=on_gpu,
+        shortlist=size,
     )

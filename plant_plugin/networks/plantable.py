@@ -141,6 +141,16 @@ class PlantableNetwork(nn.Module, ABC):
     def fold(self) -> None:
         """Compute once what does not depend on documents, for predicting; forgotten when :meth:`train` is called."""
 
+    def batch_logits(self, batch: dict[str, Tensor], hidden: Hidden) -> Tensor:
+        """Logits (B, L) of a batch; with a ``shortlist`` (B, S) of its labels alone, and nothing higher elsewhere.
+
+        A label outside has the lowest logit inside: what is not scored is not to pass what was scored and refused.
+        """
+        if "shortlist" not in batch:
+            return self.logits(hidden)
+        scored = self.selected_logits(hidden, batch["shortlist"])
+        return scored.amin(dim=1, keepdim=True).repeat(1, self.num_labels).scatter(1, batch["shortlist"], scored)
+
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Logits (B, L) of a batch, under the key ``logits``, as LibMultiLabel's trainer wants them."""
-        return {"logits": self.logits(self.encode(batch))}
+        return {"logits": self.batch_logits(batch, self.encode(batch))}

@@ -108,6 +108,11 @@ class PlantedScores:
         parts = np.concatenate(values), np.concatenate(columns), offsets
         return sp.csr_array(parts, shape=(len(texts), labels))
 
+    def proposed(self, texts: Sequence[str], size: int) -> npt.NDArray[np.int32]:
+        """The shortlist of each text: :meth:`top`'s labels, (B, min(size, L)) ascending."""
+        found: npt.NDArray[np.int32] = self.top(texts, size).indices.reshape(len(texts), -1)
+        return found
+
     def linear_scores_of(self, features: sp.csr_array) -> Floats:
         """Linear scores (B, L) of what the linear model's ``features`` made of documents, rarity included."""
         return self.linear.scores_of(features) + np.float32(self.adjustment) * self.rarity

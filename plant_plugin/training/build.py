@@ -36,6 +36,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of
 from plant_plugin.training.language_model import load_pretrained
 from plant_plugin.training.prepare import Prepared, add_relevance, mark_phrases, prepare
+from plant_plugin.training.shortlist import propose
 from plant_plugin.training.stage import precision_of
 
 logger = logging.getLogger(__name__)
@@ -163,6 +164,7 @@ def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str
     prepared.planted_scores = model.planted_scores
     strength = content.get("phrase_prior", 0)  # older models lack it
     mark_phrases(prepared, model.phrases, strength, prepared.corpus.splits[1:])
+    propose(prepared, content.get("shortlist"))
     has = model.planted_scores is not None
     if has != (config.planted_scores.model != "none"):
         run.log(f"the model has {'' if has else 'no '}planted scores, whatever the configuration says")
@@ -184,5 +186,6 @@ def save(
         max_seq_length=prepared.max_seq_length,
         planted_scores=prepared.planted_scores,
         phrase_prior=config.evidence.prior if phrased else 0,
+        shortlist=prepared.shortlist_size,
         label_names=names_beside(config.training_file),
     )

@@ -52,6 +52,7 @@ class Prepared:
     planted_scores: PlantedScores | None = None
     states: dict[str, FrozenStates] = field(default_factory=dict)  # of a frozen language model, where they are kept
     marks: dict[str, dict[str, TokenMarks]] = field(default_factory=dict)
+    shortlists: dict[str, npt.NDArray[np.int32]] = field(default_factory=dict)  # (N, S); none: all labels are scored
 
     @property
     def document_labels(self) -> sparse.csr_array:
@@ -62,6 +63,11 @@ class Prepared:
     def num_labels(self) -> int:
         """L."""
         return len(self.corpus.label_names)
+
+    @property
+    def shortlist_size(self) -> int | None:
+        """S, how many labels of a document are scored; None: all."""
+        return next((listed.shape[1] for listed in self.shortlists.values()), None)
 
     @property
     def train_counts(self) -> npt.NDArray[np.int64] | None:
@@ -98,14 +104,9 @@ class Prepared:
         self, name: str, size: int | None = None, shuffle: bool = False, seed: int = 0, tokens: int | None = None
     ) -> Batches:
         """Batches of a split: of ``tokens`` tokens or ``size`` documents, ``eval_batch_size`` where none is given."""
-        arrays, labels, states, marks = (
-            self.arrays[name],
-            self.labels[name],
-            self.states.get(name),
-            self.marks.get(name),
-        )
-        size = size or self.evaluation.eval_batch_size
-        return Batches(arrays, labels, size, self.tokens.pad_id, shuffle, seed, tokens, states, marks)
+        size, pad = size or self.evaluation.eval_batch_size, self.tokens.pad_id
+        optional = self.states.get(name), self.marks.get(name), self.shortlists.get(name)
+        return Batches(self.arrays[name], self.labels[name], size, pad, shuffle, seed, tokens, *optional)
 
     def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
         """Training batches of a stage and, where there is a validation split, its batches: this process's part."""

@@ -14,7 +14,7 @@ import lightning as L
 from plant_plugin.config import Config, registry
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.model.folder import read_labels
+from plant_plugin.model.folder import read_content, read_labels
 from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.planted_scores import read_weights
@@ -30,6 +30,7 @@ from plant_plugin.training.build import add_frozen_states, build_network, load, 
 from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
 from plant_plugin.training.prepare import Prepared, mark_tokens, prepare
 from plant_plugin.training.scoring import Scoring
+from plant_plugin.training.shortlist import add_shortlists
 from plant_plugin.training.stage import warn_of_slow_bf16
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
@@ -83,6 +84,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
         network = build_network(prepared, config, run, planted=planted)
         mark_tokens(prepared, config.evidence, phrases, prior=network.has_prior, stage1=planted)
         add_frozen_states(network, prepared, config, run, cpu=config.cpu)
+    config = add_shortlists(prepared, config, run)
     for stage, train_stage in stages.items():
         with run.phase(stage):
             step = functools.partial(train_stage, network, prepared, config, run)
@@ -175,17 +177,20 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
             _guarded(replace(config, refit="none", resume=again, checkpoint_dir=folder), first, stages)
         if is_first():
             note_cost(run.folder, run.totals())
-    thresholds, chosen, epochs = from_first(lambda: _found(folder, planted=config.planted_scores.model != "none"))
+    planted = config.planted_scores.model != "none"
+    thresholds, chosen, epochs, size = from_first(lambda: _found(folder, planted=planted))
     run.train_again(epochs)
     run.log(f"refit: on {config.refit}" + "".join(f", {stage} for {number} epochs" for stage, number in epochs.items()))
-    return config.on_both(planted_scores=replace(config.planted_scores, **chosen)), thresholds
+    scores, shortlist = replace(config.planted_scores, **chosen), replace(config.shortlist, size=size)
+    return config.on_both(planted_scores=scores, shortlist=shortlist), thresholds
 
 
-def _found(folder: Path, *, planted: bool) -> tuple[dict[str, float], Keys, dict[str, int]]:
-    """Thresholds, what was chosen for planted scores, and the best epoch of each stage."""
+def _found(folder: Path, *, planted: bool) -> tuple[dict[str, float], Keys, dict[str, int], int | None]:
+    """Thresholds, what was chosen for planted scores, the best epoch of each stage, and the shortlist's size."""
     record = read_run_record(folder)
     if record is None:
         what, fix = f"{RUN_FILE} is torn: the best epochs of the first training are lost", "start a new run"
         raise CheckpointError(what, where=str(folder), fix=fix)
     epochs = record.get("best_epochs", {})
-    return read_labels(folder)[1], {**read_weights(folder)} if planted else {}, epochs
+    size = read_content(folder, trust_code=True).get("shortlist")
+    return read_labels(folder)[1], {**read_weights(folder)} if planted else {}, epochs, size

@@ -7,7 +7,7 @@ import logging
 import math
 import random
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import lightning as L
 import numpy as np
@@ -20,7 +20,8 @@ from plant_plugin.config import Config
 from plant_plugin.config.options import StageOptions
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.networks.losses import hard_negatives
+from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.machine import bf16_is_slow
@@ -290,6 +291,40 @@ def precision_of(chosen: str, device: torch.device) -> Precision:
         chosen = "32" if device.type == "cpu" else "bf16" if torch.cuda.is_bf16_supported() else "16"
     names: dict[str, Precision] = {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}
     return names[chosen]
+
+
+class Candidates(NamedTuple):
+    """The labels that a batch trains on: all, or those of each document's shortlist and its own."""
+
+    labels: Tensor | None  # (B, M) ids; None: all, M = L
+    positives: Tensor  # (B, M) bool
+    real: Tensor  # (B, M) bool, false where a row is only filled up
+
+    @classmethod
+    def of(cls, batch: Mapping[str, Tensor], num_labels: int) -> Candidates:
+        """Those of a batch; a document's own labels that its shortlist lacks stand behind it."""
+        positives = positives_of(batch, num_labels)
+        if "shortlist" not in batch:
+            return cls(None, positives, torch.ones_like(positives))
+        listed = batch["shortlist"]
+        missed = positives.scatter(1, listed, torch.zeros_like(listed, dtype=torch.bool))
+        found = missed.byte().topk(int(missed.sum(dim=1).max()), dim=1)
+        more, own = found.values.bool(), positives.gather(1, listed)
+        real = torch.cat([torch.ones_like(own), more], dim=1)
+        return cls(torch.cat([listed, found.indices], dim=1), torch.cat([own, more], dim=1), real)
+
+    def logits(self, network: PlantableNetwork, hidden: Hidden) -> Tensor:
+        """Logits (B, M) of all of them."""
+        return network.logits(hidden) if self.labels is None else network.selected_logits(hidden, self.labels)
+
+    def hardest(self, scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """Columns (B, W) of the positives and the ``count`` negatives that score (B, M) highest; which are chosen."""
+        columns, chosen = hard_negatives(scores.masked_fill(~self.real, -math.inf), self.positives, count)
+        return columns, chosen & self.real.gather(1, columns)
+
+    def ids(self, columns: Tensor) -> Tensor:
+        """Labels of columns (B, W)."""
+        return columns if self.labels is None else self.labels.gather(1, columns)
 
 
 def positives_of(batch: Mapping[str, Tensor], num_labels: int) -> Tensor:

@@ -25,7 +25,7 @@ from plant_plugin.training.factors import plant_factors
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.ranker import run_ranker
-from plant_plugin.training.stage import StageModule, place_of, positives_of, so_many
+from plant_plugin.training.stage import Candidates, StageModule, place_of, so_many
 
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
 
@@ -44,7 +44,7 @@ class Stage1(StageModule):
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """Ranking loss summed over the chosen labels of a document, averaged over documents."""
         hidden = self.network.encode(batch)
-        labels, chosen = choose_labels(positives_of(batch, self.network.num_labels), self.options.labels)
+        labels, chosen = choose_labels(Candidates.of(batch, self.network.num_labels), self.options.labels)
         relevance = relevance_of(self.network, batch, labels)
         losses = attention_loss(self.network, hidden, labels, relevance, self.options)
         return (losses * chosen).sum(dim=1).mean()
@@ -93,7 +93,7 @@ def ranked(network: PlantableNetwork, batch: dict[str, Tensor], options: Stage1O
     Its ``place`` among all batches decides which labels are drawn.
     """
     generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + place)
-    labels, chosen = choose_labels(positives_of(batch, network.num_labels), options.labels, generator)
+    labels, chosen = choose_labels(Candidates.of(batch, network.num_labels), options.labels, generator)
     scores = network.scores(network.encode(batch), labels)
     return attention_ndcg(scores, relevance_of(network, batch, labels), batch["mask"], options.k)[chosen].cpu()
 
@@ -110,24 +110,25 @@ def _mean(found: Sequence[Tensor]) -> float:
 
 
 def choose_labels(
-    positives: Tensor, wanted: int | str, generator: torch.Generator | None = None
+    candidates: Candidates, wanted: int | str, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor]:
     """The labels whose attention is trained for each document: all, its positives, or with random others so many.
 
     Returns:
         ``labels`` (B, M) ids and ``chosen`` (B, M) bool, false where a row is only filled up.
     """
+    positives, real = candidates.positives, candidates.real
     batch, num_labels = positives.shape
     counts = positives.sum(dim=1)
     if wanted == "all":
-        labels = torch.arange(num_labels, device=positives.device).expand(batch, -1)
-        return labels, torch.ones_like(labels, dtype=torch.bool)
+        return candidates.ids(torch.arange(num_labels, device=positives.device).expand(batch, -1)), real
     most = int(counts.max()) if batch else 0
     width = max(1, min(num_labels, most if wanted == "positive" else max(most, int(wanted))))
     keys = torch.rand(batch, num_labels, device=positives.device, generator=generator)
-    labels = keys.masked_fill(positives, 2.0).topk(width, dim=1).indices
+    columns = keys.masked_fill(positives, 2.0).masked_fill(~real, -1.0).topk(width, dim=1).indices
     limit = counts if wanted == "positive" else counts.clamp(min=min(int(wanted), num_labels))
-    return labels, torch.arange(width, device=positives.device) < limit[:, None]
+    chosen = torch.arange(width, device=positives.device) < limit[:, None]
+    return candidates.ids(columns), chosen & real.gather(1, columns)
 
 
 def attention_loss(

@@ -12,13 +12,13 @@ from torch import Tensor
 from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage2Options
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.networks.losses import WORTH_SELECTING, hard_negatives, reduce_selected
+from plant_plugin.networks.losses import WORTH_SELECTING, reduce_selected
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, from_first
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
-from plant_plugin.training.stage import StageModule, positives_of
+from plant_plugin.training.stage import Candidates, StageModule
 
 ScoredBatch = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], float | None]  # logits, documents, loss
 
@@ -33,27 +33,28 @@ class Stage2(StageModule):
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """Loss over each document's positives and hard negatives, or over all labels."""
-        return self._loss(self.network.encode(batch), positives_of(batch, self.network.num_labels))
+        return self._loss(self.network.encode(batch), Candidates.of(batch, self.network.num_labels))
 
-    def _loss(self, hidden: Hidden, positives: Tensor) -> Tensor:
+    def _loss(self, hidden: Hidden, candidates: Candidates) -> Tensor:
         """The loss; of networks that train apart its sum, so that each has the gradient of its own."""
-        return torch.stack([self._loss_of(*one, positives) for one in self.network.members(hidden)]).sum()
+        return torch.stack([self._loss_of(*one, candidates) for one in self.network.members(hidden)]).sum()
 
-    def _loss_of(self, network: PlantableNetwork, hidden: Hidden, positives: Tensor) -> Tensor:
-        options, num_labels = self.options, positives.shape[1]
+    def _loss_of(self, network: PlantableNetwork, hidden: Hidden, candidates: Candidates) -> Tensor:
+        options, positives, num_labels = self.options, candidates.positives, self.network.num_labels
         criterion = registry.get("losses", options.loss, stage=2).load()
-        count = options.hard_negatives
-        most = num_labels if count is None else int(positives.sum(dim=1).max()) + count
-        if count is None or most > WORTH_SELECTING * num_labels:
-            logits, target, chosen = network.logits(hidden), positives, torch.ones_like(positives)
+        count, available = options.hard_negatives, positives.shape[1]
+        most = available if count is None else int(positives.sum(dim=1).max()) + count
+        if count is None or most > WORTH_SELECTING * available:
+            logits, target, chosen = candidates.logits(network, hidden), positives, candidates.real
             if count is not None:
-                labels, chosen = hard_negatives(logits.detach(), positives, count)
-                logits, target = logits.gather(1, labels), positives.gather(1, labels)
+                columns, chosen = candidates.hardest(logits.detach(), count)
+                logits, target = logits.gather(1, columns), positives.gather(1, columns)
         else:  # fact 4: all labels are scored without a gradient, the selected ones again with one
             with torch.no_grad():
-                scores = network.logits(hidden)
-            labels, chosen = hard_negatives(scores, positives, count)
-            target, logits = positives.gather(1, labels), network.selected_logits(hidden, labels)
+                scores = candidates.logits(network, hidden)
+            columns, chosen = candidates.hardest(scores, count)
+            target = positives.gather(1, columns)
+            logits = network.selected_logits(hidden, candidates.ids(columns))
         losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)
         return reduce_selected(losses, chosen, num_labels, options.reduction)
 
@@ -62,16 +63,16 @@ class Stage2(StageModule):
         self._evaluator = self.prepared.evaluator(self.config.monitor_metrics, "val")
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
-        """Score all labels; the first process gathers the scores, batch by batch in the order of one process alone."""
+        """Score the labels; the first process gathers the scores, batch by batch in the order of one process alone."""
         for found in at_first(None if "surplus" in batch else self._scored(batch)):
             self._add(found, "val", self._evaluator)
 
     def _scored(self, batch: dict[str, Tensor]) -> ScoredBatch:
         hidden = self.network.encode(batch)
-        logits = self.network.logits(hidden).float()
+        logits = self.network.batch_logits(batch, hidden).float()
         loss = None
         if "Loss" in self.config.monitor_metrics:
-            loss = float(self._loss(hidden, positives_of(batch, logits.shape[1])))
+            loss = float(self._loss(hidden, Candidates.of(batch, logits.shape[1])))
         return logits.cpu().numpy(), batch["document"].cpu().numpy(), loss
 
     def _add(self, found: ScoredBatch, split: str, evaluator: Evaluator) -> None:

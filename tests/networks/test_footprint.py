@@ -11,7 +11,7 @@ from scipy import sparse
 from torch import nn
 
 from plant_plugin.config.network import PLANT as Arguments
-from plant_plugin.config.options import LoraOptions, Stage1Options, Stage2Options
+from plant_plugin.config.options import LoraOptions, ShortlistOptions, Stage1Options, Stage2Options
 from plant_plugin.config.sections import Settings
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.footprint import STEP, STORED, Plan, footprint, graph_bytes, plan_of, words_footprint
@@ -199,6 +199,23 @@ def test_the_plan_of_a_configuration() -> None:
     larger = replace(settings, stage1=Stage1Options(start="factors", epochs=0, batch_size=16))
     planted = plan_of(larger, 100, 30, on_gpu=True)
     assert (planted.ranked, planted.batch_size) == (0, 8)
+
+
+def test_a_shortlist_bounds_what_the_label_attention_needs() -> None:
+    options = {"batch_size": 8, "network_config": {"encoder": "cnn"}, "stage2": Stage2Options(hard_negatives=None)}
+    settings = Settings(strategy="end_to_end", **options)
+    listed = replace(settings, shortlist=ShortlistOptions(size=10))
+    of_all, of_few, of_auto = (
+        words_footprint(plan_of(one, 100, 90_000, on_gpu=False), 50, 20)
+        for one in (settings, listed, replace(settings, shortlist=ShortlistOptions(size="auto")))
+    )
+    width = Arguments(encoder="cnn").hidden_size
+    states, projected, selected = 5 * 8 * 100 * width, 2 * 8 * 10 * width, 4 * 8 * 10 * width
+    assert of_few.bytes["label attention"] == 4 * (states + projected + selected)
+    assert of_few.bytes["label attention"] < of_auto.bytes["label attention"] < of_all.bytes["label attention"]
+    assert of_all.flops[1] - of_few.flops[1] == 3 * 4 * width * (90_000 - 10)
+    assert of_few.trained == of_all.trained  # every label still has its own row
+    assert plan_of(replace(listed, strategy="plant"), 100, 90_000, on_gpu=False).ranked == 10
 
 
 def test_arithmetic_by_hand() -> None:

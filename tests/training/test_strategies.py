@@ -183,9 +183,10 @@ def test_stage2_loss_over_selected_labels_equals_the_dense_way(
     network = build_network(prepared, config, record, planted=False).train(training)
     batch = next(iter(prepared.split("train", 8)))
     module = stage2.Stage2(network, config.stage2, config, prepared.split("train", 8), None)
-    positives = stage2.positives_of(batch, prepared.num_labels)
+    candidates = stage2.Candidates.of(batch, prepared.num_labels)
+    positives = candidates.positives
     torch.manual_seed(4)
-    loss = module._loss(network.encode(batch), positives)
+    loss = module._loss(network.encode(batch), candidates)
     gradients = torch.autograd.grad(loss, list(network.parameters()))
 
     torch.manual_seed(4)

@@ -1,0 +1,98 @@
+"""The labels of each document that the network scores, where it does not score all: those that planted scores propose.
+
+They are proposed with the weights of adjustment, names and phrases that are best for the scores alone, before the
+network trains, and these weights stay. What was fitted to a training document knows its labels: these stand in its
+shortlist for certain, in training only. The order of all others is what it would be had the document been left out: of
+a ridge regression with dual coefficients α its score of a wrong label is −λ·α, and left out −α / (G⁻¹)ᵢᵢ, both
+divided by what all labels of the document share.
+
+Source: Rifkin & Lippert 2007, "Notes on Regularized Least Squares" (leave-one-out values in closed form).
+
+Shapes: N documents, L labels, S of a shortlist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.config import Config
+from plant_plugin.config.options import AUTO, PLANTED_SCORES, SHORTLIST_SIZES
+from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.report.run import Run
+from plant_plugin.training.devices import from_first
+from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.weights import plant_weight
+
+ENOUGH = 0.01  # recall that ``auto`` gives away, of that of the largest size
+ROWS = 256  # validation documents weighed at once
+
+
+def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
+    """Give every split its shortlist, if one is asked for.
+
+    Returns:
+        The configuration with what was chosen: the weights of the scores that propose, which are not to change.
+    """
+    if config.shortlist.size is None or config.strategy == PLANTED_SCORES:  # without a network nothing is saved
+        return config
+
+    def make() -> tuple[dict[str, npt.NDArray[np.int32]], Config]:
+        planted, options = prepared.planted_scores, config.planted_scores
+        assert planted is not None
+        with run.phase("shortlist"):
+            alone = replace(config, strategy=PLANTED_SCORES, planted_scores=replace(options, weight=None))
+            plant_weight(prepared, alone, run, lambda: _nothing(prepared))
+            names = "adjustment", "name_weight", "linear_weight", "sentence_weight"
+            chosen = replace(options, **{name: planted.chosen[name] for name in names})
+            propose(prepared, _size(prepared, planted, config, run))
+        return prepared.shortlists, replace(config, planted_scores=chosen, identity=config.hash())
+
+    prepared.shortlists, found = from_first(make)
+    return found
+
+
+def propose(prepared: Prepared, size: int | None) -> None:
+    """Give every split its shortlist of ``size`` labels a document; None: all labels are scored."""
+    if size is None or prepared.planted_scores is None:
+        return
+    for split in (prepared.training, *prepared.corpus.splits[1:]):
+        if split.name in prepared.arrays:
+            prepared.shortlists[split.name] = prepared.planted_scores.proposed(split.texts, size)
+
+
+def _nothing(prepared: Prepared) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_array, npt.NDArray[np.int64]]]:
+    """Validation documents with logits of 0, as they are without a network."""
+    truth = prepared.labels["val"]
+    for documents in np.split(np.arange(truth.shape[0]), range(ROWS, truth.shape[0], ROWS)):
+        yield np.zeros((len(documents), prepared.num_labels), np.float32), truth[documents], documents
+
+
+def _size(prepared: Prepared, planted: PlantedScores, config: Config, run: Run) -> int:
+    """S: the configured one, or the least of ``SHORTLIST_SIZES`` with enough recall; says what recall each has on validation."""
+    asked, val = config.shortlist.size, prepared.corpus.val
+    if val is None or not len(val):
+        assert isinstance(asked, int)  # rules.py
+        return min(asked, prepared.num_labels)
+    wanted = {*SHORTLIST_SIZES, asked} - {AUTO}
+    sizes = sorted({min(int(size), prepared.num_labels) for size in wanted if size is not None})
+    recall = recall_by_size(planted.top(val.texts, sizes[-1]), prepared.labels["val"], sizes)
+    size = asked
+    if size == AUTO:
+        size = next(size for size in sizes if recall[size] >= recall[sizes[-1]] - ENOUGH)
+    told = ", ".join(f"{value:.4f} at {size}" for size, value in recall.items())
+    run.log(f"shortlist: {size} labels a document; recall on validation documents: {told}")
+    return min(int(size), prepared.num_labels)  # type: ignore[arg-type]
+
+
+def recall_by_size(top: sp.csr_array, truth: sp.csr_array, sizes: list[int]) -> dict[int, float]:
+    """Share of all true labels (N, L) that are among a document's highest so many; of ``top`` see ``PlantedScores``."""
+    rows = top.shape[0]
+    order = np.argsort(-top.data.reshape(rows, -1), axis=1, kind="stable")
+    labels = np.take_along_axis(top.indices.reshape(rows, -1), order, axis=1)
+    hits = np.asarray(truth[np.arange(rows)[:, None], labels].todense()).astype(bool)
+    return {size: float(hits[:, :size].sum()) / max(1, truth.nnz) for size in sizes}
