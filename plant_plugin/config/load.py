@@ -39,6 +39,8 @@ class Config(Settings):
     run_name: str  # ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume
     checkpoint_dir: Path  # the run's folder
     trust_code: bool = False  # import what a model of LibMultiLabel names beside LibMultiLabel's own classes
+    given: Keys = dataclasses.field(default_factory=dict)  # what file and flags said, unchecked
+    settled: str = ""  # with `choose`, once that is done: the file that says what was chosen
     identity: str | None = None  # hash of the configuration that this one is a pass of; None: its own
 
     if not TYPE_CHECKING:  # known keys have types
@@ -142,7 +144,8 @@ def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
     problems.raise_if_any()
     run_name = f"{settings.data_name}_{path.stem if path else settings.model_name}_{datetime.now():%Y%m%d%H%M%S}"
     values = {name: getattr(settings, name) for name in FIELDS}
-    config = Config(**values, config_path=path, run_name=run_name, checkpoint_dir=Path(settings.result_dir) / run_name)
+    folder = Path(settings.result_dir) / run_name
+    config = Config(**values, config_path=path, run_name=run_name, checkpoint_dir=folder, given=_as_today(given))
     return config if config.resume in (None, AUTO) else config.resumed(Path(config.resume))
 
 

@@ -52,6 +52,7 @@ def check(settings: Settings, problems: Problems) -> None:
     _check_planted_scores(settings, problems)
     _check_evidence(settings, network, problems)
     _check_task(settings, problems)
+    _check_choose(settings, problems)
     _check_numbers(settings, problems)
     _check_read(settings, network, problems)
     _check_refit(settings, network, problems)
@@ -226,6 +227,17 @@ def _check_task(settings: Settings, problems: Problems) -> None:
         problems.add("eval", "there is nothing to evaluate", "give a test_file")
     if settings.checkpoint_path is None and settings.resume is None:
         problems.add("eval", "there is no model to evaluate", "give a checkpoint_path")
+
+
+def _check_choose(settings: Settings, problems: Problems) -> None:
+    """The rules are for PLANT over words: no other network has won anything by them."""
+    if not settings.choose:
+        if settings.minutes is not None:
+            problems.add("minutes", "is for `choose: true`, which fits training into them", "leave it out, or choose")
+        return
+    if settings.linear or settings.model_name != "PLANT" or settings.network_config.get("lm_weight"):
+        fix = "leave choose out; `plant list configurations` shows complete files, e.g. plant_minilm_eurlex6k.yml"
+        problems.add("choose", "chooses for PLANT over words only", fix)
 
 
 def _check_read(settings: Settings, network: Entry | None, problems: Problems) -> None:

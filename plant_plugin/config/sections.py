@@ -159,6 +159,10 @@ class Plant:
     """What LibMultiLabel does not have."""
 
     strategy: Text = key("plant", "How a network of this package is trained: see `plant list strategies`.")
+    choose: Truth = key(False, "Let the data decide the keys of PLANT that are not given: see plant.yml.", later=True)
+    minutes: Positive | None = key(
+        None, "With choose: about how long it may take; fewer epochs, shorter texts, or no network.", later=True
+    )
     precision: Annotated[Literal["auto", "32", "bf16", "16"], AS_WRITTEN] = key("auto", "Numbers in training.")
     kernels: Literal["auto", "torch", "triton"] = aside(
         "auto",
