@@ -29,7 +29,7 @@ MOST_WORDS = 12e6  # words of an epoch on a processor; EURLEX57K's are cut to 25
 KERNEL_BYTES = 6  # for each pair of documents that ridge regression solves at once, its copies included
 LARGEST_GROUP = 46_340  # see GroupSize
 USUAL_GROUP = 16_000
-MEMORY_SHARE = 0.6  # of what is free
+MEMORY_SHARE = 0.75  # of what is free
 ENGLISH = "en"
 
 

@@ -88,7 +88,7 @@ def settle(config: Config) -> Config:
     settled = _checked(filled(given, found), config)
     if config.minutes:
         within = left_open(_within(config.minutes, settled, facts), given)
-        found.append(within)
+        found = [*(left_open(choice, filled({}, [within])) for choice in found), within]
         settled = _checked(filled(given, found), config)
     if not config.silent:
         print("\n".join(told(facts, found)), file=sys.stderr, flush=True)
