@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from plant_plugin.config.options import PLANTED_SCORES
+from plant_plugin.config.problems import Problems
+from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys, Value
 
 SHORTEST, LONGEST = 128, 2500  # words read of a document: the least that is worth an encoder, and MIMIC's
@@ -29,6 +31,7 @@ MOST_WORDS = 12e6  # words of an epoch on a processor; EURLEX57K's are cut to 25
 KERNEL_BYTES = 6  # for each pair of documents that ridge regression solves at once, its copies included
 LARGEST_GROUP = 46_340  # see GroupSize
 USUAL_GROUP = 16_000
+MANY_LABELS = 8  # a document, of which five ranks see too little
 MEMORY_SHARE = 0.75  # of what is free
 ENGLISH = "en"
 
@@ -60,6 +63,17 @@ class Choice:
 
     keys: Mapping[str, Value]
     reason: str
+
+
+def check_choose(settings: Settings, problems: Problems) -> None:
+    """The rules are for PLANT over words: no other network has won anything by them."""
+    if not settings.choose:
+        if settings.minutes is not None:
+            problems.add("minutes", "is for `choose: true`, which fits training into them", "leave it out, or choose")
+        return
+    if settings.linear or settings.model_name != "PLANT" or settings.network_config.get("lm_weight"):
+        fix = "leave choose out; `plant list configurations` shows complete files, e.g. plant_minilm_eurlex6k.yml"
+        problems.add("choose", "chooses for PLANT over words only", fix)
 
 
 def choices(facts: Facts) -> list[Choice]:
@@ -188,7 +202,10 @@ def _validation(facts: Facts) -> Choice:
         keys["val_size"] = 0.1 if facts.documents >= 1000 else 0.2
         why = f"{keys['val_size']:.0%} of the training documents choose weights and thresholds"
     keys["refit"] = "train+val" if again else "none"
-    keys["val_metric"] = "MAP" if facts.labels_per_document > 8 else "nDCG@5"
+    k = min(5, facts.labels - 1)  # a rank that is not all labels
+    ranks = ["MAP", f"nDCG@{k}", *(f"P@{rank}" for rank in sorted({1, k}))] if k else []
+    keys["val_metric"] = "Micro-F1" if not k else "MAP" if facts.labels_per_document > MANY_LABELS else f"nDCG@{k}"
+    keys["monitor_metrics"] = [*ranks, "Micro-F1", "Macro-F1"]
     why += ", then they are trained on too" if again else "; training again with them would take as long"
     return Choice(keys, f"{why}; {facts.labels_per_document:.1f} labels a document")
 

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from plant_plugin.config import registry
+from plant_plugin.config.choice import check_choose
 from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_SCORES, LoraOptions
 from plant_plugin.config.problems import WHY_REMOVED, Problems, read_section, read_value
 from plant_plugin.config.registry import REQUIRED, Entry
@@ -16,6 +17,7 @@ from plant_plugin.config.values import PLAIN, Keys, Number, Whole, parse_interva
 from plant_plugin.errors import ConfigError, PlantError, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
+TEXTS = ("txt", "csv", "jsonl", "parquet", "datasets")  # formats in which evidence has places
 DATA_KEYS = ("training_file", "val_file", "test_file")
 SHARES = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
 DEMO = ("demo:train", "demo:valid", "demo:test")
@@ -52,7 +54,7 @@ def check(settings: Settings, problems: Problems) -> None:
     _check_planted_scores(settings, problems)
     _check_evidence(settings, network, problems)
     _check_task(settings, problems)
-    _check_choose(settings, problems)
+    check_choose(settings, problems)
     _check_numbers(settings, problems)
     _check_read(settings, network, problems)
     _check_refit(settings, network, problems)
@@ -115,7 +117,7 @@ def _check_evidence(settings: Settings, network: Entry | None, problems: Problem
         fix = "give evidence.training_file too, or leave it out"
         problems.add("evidence.val_file", what, fix, value=evidence.val_file)
     planted = evidence.training_file is not None or evidence.mine
-    if planted and settings.data_format != "txt":
+    if planted and settings.data_format not in TEXTS:
         fix = "give texts (data_format: txt), or leave evidence out"
         problems.add("evidence", f"documents of data_format {settings.data_format} have no places to mark", fix)
     for key in ("linear_weight", "sentence_weight"):
@@ -193,7 +195,8 @@ def _check_files(settings: Settings, problems: Problems) -> None:
     for key in DATA_KEYS:
         name = getattr(settings, key)
         if name is None or not name.startswith("demo:"):
-            _check_file(key, name, problems)
+            if name is None or not os.path.isdir(name):  # a folder of datasets
+                _check_file(key, name, problems)
         elif name not in DEMO:
             problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
     _check_file("label_file", settings.label_file, problems)
@@ -227,17 +230,6 @@ def _check_task(settings: Settings, problems: Problems) -> None:
         problems.add("eval", "there is nothing to evaluate", "give a test_file")
     if settings.checkpoint_path is None and settings.resume is None:
         problems.add("eval", "there is no model to evaluate", "give a checkpoint_path")
-
-
-def _check_choose(settings: Settings, problems: Problems) -> None:
-    """The rules are for PLANT over words: no other network has won anything by them."""
-    if not settings.choose:
-        if settings.minutes is not None:
-            problems.add("minutes", "is for `choose: true`, which fits training into them", "leave it out, or choose")
-        return
-    if settings.linear or settings.model_name != "PLANT" or settings.network_config.get("lm_weight"):
-        fix = "leave choose out; `plant list configurations` shows complete files, e.g. plant_minilm_eurlex6k.yml"
-        problems.add("choose", "chooses for PLANT over words only", fix)
 
 
 def _check_read(settings: Settings, network: Entry | None, problems: Problems) -> None:

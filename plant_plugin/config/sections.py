@@ -87,9 +87,12 @@ class Data:
     add_special_tokens: Truth = key(True, "Let a language model's tokenizer add its start and end tokens.")
     data_format: Text = key(
         "txt",
-        "txt; svm or xmc (sparse files of the XMC repository), features in place of text, for linear models; xmc also "
-        "for PLANT with the features' words as vocab_file; or another of `plant list readers`.",
+        "txt: text, by a file's ending also csv, jsonl, parquet, or a folder of Hugging Face's datasets; svm or xmc "
+        "(sparse files of the XMC repository), features in place of text, for linear models; xmc also for PLANT with "
+        "the features' words as vocab_file; or another of `plant list readers`.",
     )
+    text_column: Text = key("text", "Column of the text, in tables.", later=True)
+    labels_column: Text = key("labels", "Column of the labels, in tables.", later=True)
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,8 @@ def told(facts: Facts, found: Iterable[Choice]) -> list[str]:
         + f"; chosen ({SETTLED} of the run's folder):"
     ]
     for choice in found:
-        keys = ", ".join(f"{key} {_spelled(value)}" for key, value in choice.keys.items())
+        shown = {key: value for key, value in choice.keys.items() if key != "monitor_metrics"}
+        keys = ", ".join(f"{key} {_spelled(value)}" for key, value in shown.items())
         if keys:
             lines.append(f"  {keys}: {choice.reason}")
     return lines
@@ -146,7 +147,7 @@ def _beside(config: Config) -> Keys:
     if plain.stem != "train":
         return {"data_name": plain.stem}
     keys: Keys = {"data_name": path.resolve().parent.name or "train"}
-    for key, names in {"val_file": ("valid", "val", "dev"), "test_file": ("test",)}.items():
+    for key, names in {"val_file": ("valid", "validation", "val", "dev"), "test_file": ("test",)}.items():
         ends = (plain.suffix, *(plain.suffix + end for end in OPENERS))
         files = (path.with_name(name + end) for name in names for end in ends)
         if file := next((file for file in files if file.exists()), None):

@@ -88,6 +88,19 @@ def test_small_data() -> None:
     assert found["planted_scores.lead"] == 0
 
 
+@pytest.mark.parametrize(
+    ("labels", "watched", "monitored"),
+    [
+        (3, "nDCG@2", ["MAP", "nDCG@2", "P@1", "P@2", "Micro-F1", "Macro-F1"]),
+        (2, "nDCG@1", ["MAP", "nDCG@1", "P@1", "Micro-F1", "Macro-F1"]),
+        (1, "Micro-F1", ["Micro-F1", "Macro-F1"]),
+    ],
+)
+def test_no_rank_asks_for_all_labels(labels: int, watched: str, monitored: list[str]) -> None:
+    found = keys(replace(SMALL, labels=labels))
+    assert (found["val_metric"], found["monitor_metrics"]) == (watched, monitored)
+
+
 @pytest.mark.parametrize(("gain", "mines"), [(None, False), (-0.05, False), (0.004, False), (0.2, True)])
 def test_phrases_are_mined_where_validation_gains(gain: float | None, mines: bool) -> None:
     found = keys(replace(SMALL, mined_gain=gain))
