@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plant_plugin.config import registry
 from plant_plugin.config.choice import check_choose
-from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_SCORES, LoraOptions
+from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES, LoraOptions
 from plant_plugin.config.problems import WHY_REMOVED, Problems, read_section, read_value
 from plant_plugin.config.registry import REQUIRED, Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
@@ -102,7 +102,7 @@ def _check_planted_scores(settings: Settings, problems: Problems) -> None:
             problems.add("planted_scores.weight", "0 leaves nothing to predict with", fix)
         if settings.checkpoint_path and not settings.eval:
             problems.add("checkpoint_path", "there is no network to start from it", "leave it out, or say --eval")
-    if scores.names not in (None, *NAME_SOURCES):
+    if scores.names not in (None, NO_NAMES, *NAME_SOURCES):
         _check_file("planted_scores.names", scores.names, problems, f"; or say {' or '.join(NAME_SOURCES)}")
 
 

@@ -27,7 +27,7 @@ import yaml
 from plant_plugin.config import Config
 from plant_plugin.config.choice import ENGLISH, LEAD, Choice, Facts, choices, filled, flat, left_open
 from plant_plugin.config.load import checked_config
-from plant_plugin.config.options import PLANTED_SCORES, EvidenceOptions, PlantedScoresOptions
+from plant_plugin.config.options import NO_NAMES, PLANTED_SCORES, EvidenceOptions, PlantedScoresOptions
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.sections import BLOCKS
 from plant_plugin.config.values import Keys, Value
@@ -213,6 +213,8 @@ def language_of(texts: Sequence[str]) -> str:
 
 def _names(config: Config, corpus: Corpus, language: str) -> str | None:
     """Where names of labels are known from; English ones of ICD-10-CM only beside English texts."""
+    if config.planted_scores.names == NO_NAMES:
+        return None
     if beside := names_beside(config.training_file):
         return str(beside)
     some = corpus.label_names[:: max(1, len(corpus.label_names) // LOOKED_AT)]
