@@ -15,7 +15,7 @@ from plant_plugin.commands.pretrain import pretrain_lm
 from plant_plugin.commands.relevance import relevance
 from plant_plugin.commands.serve import export, serve, strip
 from plant_plugin.commands.shared import plain_ending
-from plant_plugin.commands.train import host, libmultilabel, search
+from plant_plugin.commands.train import host, libmultilabel, search, train
 from plant_plugin.commands.training_files import embeddings, stats
 from plant_plugin.files import private_files
 
@@ -34,12 +34,12 @@ class QuietGroup(click.Group):
 @click.group(cls=QuietGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(package_name="plant-plugin", prog_name="plant_plugin")
 def plant() -> None:
-    """List what there is, check a configuration, prepare data, predict, explain, serve, evaluate and compare."""
+    """Train, list what there is, check a configuration, prepare data, predict, explain, serve, evaluate and compare."""
 
 
 SHOWN = (
-    list_entries, prepare, stats, validate, doctor, relevance, embeddings, pretrain_lm, evaluate, compare, predict,
-    explain, label, faithfulness, plausibility, codiesp_x, export, strip, serve, search, host,
+    train, list_entries, prepare, stats, validate, doctor, relevance, embeddings, pretrain_lm, evaluate, compare,
+    predict, explain, label, faithfulness, plausibility, codiesp_x, export, strip, serve, search, host,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

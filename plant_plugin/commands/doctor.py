@@ -365,12 +365,12 @@ def _shape(network: Keys) -> PretrainedConfig:
 
 def _words(settings: Config, tokens: int) -> tuple[int, int | None]:
     """Words of the vocabulary by the rules of a run; of the texts, where these are read, at most ``tokens`` of each."""
-    from plant_plugin.data.text import read_libmultilabel_text
+    from plant_plugin.data.tables import read_any
     from plant_plugin.data.word_tokens import WordTokens
 
     if settings.vocab_file:
         return WordTokens.from_file(settings.vocab_file).size, None
-    texts = read_libmultilabel_text(_countable(settings.training_file, "--words")).texts
+    texts = read_any(_countable(settings.training_file, "--words")).texts
     positions = sum(min(text.count(" ") + 1, tokens) for text in texts)
     return WordTokens.build(texts, settings.min_vocab_freq).size, positions
 
@@ -385,9 +385,9 @@ def _width_of_vectors(embed_file: str) -> int:
 
 def _counted(training_file: str | None) -> tuple[int, int]:
     """Documents and labels of a training file."""
-    from plant_plugin.data.text import read_libmultilabel_text
+    from plant_plugin.data.tables import read_any
 
-    found = read_libmultilabel_text(_countable(training_file, "--labels and --documents"), keep_texts=False).labels
+    found = read_any(_countable(training_file, "--labels and --documents"), keep_texts=False).labels
     return len(found), len({label for labels in found for label in labels})
 
 

@@ -50,7 +50,8 @@ def evaluate(
     What the scores do not tell (MAP and the AUCs, when only some labels are scored) is left out and said.
     """
     from plant_plugin.data.documents import Corpus, Split, read_label_file
-    from plant_plugin.data.text import Documents, read_libmultilabel_text
+    from plant_plugin.data.tables import read_any
+    from plant_plugin.data.text import Documents
     from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
     from plant_plugin.report.result import Result, label_counts, labels_outside, save_result
     from plant_plugin.report.tables import print_results
@@ -62,8 +63,8 @@ def evaluate(
     columns = read_label_file(label_file) if label_file else None
     if columns == []:
         raise DataError("the label file holds no label", where=str(label_file), fix="one label a line")
-    tested = read_libmultilabel_text(truth)
-    trained = read_libmultilabel_text(train, keep_texts=False) if train else Documents()
+    tested = read_any(truth)
+    trained = read_any(train, keep_texts=False) if train else Documents()
     every = {label for documents in (tested, trained) for names in documents.labels for label in names}
     labels = sorted(every.union(named or []) if columns is None else columns)
     test = Split("test", tested.texts, tested.labels, None, tested.counts)

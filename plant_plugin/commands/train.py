@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +33,23 @@ def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None
     Takes the configuration files and flags of LibMultiLabel's main.py, and PLANT's own. A flag beats the file. What
     is wrong with a configuration is reported all at once, before any data are read.
     """
+    _train(config, trust_code, flags)
+
+
+@click.command(cls=ConfigCommand)
+@click.argument("file")
+@click.option("-c", "--config", default="plant.yml", metavar="FILE", help="Another configuration than plant.yml.")
+def train(file: str, config: str, **flags: object) -> None:
+    """Train PLANT on FILE, your documents, with what suits them: length, epochs, evidence, names, weights.
+
+    Looks at the data, says in ten lines what it chose and why, and writes that down as settled.yml in the run's folder.
+    A key that you give is never chosen; --minutes says how long it may take. What lies beside FILE is used: FILE's
+    evidence and label_names.tsv and, where FILE is called train, the files valid and test.
+    """
+    _train(config, False, {**flags, "training_file": file})
+
+
+def _train(config: str | None, trust_code: bool, flags: Mapping[str, object]) -> None:
     from plant_plugin.report.run_folder import stoppable
 
     with stoppable(lambda: True):  # the imports take seconds

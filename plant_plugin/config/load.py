@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -21,10 +22,10 @@ import yaml
 from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
-from plant_plugin.config.rules import check, reads_whole_documents
+from plant_plugin.config.rules import DATA_KEYS, DEMO, check, reads_whole_documents
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, OPTIONS, REMOVED, Settings
 from plant_plugin.config.values import Keys
-from plant_plugin.config.yaml_file import find_config, parse, read_yaml
+from plant_plugin.config.yaml_file import find_config, packaged_configs, parse, read_yaml
 from plant_plugin.errors import ConfigError, suggestion
 
 # Where things are written or kept, and how the work is spread: the result does not depend on them.
@@ -39,6 +40,8 @@ class Config(Settings):
     run_name: str  # ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume
     checkpoint_dir: Path  # the run's folder
     trust_code: bool = False  # import what a model of LibMultiLabel names beside LibMultiLabel's own classes
+    given: Keys = dataclasses.field(default_factory=dict)  # what file and flags said, unchecked
+    settled: str = ""  # with `choose`, once that is done: the file that says what was chosen
     identity: str | None = None  # hash of the configuration that this one is a pass of; None: its own
 
     if not TYPE_CHECKING:  # known keys have types
@@ -120,7 +123,19 @@ def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] 
     for key, value in (overrides or {}).items():
         problems.lines.pop(key, None)
         _override(given, key, value, problems)
+    if "training_file" in (overrides or {}) and problems.path in packaged_configs().values():
+        _without_missing_files(given, overrides or {})
     return given, problems
+
+
+def _without_missing_files(given: Keys, overrides: Mapping[str, object]) -> None:
+    """On data of one's own, the other files of a packaged configuration are not missed where they are not there."""
+    evidence = given.get("evidence")
+    for keys, above in ((given, ""), (evidence if isinstance(evidence, dict) else {}, "evidence.")):
+        for key in DATA_KEYS:
+            name = keys.get(key)
+            if above + key not in overrides and isinstance(name, str) and not (name in DEMO or os.path.exists(name)):
+                del keys[key]
 
 
 def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
@@ -142,7 +157,8 @@ def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
     problems.raise_if_any()
     run_name = f"{settings.data_name}_{path.stem if path else settings.model_name}_{datetime.now():%Y%m%d%H%M%S}"
     values = {name: getattr(settings, name) for name in FIELDS}
-    config = Config(**values, config_path=path, run_name=run_name, checkpoint_dir=Path(settings.result_dir) / run_name)
+    folder = Path(settings.result_dir) / run_name
+    config = Config(**values, config_path=path, run_name=run_name, checkpoint_dir=folder, given=_as_today(given))
     return config if config.resume in (None, AUTO) else config.resumed(Path(config.resume))
 
 

@@ -19,6 +19,7 @@ from plant_plugin.config.values import (
     key,
 )
 
+NO_NAMES = "none"
 NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
 AUTO = "auto"  # --resume auto
 PLANTED_SCORES = "planted_scores"  # the strategy that trains no network
@@ -148,7 +149,7 @@ class PlantedScoresOptions(Block):
     adjustment: NotNegative | None = key(None, "τ, for rare labels; null: the best val_metric of the linear scores")
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
     weight: NotNegative | None = key(None, "γ, beside the network's logits; null: chosen on validation documents")
-    names: Text | None = key(None, "of labels: icd9, icd10 or a file; null: label_names.tsv beside training_file")
+    names: Text | None = key(None, "of labels: icd9, icd10, a file or none; null: label_names.tsv beside training_file")
     name_weight: NotNegative | None = key(None, "ν of the names' words; null: the best with γ; 0: names are not read")
     offset: Number | None = key(None, "taken off every logit; null: the threshold of micro-F1 is probability 0.5")
     # 1 and 0 without evidence

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from plant_plugin.config import registry
-from plant_plugin.config.options import AUTO, NAME_SOURCES, PLANTED_SCORES, LoraOptions
+from plant_plugin.config.choice import check_choose
+from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES, LoraOptions
 from plant_plugin.config.problems import WHY_REMOVED, Problems, read_section, read_value
 from plant_plugin.config.registry import REQUIRED, Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
@@ -16,6 +17,7 @@ from plant_plugin.config.values import PLAIN, Keys, Number, Whole, parse_interva
 from plant_plugin.errors import ConfigError, PlantError, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
+TEXTS = ("txt", "csv", "jsonl", "parquet", "datasets")  # formats in which evidence has places
 DATA_KEYS = ("training_file", "val_file", "test_file")
 SHARES = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
 DEMO = ("demo:train", "demo:valid", "demo:test")
@@ -53,6 +55,7 @@ def check(settings: Settings, problems: Problems) -> None:
     _check_shortlist(settings, problems)
     _check_evidence(settings, network, problems)
     _check_task(settings, problems)
+    check_choose(settings, problems)
     _check_numbers(settings, problems)
     _check_read(settings, network, problems)
     _check_refit(settings, network, problems)
@@ -100,7 +103,7 @@ def _check_planted_scores(settings: Settings, problems: Problems) -> None:
             problems.add("planted_scores.weight", "0 leaves nothing to predict with", fix)
         if settings.checkpoint_path and not settings.eval:
             problems.add("checkpoint_path", "there is no network to start from it", "leave it out, or say --eval")
-    if scores.names not in (None, *NAME_SOURCES):
+    if scores.names not in (None, NO_NAMES, *NAME_SOURCES):
         _check_file("planted_scores.names", scores.names, problems, f"; or say {' or '.join(NAME_SOURCES)}")
 
 
@@ -126,7 +129,7 @@ def _check_evidence(settings: Settings, network: Entry | None, problems: Problem
         fix = "give evidence.training_file too, or leave it out"
         problems.add("evidence.val_file", what, fix, value=evidence.val_file)
     planted = evidence.training_file is not None or evidence.mine
-    if planted and settings.data_format != "txt":
+    if planted and settings.data_format not in TEXTS:
         fix = "give texts (data_format: txt), or leave evidence out"
         problems.add("evidence", f"documents of data_format {settings.data_format} have no places to mark", fix)
     for key in ("linear_weight", "sentence_weight"):
@@ -204,7 +207,8 @@ def _check_files(settings: Settings, problems: Problems) -> None:
     for key in DATA_KEYS:
         name = getattr(settings, key)
         if name is None or not name.startswith("demo:"):
-            _check_file(key, name, problems)
+            if name is None or not os.path.isdir(name):  # a folder of datasets
+                _check_file(key, name, problems)
         elif name not in DEMO:
             problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
     _check_file("label_file", settings.label_file, problems)

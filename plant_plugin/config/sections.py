@@ -88,9 +88,12 @@ class Data:
     add_special_tokens: Truth = key(True, "Let a language model's tokenizer add its start and end tokens.")
     data_format: Text = key(
         "txt",
-        "txt; svm or xmc (sparse files of the XMC repository), features in place of text, for linear models; xmc also "
-        "for PLANT with the features' words as vocab_file; or another of `plant list readers`.",
+        "txt: text, by a file's ending also csv, jsonl, parquet, or a folder of Hugging Face's datasets; svm or xmc "
+        "(sparse files of the XMC repository), features in place of text, for linear models; xmc also for PLANT with "
+        "the features' words as vocab_file; or another of `plant list readers`.",
     )
+    text_column: Text = key("text", "Column of the text, in tables.", later=True)
+    labels_column: Text = key("labels", "Column of the labels, in tables.", later=True)
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,10 @@ class Plant:
     """What LibMultiLabel does not have."""
 
     strategy: Text = key("plant", "How a network of this package is trained: see `plant list strategies`.")
+    choose: Truth = key(False, "Let the data decide the keys of PLANT that are not given: see plant.yml.", later=True)
+    minutes: Positive | None = key(
+        None, "With choose: about how long it may take; fewer epochs, shorter texts, or no network.", later=True
+    )
     precision: Annotated[Literal["auto", "32", "bf16", "16"], AS_WRITTEN] = key("auto", "Numbers in training.")
     kernels: Literal["auto", "torch", "triton"] = aside(
         "auto",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from functools import cache
 from importlib.resources import files
@@ -11,10 +12,11 @@ import yaml
 
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.values import Keys, Value
-from plant_plugin.errors import ConfigError, suggestion
+from plant_plugin.errors import ConfigError
 from plant_plugin.files import DEEPEST_CONFIGURATION, LIMITS, LONGEST_CONFIGURATION, MOST_VALUES, limit
 
 MORE = f" ({LIMITS}=10 allows ten times as much)"
+NEAREST = 3  # names that are told of those that were perhaps meant
 DEEPEST = 5  # a key of a key of …: whose lines are noted
 
 
@@ -31,8 +33,9 @@ def find_config(name: str | Path) -> Path:
         return path
     if str(name).removesuffix(".yml") in packaged:
         return packaged[str(name).removesuffix(".yml")]
-    known = [f"{stem}.yml" for stem in packaged]
-    fix = f"check the path; of the packaged configurations: {suggestion(path.name, known)}" if known else None
+    near = difflib.get_close_matches(path.name, [f"{stem}.yml" for stem in packaged], n=NEAREST, cutoff=0.6)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    fix = f"check the path; {meant}`plant list configurations` shows all that come with the package"
     raise ConfigError("no such file, and no packaged configuration of this name", where=f"--config {name}", fix=fix)
 
 

@@ -19,12 +19,18 @@ import scipy.sparse as sp
 
 from plant_plugin.config import Config, registry
 from plant_plugin.data.evidence import marked_sentences, read_evidence
+from plant_plugin.data.tables import form_of
 from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, text_lines
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, cache_folder
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
-READER_KEYS = ("allow_bad_lines", "vocab_file")  # of the configuration: handed to a reader that has such an argument
+READER_KEYS = (
+    "allow_bad_lines",
+    "vocab_file",
+    "text_column",
+    "labels_column",
+)  # of the configuration: handed to a reader that has such an argument
 DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
 DEMO = Path(__file__).with_name("made_up_notes")  # what `plant prepare demo` writes with its defaults, packed
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB what it stands for
@@ -164,15 +170,21 @@ def _training_splits(config: Config) -> tuple[Split, Split | None]:
 
 
 def read_documents(source: str, config: Config) -> Documents:
-    """The documents of a file, by the reader that ``data_format`` names, or an error where that returns others."""
-    read = registry.get("readers", config.data_format).load()
+    """The documents of a file, by its reader, or an error where that returns others."""
+    name = reader_of(source, config)
+    read = registry.get("readers", name).load()
     asked = {key: getattr(config, key) for key in READER_KEYS if key in inspect.signature(read).parameters}
     documents = read(source_path(source, config.cache_dir), **asked)
     if not isinstance(documents, Documents):
         what = f"the reader returned {type(documents).__name__} instead of Documents"
         fix = "see registry.yaml and plant_plugin/data/text.py"
-        raise DataError(what, where=f"data_format: {config.data_format}", fix=fix)
+        raise DataError(what, where=f"data_format: {name}", fix=fix)
     return documents
+
+
+def reader_of(source: str, config: Config) -> str:
+    """The reader of a file: ``data_format``; where that is text, what the file's ending says."""
+    return form_of(Path(source)) if config.data_format == "txt" else config.data_format
 
 
 def _read_split(name: str, config: Config) -> Split:

@@ -6,18 +6,22 @@ import contextlib
 import copy
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.config import Config
 from plant_plugin.errors import FullDiskError
-from plant_plugin.files import is_full
+from plant_plugin.files import is_full, write_text
 from plant_plugin.host.attention_xml import AttentionXMLBaseline
+from plant_plugin.host.checks import read_checked
 from plant_plugin.host.linear import LinearBaseline
 from plant_plugin.host.neural import NetworkBaseline, epochs_kept
 from plant_plugin.host.settings import OWN_TEST, library_log, library_settings, quiet
 from plant_plugin.report.result import Result, Scored, report, tuned_thresholds
 from plant_plugin.report.run import Run
+
+LEAST_VALIDATION = 10  # documents, for thresholds to be worth a second training
 
 
 def run_baseline(config: Config, run: Run) -> Result:
@@ -34,7 +38,8 @@ def run_baseline(config: Config, run: Run) -> Result:
     settings = library_settings(config, run)
     with library_log(settings.silent), quiet(settings.silent), _full_disk(run):
         if settings["refit"] == "none":
-            return report(config, run, _trained(settings, run))
+            scored = _trained(settings, run)  # first: what is drawn at random is as without thresholds
+            return report(config, run, scored, _part_thresholds(settings, run) if _can_be_parted(settings) else None)
         thresholds = None if settings.eval else _first_thresholds(settings, run)
         settings["merge_train_val"] = True
         return report(config, run, _trained(settings, run), thresholds)
@@ -68,6 +73,32 @@ def _first_thresholds(settings: AttributeDict, run: Run) -> dict[str, float]:
         thresholds = tuned_thresholds(first, _trained(own, first))
     run.train_again({} if settings["linear"] else epochs_kept(first.folder))
     return thresholds
+
+
+def _can_be_parted(settings: AttributeDict) -> bool:
+    """Whether a linear model, which trains on the whole file, has no documents to tune thresholds on but could."""
+    has_others = settings["eval"] or settings["val_file"] or settings["merge_train_val"]
+    return bool(settings["linear"] and settings["data_format"] == "txt" and settings["val_size"] and not has_others)
+
+
+def _part_thresholds(settings: AttributeDict, run: Run) -> dict[str, float] | None:
+    """Thresholds of the same technique without ``val_size`` of the training documents, tuned on these, as PLANT's are.
+
+    None where these would be too few to say anything. The model that is tested has all training documents.
+    """
+    corpus = read_checked(settings, test_file=None, include_test_labels=False)
+    if corpus.val is None or len(corpus.val) < LEAST_VALIDATION:
+        return None
+    with run.phase("thresholds"), TemporaryDirectory() as folder:  # there: texts are in no run's folder
+        part = Run(Path(folder), silent=True, tests=False)
+        own = copy.copy(settings)
+        for key, split in {"training_file": corpus.train, "val_file": corpus.val}.items():
+            own[key] = str(part.folder / f"{split.name}.txt")
+            rows = zip(split.labels, split.texts, strict=True)
+            write_text(Path(own[key]), "".join(f"{' '.join(labels)}\t{text}\n" for labels, text in rows))
+        own["checkpoint_dir"], own["log_path"] = folder, str(part.folder / "logs.json")
+        own["test_file"], own["include_test_labels"], own["monitor_metrics"] = None, False, ["P@1"]
+        return tuned_thresholds(part, _trained(own, part))
 
 
 @contextlib.contextmanager

@@ -17,7 +17,8 @@ from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.config import Config, registry
 from plant_plugin.config.rules import DATA_KEYS, SHARES
-from plant_plugin.data.documents import read_documents, source_path
+from plant_plugin.data.documents import read_documents, reader_of, source_path
+from plant_plugin.data.tables import TABLES
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.files import cache_folder, write_text
 from plant_plugin.report.run import Run
@@ -47,13 +48,12 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
         # A share up to one; above it scikit-learn and Lightning want a whole number that says so by its type.
         if values[key] > 1:
             values[key] = int(values[key])
-    own_reader = registry.get("readers", config.data_format).own
     for key in DATA_KEYS:
-        if values[key]:
-            made = _as_text(values[key], config) if own_reader else source_path(values[key], config.cache_dir)
-            values[key] = str(made)
-    if own_reader:
-        values["data_format"] = "txt"
+        if source := values[key]:
+            reader = reader_of(source, config)
+            foreign = reader in TABLES or registry.get("readers", reader).own
+            values[key] = str(_as_text(source, config) if foreign else source_path(source, config.cache_dir))
+            values["data_format"] = "txt" if foreign else config.data_format
     folder = values["checkpoint_path"] or values["resume"]
     if folder and Path(folder).is_dir():
         values["checkpoint_path"] = _checkpoint_in(folder, values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.evidence import evidence_beside, parts, read_marks
-from plant_plugin.data.text import document_columns, packed, read_libmultilabel_text
+from plant_plugin.data.tables import form_of, read_any
+from plant_plugin.data.text import document_columns, packed
 from plant_plugin.errors import MissingExtraError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
@@ -49,8 +50,8 @@ def read_stats(source: str) -> FileStats:
             message names the line.
     """
     path, stats = source_path(source), FileStats(source)
-    for *_, labels_column, text in document_columns(path):
-        labels = set(labels_column.split())
+    for own, text in _documents(path):
+        labels = set(own)
         stats.labels_each.append(len(labels))
         stats.words_each.append(len(text.split()))
         stats.label_counts.update(labels)
@@ -61,8 +62,17 @@ def read_stats(source: str) -> FileStats:
     return stats
 
 
+def _documents(path: Path) -> Iterator[tuple[list[str], str]]:
+    """Labels and text of each document, of a text file one at a time."""
+    if form_of(path) == "txt":
+        yield from ((columns[-2].split(), columns[-1]) for columns in document_columns(path))
+    else:
+        found = read_any(path)
+        yield from zip(found.labels, found.texts, strict=True)
+
+
 def _evidence_stats(path: Path, evidence: Path) -> EvidenceStats:
-    documents, stats = read_libmultilabel_text(path), EvidenceStats()
+    documents, stats = read_any(path), EvidenceStats()
     for text, labels in zip(documents.texts, read_marks(evidence, documents), strict=True):
         marked = np.zeros(len(text), bool)
         for spans in parts(labels).values():

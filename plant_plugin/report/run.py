@@ -15,7 +15,7 @@ from pathlib import Path
 from plant_plugin.errors import PlantError
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE
-from plant_plugin.report.run_folder import LOCK, unwritable
+from plant_plugin.report.run_folder import LOCK, SETTLED, unwritable
 
 SAMPLE_SECONDS = 0.2  # how often the resident memory is read while a phase runs
 
@@ -58,7 +58,7 @@ class Run:
             probe = folder / ".writable"
             probe.touch()
             probe.unlink()
-            self._new_folder = {path.name for path in folder.iterdir()} <= {LOCK}
+            self._new_folder = {path.name for path in folder.iterdir()} <= {LOCK, SETTLED}
         except OSError as error:
             raise unwritable(folder, error) from error
 
@@ -126,7 +126,7 @@ class Run:
     @property
     def keeps_nothing(self) -> bool:
         """Whether the run failed before it had anything to keep."""
-        return self._new_folder and {path.name for path in self.folder.iterdir()} <= {RUN_FILE, LOCK}
+        return self._new_folder and {path.name for path in self.folder.iterdir()} <= {RUN_FILE, LOCK, SETTLED}
 
     def remove_empty_folder(self) -> None:
         """Leave no folder behind of a run that keeps nothing."""

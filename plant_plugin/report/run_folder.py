@@ -21,7 +21,8 @@ from plant_plugin.report.metric_log import FILE
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE
 
 LOCK = ".lock"
-UNTRAINED = {RUN_FILE, LOCK, FILE, "relevance.npz"}  # files of a run that has not come to its first state
+SETTLED = "settled.yml"  # what `choose: true` has chosen
+UNTRAINED = {RUN_FILE, LOCK, SETTLED, FILE, "relevance.npz"}  # files of a run that has not come to its first state
 WORTH_KEEPING = 60.0  # seconds after which even these are kept
 
 
@@ -59,7 +60,7 @@ def own_folder(config: Config) -> Iterator[Config]:
         try:
             yield config
         except PlantError:
-            if new and folder.is_dir() and {path.name for path in folder.iterdir()} <= {LOCK}:
+            if new and folder.is_dir() and {path.name for path in folder.iterdir()} <= {LOCK, SETTLED}:
                 shutil.rmtree(folder, ignore_errors=True)  # refused before it began
             raise
 

@@ -18,6 +18,7 @@ from plant_plugin.model.folder import load_stage, save_stage, stage_path
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.record import RUN_FILE, note_weights, read_run_record, write_run_record
 from plant_plugin.report.run import Run
+from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.report.states import mend_logs, record_of
 from plant_plugin.training.devices import from_first, is_first, same_weights
 
@@ -167,7 +168,9 @@ def full_disk_resumes(run: Run) -> Iterator[None]:
 def command(configuration: str, folder: Path) -> str:
     """The command of this run, with its folder to resume; flags as they were typed."""
     name, *words = sys.argv
-    if Path(name).stem == "libmultilabel":
+    if (folder / SETTLED).is_file():  # without looking at the data again
+        typed = ["--config", str(folder / SETTLED)]
+    elif Path(name).stem == "libmultilabel":
         typed = [word for word in words if not word.startswith("--resume=")]
         while "--resume" in typed:
             place = typed.index("--resume")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ import lightning as L
 
 from plant_plugin.config import Config, registry
 from plant_plugin.config.values import Keys
-from plant_plugin.errors import CheckpointError, PlantError
+from plant_plugin.errors import CheckpointError, ConfigError, PlantError
+from plant_plugin.files import write_text
 from plant_plugin.model.folder import read_content, read_labels
 from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -23,7 +25,7 @@ from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record
 from plant_plugin.report.result import Result, read_result, report, tuned_thresholds
 from plant_plugin.report.run import Run
-from plant_plugin.report.run_folder import own_folder
+from plant_plugin.report.run_folder import SETTLED, own_folder
 from plant_plugin.report.states import found_again
 from plant_plugin.training import resume
 from plant_plugin.training.build import add_frozen_states, build_network, load, save
@@ -45,8 +47,21 @@ def run(config: Config, *, tests: bool = True) -> Result:
     Returns:
         The content of ``result.json``, or an empty dictionary when there was nothing to test.
     """
+    if config.choose:
+        from plant_plugin.training.choose import settle  # imports the linear model and the trials
+
+        config = settle(config)
     with own_folder(found_again(config)) as own:
-        return run_in_folder(own, tests=tests)
+        if own.settled and os.environ.get("RANK", "0") == "0":
+            write_text(own.checkpoint_dir / SETTLED, own.settled)
+        result = run_in_folder(own, tests=tests)
+        if own.settled and not own.silent and is_first():
+            folder = own.checkpoint_dir
+            print(
+                f"the model is in {folder}\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt",
+                file=sys.stderr,
+            )
+        return result
 
 
 def run_in_folder(config: Config, *, tests: bool = True) -> Result:
@@ -121,6 +136,9 @@ def _tested(scoring: Scoring, thresholds: dict[str, float]) -> Result:
 
 def _one_process(config: Config, writes: bool = True, *, tests: bool) -> Result:
     """One of the processes of a run."""
+    if config.choose:
+        fix = "train with plant.yml once, and name the settled.yml of its run"
+        raise ConfigError("`libmultilabel` and `plant train` alone look at the data", where="choose", fix=fix)
     record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=writes)
     try:
         registry.use(config.registry)  # in a process that was started for this run

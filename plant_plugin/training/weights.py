@@ -19,7 +19,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.config import Config
-from plant_plugin.config.options import NAME_SOURCES, PLANTED_SCORES, PlantedScoresOptions
+from plant_plugin.config.options import NAME_SOURCES, NO_NAMES, PLANTED_SCORES, PlantedScoresOptions
 from plant_plugin.data.label_names import label_names, names_beside
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF
@@ -123,7 +123,7 @@ def _known_names(
     if options.name_weight == 0:
         return None
     source = options.names or names_beside(training_file)
-    if source is None:
+    if source in (None, NO_NAMES):
         if options.name_weight:
             fix = "give planted_scores.names, or put label_names.tsv beside the training file"
             raise ConfigError("labels have no names to weigh", where="planted_scores.name_weight", fix=fix)

@@ -73,15 +73,46 @@ def test_packaged_configurations_are_found_by_name(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(config_yaml, "packaged_configs", lambda: found)
     for name in ("plant_toy", "plant_toy.yml"):
         assert load_config(name, PLANT).config_name == "plant_toy"
-    with pytest.raises(ConfigError, match=r"(?s)plant_tou\.yml: no such file.*did you mean plant_toy\.yml"):
+    with pytest.raises(ConfigError, match=r"(?s)plant_tou\.yml: no such file.*did you mean plant_toy\.yml\?"):
         load_config("plant_tou.yml")
+
+
+def test_of_many_configurations_the_nearest_are_told() -> None:
+    with pytest.raises(ConfigError, match=r"did you mean plant_codiesp\.yml or .*`plant list configurations`") as near:
+        load_config("plant_codisp.yml")
+    with pytest.raises(ConfigError, match="`plant list configurations`") as far:
+        load_config("0.json")
+    assert near.value.message.count(".yml") == 4
+    assert ".yml" not in far.value.message
+
+
+@pytest.mark.parametrize(
+    "name", ["plant_eurlex6k.yml", "plant_codiesp.yml", "plant_bc5cdr_evidence.yml", "laat_bc5cdr"]
+)
+def test_a_packaged_configuration_on_ones_own_data_misses_no_file(name: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("A\tone\n")
+    config = load_config(
+        name, {"training_file": str(mine), "embed_file": str(mine)} if "laat" in name else {"training_file": str(mine)}
+    )
+    assert (config.training_file, config.val_file, config.test_file) == (str(mine), None, None)
+    assert config.evidence.training_file is config.evidence.val_file is None
+    with pytest.raises(ConfigError, match=r"val_file: .*nowhere\.txt: no such file"):  # what is asked for is missed
+        load_config(name, {"training_file": str(mine), "val_file": "nowhere.txt"})
+
+
+def test_a_file_of_ones_own_misses_its_files(write: Callable[[str], Path]) -> None:
+    path = write("model_name: PLANT\nnetwork_config: {encoder: cnn}\nval_file: nowhere.txt\n")
+    with pytest.raises(ConfigError, match="no such file"):
+        load_config(path, {"training_file": "demo:train"})
 
 
 @pytest.mark.parametrize("name", config_yaml.packaged_configs())
 def test_every_packaged_configuration_lacks_files_at_most(name: str) -> None:
     problems: list[ConfigError] = []
     try:
-        assert load_config(name).config_name == name
+        mine = {"training_file": "demo:train"} if name == "plant" else {}  # it is for any file
+        assert load_config(name, mine).config_name == name
     except ConfigError as error:
         problems = error.problems
     assert {problem.what for problem in problems} <= {"no such file"}

@@ -48,11 +48,26 @@ def test_trees_answer_in_logits(models: int, baseline: Baseline) -> None:
 
 def test_validation_only_tunes_thresholds(baseline: Baseline) -> None:
     with_validation = baseline(**LINEAR)
-    without = baseline(**LINEAR, data_name="without", val_file=None)
+    without = baseline(**LINEAR, data_name="without", val_file=None, val_size=0)
     assert without.result["thresholds"] == {"0.5": 0.0}
     assert with_validation.logs["test"] == without.logs["test"]
     assert with_validation.result["hashes"]["train"] == without.result["hashes"]["train"]
     assert with_validation.result["metrics"]["P@1"] == without.result["metrics"]["P@1"]
+
+
+def test_without_a_validation_file_thresholds_are_tuned_on_a_part_of_training(baseline: Baseline) -> None:
+    plain = baseline(**LINEAR, val_file=None, val_size=0)
+    found = baseline(**LINEAR, data_name="part", val_file=None)
+    few = baseline(**LINEAR, data_name="few", val_file=None, val_size=9)
+    assert found.result["thresholds"].keys() == {"0.5", "micro", "macro"}
+    assert few.result["thresholds"] == {"0.5": 0.0}
+    assert found.logs["test"] == plain.logs["test"]  # the model has all training documents, as LibMultiLabel's
+    common = found.result["metrics"].keys() & plain.result["metrics"].keys()
+    assert len(common) > 20
+    assert {name: found.result["metrics"][name] for name in common} == {
+        name: plain.result["metrics"][name] for name in common
+    }
+    assert not list(found.folder.glob("**/*.txt"))  # texts stay in no run's folder
 
 
 def test_a_saved_model_is_evaluated_alone(baseline: Baseline) -> None:

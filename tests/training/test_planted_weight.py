@@ -256,6 +256,15 @@ def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(ma
     np.testing.assert_allclose(gained[0, 1:], 0, atol=1e-6)
 
 
+def test_names_that_are_not_wanted(made: Made, tmp_path: Path) -> None:
+    config = made(strategy="planted_scores", planted_scores__model="ridge", planted_scores__names="none")
+    (tmp_path / LABEL_NAMES).write_text("L1\tfiller1 filler2\n", encoding="utf-8")
+    run(config)
+    assert PlantedScores.load(Path(config.checkpoint_dir), labels_hash(config)).name_weight == 0
+    with pytest.raises(ConfigError, match="labels have no names"):
+        run(made(strategy="planted_scores", planted_scores={"model": "ridge", "names": "none", "name_weight": 2}))
+
+
 def test_names_that_are_nowhere(made: Made, tmp_path: Path) -> None:
     short = {"strategy": "end_to_end", "planted_scores__model": "ridge"}
     with pytest.raises(ConfigError, match=r"planted_scores\.names: .*no such file"):

@@ -1,0 +1,215 @@
+"""What ``choose: true`` decides: from counts of the data to the keys that a configuration leaves open.
+
+Each rule is a function of :class:`Facts`, so that nothing but what stands there can decide, and says why in one line.
+Its numbers are those of the packaged configurations that won on their data (benchmarks/FINDINGS.md, TRIALS.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from plant_plugin.config.options import PLANTED_SCORES
+from plant_plugin.config.problems import Problems
+from plant_plugin.config.sections import Settings
+from plant_plugin.config.values import Keys, Value
+
+SHORTEST, LONGEST = 128, 2500  # words read of a document: the least that is worth an encoder, and MIMIC's
+STEP = 50  # lengths are multiples of it
+MANY = 20_000  # documents; from here on EURLEX57K's configurations are followed, not EURLEX-6K's
+STEPS = 1500  # of stage 2, that EURLEX-6K's four epochs take
+FEWEST_EPOCHS, MOST_EPOCHS = 3, 12
+K, LEAST_K = 20, 5
+HARD_NEGATIVES = 200
+LEAD = 40  # words
+GAIN = 0.005  # of nDCG@5 on validation documents, above which an option is taken
+# Pairs of label and word that an epoch of a network may read on a processor: five times EURLEX-6K's, which take two
+# minutes. EURLEX57K has 49e9, and its network adds 0.3 of nDCG@5 to planted scores in 70 minutes.
+MOST_PAIRS = 30e9
+MOST_WORDS = 12e6  # words of an epoch on a processor; EURLEX57K's are cut to 256 words a document
+KERNEL_BYTES = 6  # for each pair of documents that ridge regression solves at once, its copies included
+LARGEST_GROUP = 46_340  # see GroupSize
+USUAL_GROUP = 16_000
+MANY_LABELS = 8  # a document, of which five ranks see too little
+MEMORY_SHARE = 0.75  # of what is free
+ENGLISH = "en"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is looked at. Counts are of the training file; paths are as a configuration would say them."""
+
+    documents: int
+    labels: int
+    labels_per_document: float
+    words: int  # of the median document
+    long: int  # words that 99 of 100 documents do not exceed
+    language: str = "unknown"  # of most documents, a code of two letters
+    repeated: int = 0  # documents whose text stands before them already
+    evidence: str | None = None  # file of marks beside the training file
+    val_evidence: str | None = None
+    names: str | None = None  # where names of the labels are known from: a file, icd9 or icd10
+    has_validation: bool = False  # a file of its own
+    gpu: bool = False
+    free_memory: int = 8 * 1024**3  # bytes
+    lead_gain: float | None = None  # nDCG@5 on validation that `planted_scores.lead` adds; None: not tried
+    mined_gain: float | None = None  # the same of `evidence.mine`
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Keys (dotted) with their values, and why; ``keys`` may be empty where only something is to be said."""
+
+    keys: Mapping[str, Value]
+    reason: str
+
+
+def check_choose(settings: Settings, problems: Problems) -> None:
+    """The rules are for PLANT over words: no other network has won anything by them."""
+    if not settings.choose:
+        if settings.minutes is not None:
+            problems.add("minutes", "is for `choose: true`, which fits training into them", "leave it out, or choose")
+        return
+    if settings.linear or settings.model_name != "PLANT" or settings.network_config.get("lm_weight"):
+        fix = "leave choose out; `plant list configurations` shows complete files, e.g. plant_minilm_eurlex6k.yml"
+        problems.add("choose", "chooses for PLANT over words only", fix)
+
+
+def choices(facts: Facts) -> list[Choice]:
+    """What every rule chooses, in the order in which a configuration is written."""
+    return [rule(facts) for rule in RULES]
+
+
+def left_open(choice: Choice, given: Mapping[str, object]) -> Choice:
+    """The choice without the keys that a user has given, also as a whole block or for both stages at once."""
+    said = set(flat(given))
+    both = {f"{stage}.{key}" for key in ("epochs", "patience", "batch_size") if key in said for stage in _STAGES}
+    kept = {key: value for key, value in choice.keys.items() if key not in said | both}
+    return Choice(kept, choice.reason)
+
+
+def flat(given: Mapping[str, object], above: str = "") -> Iterator[str]:
+    """The keys of a configuration, those of blocks with a dot."""
+    for key, value in given.items():
+        yield f"{above}{key}"
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{above}{key}.")
+
+
+def filled(given: Mapping[str, object], found: list[Choice]) -> Keys:
+    """What was given with what was chosen: a configuration that needs no data to be looked at."""
+    made: Keys = {key: dict(value) if isinstance(value, Mapping) else value for key, value in given.items()}
+    for choice in found:
+        for key, value in choice.keys.items():
+            block, _, inner = key.rpartition(".")
+            (made.setdefault(block, {}) if block else made)[inner] = value
+    return made
+
+
+_STAGES = ("stage1", "stage2")
+
+
+def _length(facts: Facts) -> Choice:
+    wanted = STEP * math.ceil(facts.long / STEP)
+    room = LONGEST if facts.gpu else min(LONGEST, STEP * int(MOST_WORDS / facts.documents / STEP))
+    chosen = max(SHORTEST, min(wanted, room))
+    if chosen >= wanted:
+        return Choice({"max_seq_length": chosen}, f"99 % of the documents have at most {facts.long:,} words")
+    why = f"documents have up to {facts.long:,} words; more than this a processor would read for hours"
+    return Choice({"max_seq_length": chosen}, why)
+
+
+def _batches(facts: Facts) -> Choice:
+    if facts.documents >= MANY:
+        return Choice({"batch_size": 32, "min_vocab_freq": 3}, f"{facts.documents:,} documents: larger, fewer steps")
+    return Choice({"batch_size": 16, "min_vocab_freq": 2}, "words of a single document tell nothing of others")
+
+
+def _strategy(facts: Facts) -> Choice:
+    pairs = facts.documents * facts.labels * _length(facts).keys["max_seq_length"]
+    if not facts.gpu and pairs > MOST_PAIRS:
+        why = "so many labels and words take a network hours on a processor; it adds 0.3 of nDCG@5 on EURLEX57K"
+        return Choice({"strategy": PLANTED_SCORES}, why)
+    if not facts.gpu and facts.documents >= MANY:
+        return Choice({"strategy": "end_to_end"}, "beside planted scores and prior one stage is as good, and sooner")
+    return Choice({"strategy": "plant"}, "attention learns to rank, then all is trained")
+
+
+def _evidence(facts: Facts) -> Choice:
+    if facts.evidence:
+        keys: Keys = {"evidence.training_file": facts.evidence}
+        if facts.val_evidence:
+            keys["evidence.val_file"] = facts.val_evidence
+        return Choice(keys, "it lies beside the documents: what coders marked is worth more than all else")
+    if facts.mined_gain is None:
+        return Choice({"evidence.mine": False}, "nobody marked words, and mined phrases are for few, short documents")
+    gained = f"{100 * facts.mined_gain:+.1f} points of nDCG@5 for a linear model on validation documents"
+    return Choice({"evidence.mine": facts.mined_gain > GAIN}, f"nobody marked words; mined phrases: {gained}")
+
+
+def _stage1(facts: Facts) -> Choice:
+    if _strategy(facts).keys["strategy"] != "plant":
+        return Choice({}, "there is none")
+    k = max(LEAST_K, min(K, facts.words // 5))
+    return Choice({"stage1.k": k, "stage1.epochs": 2}, f"a typical document has {facts.words} words")
+
+
+def _stage2(facts: Facts) -> Choice:
+    if _strategy(facts).keys["strategy"] == PLANTED_SCORES:
+        return Choice({}, "there is none")
+    phrases = bool(facts.evidence) or (facts.mined_gain or 0) > GAIN
+    steps = math.ceil(facts.documents / int(_batches(facts).keys["batch_size"]))
+    epochs = max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(STEPS / steps)))
+    why = f"{steps:,} steps an epoch, {STEPS:,} are enough; the best on validation counts"
+    if phrases:  # they are sure from the first step on
+        epochs, why = 3 if facts.evidence else 4, "phrases know most already; the best on validation counts"
+    negatives = None if facts.labels <= HARD_NEGATIVES else HARD_NEGATIVES
+    keys = {"stage2.epochs": epochs, "patience": max(3, epochs // 2), "stage2.hard_negatives": negatives}
+    return Choice(keys, why)
+
+
+def _planted_scores(facts: Facts) -> Choice:
+    keys: Keys = {}
+    why = []
+    if facts.names in ("icd9", "icd10"):
+        keys["planted_scores.names"] = facts.names
+        why.append("labels are ICD codes, texts English")
+    elif facts.names:
+        why.append("names of labels lie beside the documents")
+    keys["planted_scores.lead"] = LEAD if (facts.lead_gain or 0) > GAIN else 0
+    if facts.lead_gain is None:
+        why.append("evidence says where to look, so no word counts by its place")
+    else:
+        gained = f"{100 * facts.lead_gain:+.1f} points of nDCG@5"
+        why.append(f"first {LEAD} words counted more: {gained} for a linear model on validation documents")
+    if facts.documents >= MANY:
+        keys["planted_scores.top"] = 10_000
+    if facts.documents > USUAL_GROUP:
+        most = min(facts.documents, LARGEST_GROUP)
+        fits = KERNEL_BYTES * most**2 <= MEMORY_SHARE * facts.free_memory
+        keys["planted_scores.group_size"] = most if fits else USUAL_GROUP
+        why.append("all documents are solved at once" if fits else "memory holds no more documents at once")
+    return Choice(keys, "; ".join(why))
+
+
+def _validation(facts: Facts) -> Choice:
+    keys: Keys = {}
+    alone = _strategy(facts).keys["strategy"] == PLANTED_SCORES and not facts.has_validation
+    again = facts.documents < MANY / 4 or alone  # solving again takes minutes
+    why = "its file chooses weights and thresholds"
+    if not facts.has_validation:
+        keys["val_size"] = 0.1 if facts.documents >= 1000 else 0.2
+        why = f"{keys['val_size']:.0%} of the training documents choose weights and thresholds"
+    keys["refit"] = "train+val" if again else "none"
+    k = min(5, facts.labels - 1)  # a rank that is not all labels
+    ranks = ["MAP", f"nDCG@{k}", *(f"P@{rank}" for rank in sorted({1, k}))] if k else []
+    keys["val_metric"] = "Micro-F1" if not k else "MAP" if facts.labels_per_document > MANY_LABELS else f"nDCG@{k}"
+    keys["monitor_metrics"] = [*ranks, "Micro-F1", "Macro-F1"]
+    why += ", then they are trained on too" if again else "; training again with them would take as long"
+    return Choice(keys, f"{why}; {facts.labels_per_document:.1f} labels a document")
+
+
+RULES: tuple[Callable[[Facts], Choice], ...] = (
+    _length, _batches, _strategy, _evidence, _stage1, _stage2, _planted_scores, _validation,
+)  # fmt: skip

@@ -1,0 +1,252 @@
+"""Documents from tables: CSV, JSON lines, Parquet, and the folders that Hugging Face's ``datasets`` saves.
+
+A row is a document, its columns ``text`` and ``labels`` unless ``text_column`` and ``labels_column`` name others; a
+column ``id`` is read where there is one. Labels are a list, or a text that separates them by ``;`` or else by spaces.
+White space in a label becomes ``_``, as ``plant prepare`` has it: nothing that is written of labels could keep it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plant_plugin.data.text import (
+    Documents,
+    bounded_lines,
+    is_valid,
+    open_text,
+    plain_name,
+    read_libmultilabel_text,
+    reading_errors,
+)
+from plant_plugin.errors import DataError, MissingExtraError, suggestion
+from plant_plugin.files import LONGEST_LINE, limit
+
+if TYPE_CHECKING:
+    from pyarrow import Schema, Table
+
+ID = "id"
+TABLES = ("csv", "jsonl", "parquet", "datasets")  # readers of this module
+FORMS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+PARQUET, ARROW = ".parquet", ".arrow"
+STATE = "state.json"  # of a saved split: which files are its data, in order
+ROWS = 4096  # of a column that Python holds at once
+
+Row = tuple[str, Mapping[str, object] | DataError]  # where it stands, and what stands there
+
+
+def form_of(path: Path) -> str:
+    """The reader that a file's ending, or that it is a folder, speaks for: ``txt`` where nothing does."""
+    return "datasets" if path.is_dir() else FORMS.get(plain_name(path).suffix.lower(), "txt")
+
+
+def read_csv(
+    path: str | Path, *, text_column: str = "text", labels_column: str = "labels", allow_bad_lines: bool = False
+) -> Documents:
+    """Read a table with a header; fields that hold commas, quotes or line ends are quoted. ``.gz`` and ``.xz`` too.
+
+    Raises:
+        DataError: The file cannot be read, lacks a column, or a row is no document; with file and line.
+    """
+    return _documents(_csv_rows(Path(path)), Path(path), (text_column, labels_column), allow_bad_lines)
+
+
+def read_jsonl(
+    path: str | Path, *, text_column: str = "text", labels_column: str = "labels", allow_bad_lines: bool = False
+) -> Documents:
+    """Read an object on each line; arguments and errors as of :func:`read_csv`."""
+    return _documents(_json_rows(Path(path)), Path(path), (text_column, labels_column), allow_bad_lines)
+
+
+def read_parquet(path: str | Path, *, text_column: str = "text", labels_column: str = "labels") -> Documents:
+    """Read a Parquet file; labels that are numbers of Hugging Face's ``ClassLabel`` become their names.
+
+    Raises:
+        DataError: As of :func:`read_csv`, with file and row.
+        MissingExtraError: pyarrow is not installed.
+    """
+    return _documents(_arrow_rows([Path(path)], (text_column, labels_column)), Path(path), (text_column, labels_column))
+
+
+def read_datasets(path: str | Path, *, text_column: str = "text", labels_column: str = "labels") -> Documents:
+    """Read one split that ``datasets`` saved to a folder (``.arrow``), or the ``.parquet`` files of a folder.
+
+    Arguments and errors as of :func:`read_parquet`.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise DataError("no such folder", where=str(folder), fix="check the path, or name a file")
+    return _documents(_arrow_rows(_parts(folder), (text_column, labels_column)), folder, (text_column, labels_column))
+
+
+def read_any(path: str | Path, *, keep_texts: bool = True) -> Documents:
+    """Read a file of text, or a table with the usual columns, by its ending; errors as of its reader."""
+    readers = {"csv": read_csv, "jsonl": read_jsonl, "parquet": read_parquet, "datasets": read_datasets}
+    read = readers.get(form_of(Path(path)))
+    return read_libmultilabel_text(path, keep_texts=keep_texts) if read is None else read(path)
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The data files of a split in order: those that it names itself, else all of one kind."""
+    splits = sorted(inner.name for inner in folder.iterdir() if inner.is_dir())
+    if (folder / STATE).is_file():
+        with reading_errors(str(folder / STATE)):
+            try:
+                state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+                found = [folder / Path(part["filename"]).name for part in state["_data_files"]]
+            except (ValueError, KeyError, TypeError) as error:
+                raise DataError(
+                    "does not name its data files", where=str(folder / STATE), fix="save it again"
+                ) from error
+        if state.get("_indices_files"):
+            what, fix = "rows that are only chosen by an index", "save `dataset.flatten_indices()` instead"
+            raise DataError(what, where=str(folder), fix=fix)
+    else:
+        found = sorted(folder.glob(f"*{ARROW}")) or sorted(folder.glob(f"*{PARQUET}"))
+    if not found:
+        fix = (
+            f"name a split of it, e.g. {folder / splits[0]}" if splits else "name a folder of .arrow or .parquet files"
+        )
+        raise DataError("there are no .arrow or .parquet files in this folder", where=str(folder), fix=fix)
+    return found
+
+
+def _documents(rows: Iterator[Row], path: Path, columns: Sequence[str], allow_bad_lines: bool = False) -> Documents:
+    """The documents of rows; those that are none are counted with ``allow_bad_lines``, else an error."""
+    documents, ids = Documents(), list[str]()
+    for where, row in rows:
+        try:
+            if isinstance(row, DataError):
+                raise DataError(row.what, where=where, fix=row.fix)
+            text, labels = _document(row, where, columns)
+        except DataError:
+            if not allow_bad_lines:
+                raise
+            documents.counts.dropped += 1
+            continue
+        documents.texts.append(text)
+        documents.labels.append(labels)
+        if row.get(ID) is not None:
+            ids.append(str(row[ID]))
+    if not documents.texts:
+        raise DataError("the file holds no document", where=str(path), fix="check that it was written completely")
+    documents.ids = ids if len(ids) == len(documents.texts) else None
+    return documents.counted()
+
+
+def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> tuple[str, list[str]]:
+    text_column, labels_column = columns
+    for column, key in zip(columns, ("text_column", "labels_column"), strict=True):
+        if column not in row:
+            fix = f"name the column: {key}; {suggestion(column, [str(name) for name in row])}"
+            raise DataError(f"there is no column {column!r}", where=where, fix=fix)
+    text = row[text_column]
+    if not isinstance(text, str):
+        what = f"the text under {text_column!r} is {'empty' if text is None else f'a {type(text).__name__}'}"
+        raise DataError(what, where=where, fix="give every document a text")
+    labels = row[labels_column]
+    if isinstance(labels, str):
+        found = labels.split(";") if ";" in labels else labels.split()
+    elif labels is None:
+        found = []
+    elif isinstance(labels, Sequence) and all(isinstance(label, str | int) for label in labels):
+        found = [str(label) for label in labels]
+    else:
+        fix = "a list of labels, or a text in which they are separated by spaces or semicolons"
+        raise DataError(f"what stands under {labels_column!r} are no labels", where=where, fix=fix)
+    if not is_valid("".join((text, *found))):
+        raise DataError("not valid UTF-8", where=where, fix="save the file as UTF-8 (iconv -f latin1 -t utf-8)")
+    return text, [joined for label in found if (joined := "_".join(label.split()))]
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    csv.field_size_limit(limit(LONGEST_LINE))
+    with reading_errors(str(path)), open_text(path, "") as stream:
+        reader = csv.reader(bounded_lines(stream, str(path)), strict=True)
+        header = next(reader, [])
+        while True:
+            where = f"{path}, line {reader.line_num + 1}"
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error:  # its message may hold what stands there
+                yield where, DataError("no row of a table", fix="quote fields that hold commas, quotes or line ends")
+                continue
+            if len(row) == len(header):
+                yield where, dict(zip(header, row, strict=True))
+            elif row:
+                what = f"{len(row)} columns where the header has {len(header)}"
+                yield where, DataError(what, fix="quote texts that hold commas")
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    fix = 'a line has to be an object like {"text": "…", "labels": ["A", "B"]}'
+    with reading_errors(str(path)), open_text(path, None) as stream:
+        for number, line in enumerate(bounded_lines(stream, str(path)), 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):  # its message would hold the line's content
+                row = None
+            yield f"{path}, line {number}", row if isinstance(row, dict) else DataError("no JSON object", fix=fix)
+
+
+def _arrow_rows(files: Sequence[Path], columns: Sequence[str]) -> Iterator[Row]:
+    for file in files:
+        table = _table(file)
+        wanted = [name for name in (*columns, ID) if name in table.column_names]
+        if not {*columns} <= {*wanted}:
+            yield str(file), dict.fromkeys(table.column_names)  # which column is missing is told from its names
+            return
+        names = _class_names(table.schema, columns[1])
+        number = 0
+        for batch in table.select(wanted).to_batches(max_chunksize=ROWS):
+            for row in batch.to_pylist():
+                number += 1
+                if names and isinstance(row[columns[1]], list):
+                    row[columns[1]] = [names[label] for label in row[columns[1]]]
+                yield f"{file}, row {number}", row
+
+
+def _table(file: Path) -> Table:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        fix = "pip install 'plant-plugin[prepare]'"
+        raise MissingExtraError("Parquet and Arrow files need pyarrow", where=str(file), fix=fix) from error
+    kind = "Parquet" if file.suffix == PARQUET else "Arrow"
+    read: Callable[[Path], Table] = parquet.read_table if file.suffix == PARQUET else _arrow_table
+    with reading_errors(str(file)):
+        try:
+            return read(file)
+        except pyarrow.ArrowInvalid as error:
+            raise DataError(f"no {kind} file, or cut off", where=str(file), fix="write it again") from error
+
+
+def _arrow_table(file: Path) -> Table:
+    """An Arrow stream, which is what ``datasets`` saves, or an Arrow file."""
+    import pyarrow
+    from pyarrow import ipc
+
+    with pyarrow.memory_map(str(file)) as source:
+        try:
+            return ipc.open_stream(source).read_all()
+        except pyarrow.ArrowInvalid:
+            source.seek(0)
+            return ipc.open_file(source).read_all()
+
+
+def _class_names(schema: Schema, column: str) -> list[str]:
+    """What the numbers of a column stand for, where Hugging Face's features say so; else empty."""
+    try:
+        features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))["info"]["features"][column]
+        names = features.get("feature", features)["names"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
+    return [str(name) for name in names]

@@ -1,0 +1,158 @@
+"""Rules of ``choose: true`` on made-up counts; the first tests hold them to what won on real data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from plant_plugin.config import load_config
+from plant_plugin.config.choice import (
+    LONGEST,
+    MANY,
+    RULES,
+    SHORTEST,
+    USUAL_GROUP,
+    Choice,
+    Facts,
+    choices,
+    filled,
+    flat,
+    left_open,
+)
+from plant_plugin.errors import ConfigError
+
+CODIESP = Facts(
+    500, 1767, 11.3, 322, 900, "es", evidence="train_evidence.tsv", val_evidence="valid_evidence.tsv",
+    has_validation=True,
+)  # fmt: skip
+EURLEX_6K = Facts(6000, 2512, 5.0, 390, 400, "en", names="label_names.tsv", has_validation=True, lead_gain=0.014)
+EURLEX_57K = replace(EURLEX_6K, documents=45_000, labels=4108, words=512, long=3000, free_memory=16 * 1024**3)
+SMALL = Facts(40, 6, 1.0, 12, 20)
+
+
+def keys(facts: Facts) -> dict[str, Any]:
+    return {key: value for choice in choices(facts) for key, value in choice.keys.items()}
+
+
+def test_clinical_cases_with_evidence_get_what_won_there() -> None:
+    found = keys(CODIESP)
+    assert found["max_seq_length"] == 900
+    assert found["evidence.training_file"] == "train_evidence.tsv"
+    assert found["evidence.val_file"] == "valid_evidence.tsv"
+    assert (found["stage1.k"], found["stage1.epochs"], found["stage2.epochs"]) == (20, 2, 3)
+    assert (found["refit"], found["val_metric"], found["planted_scores.lead"]) == ("train+val", "MAP", 0)
+    assert "val_size" not in found
+
+
+def test_laws_get_what_won_there() -> None:
+    found = keys(EURLEX_6K)
+    assert (found["max_seq_length"], found["batch_size"], found["min_vocab_freq"]) == (400, 16, 2)
+    assert (found["strategy"], found["stage2.epochs"], found["stage2.hard_negatives"]) == ("plant", 4, 200)
+    assert (found["planted_scores.lead"], found["evidence.mine"], found["refit"]) == (40, False, "none")
+    assert found["val_metric"] == "nDCG@5"
+    assert "planted_scores.group_size" not in found
+
+
+def test_many_laws_are_solved_at_once_and_read_less_far_where_memory_holds_them() -> None:
+    found = keys(EURLEX_57K)
+    assert (found["batch_size"], found["min_vocab_freq"], found["max_seq_length"]) == (32, 3, 250)
+    assert (found["planted_scores.group_size"], found["planted_scores.top"]) == (45_000, 10_000)
+    assert found["strategy"] == "planted_scores"
+    assert not {"stage1.k", "stage2.epochs"} & found.keys()
+    assert keys(replace(EURLEX_57K, free_memory=1024**3))["planted_scores.group_size"] == USUAL_GROUP
+    on_gpu = keys(replace(EURLEX_57K, gpu=True))
+    assert (on_gpu["strategy"], on_gpu["max_seq_length"]) == ("plant", LONGEST)
+
+
+def test_many_short_documents_with_few_labels_are_trained_in_one_stage() -> None:
+    found = keys(replace(EURLEX_57K, labels=300))
+    assert (found["strategy"], found["stage2.epochs"]) == ("end_to_end", 3)
+    assert "stage1.epochs" not in found
+
+
+def test_documents_drawn_for_validation_are_trained_on_too() -> None:
+    found = keys(replace(EURLEX_6K, documents=MANY, has_validation=False))
+    assert (found["val_size"], found["refit"]) == (0.1, "none")
+    assert keys(replace(EURLEX_57K, has_validation=False))["refit"] == "train+val"  # solving again takes minutes
+    assert keys(SMALL)["val_size"] == 0.2
+
+
+def test_small_data() -> None:
+    found = keys(SMALL)
+    assert found["max_seq_length"] == SHORTEST
+    assert found["stage1.k"] == 5
+    assert found["stage2.epochs"] == 12
+    assert found["stage2.hard_negatives"] is None
+    assert found["planted_scores.lead"] == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "watched", "monitored"),
+    [
+        (3, "nDCG@2", ["MAP", "nDCG@2", "P@1", "P@2", "Micro-F1", "Macro-F1"]),
+        (2, "nDCG@1", ["MAP", "nDCG@1", "P@1", "Micro-F1", "Macro-F1"]),
+        (1, "Micro-F1", ["Micro-F1", "Macro-F1"]),
+    ],
+)
+def test_no_rank_asks_for_all_labels(labels: int, watched: str, monitored: list[str]) -> None:
+    found = keys(replace(SMALL, labels=labels))
+    assert (found["val_metric"], found["monitor_metrics"]) == (watched, monitored)
+
+
+@pytest.mark.parametrize(("gain", "mines"), [(None, False), (-0.05, False), (0.004, False), (0.2, True)])
+def test_phrases_are_mined_where_validation_gains(gain: float | None, mines: bool) -> None:
+    found = keys(replace(SMALL, mined_gain=gain))
+    assert found["evidence.mine"] is mines
+    assert found["stage2.epochs"] == (4 if mines else 12)
+
+
+@pytest.mark.parametrize(("names", "said"), [("icd10", "icd10"), ("label_names.tsv", None), (None, None)])
+def test_names_of_codes_are_named_and_files_are_found_anyway(names: str | None, said: str | None) -> None:
+    assert keys(replace(SMALL, names=names)).get("planted_scores.names") == said
+
+
+@pytest.mark.parametrize("facts", [CODIESP, EURLEX_6K, EURLEX_57K, SMALL])
+def test_every_rule_gives_a_reason_in_one_line(facts: Facts) -> None:
+    assert len(RULES) == len(choices(facts)) == 8
+    assert all(choice.reason and "\n" not in choice.reason for choice in choices(facts))
+
+
+@pytest.mark.parametrize("facts", [EURLEX_6K, EURLEX_57K, SMALL, replace(SMALL, mined_gain=0.1)])
+def test_what_is_chosen_is_a_configuration(facts: Facts) -> None:
+    given = {key: value for key, value in load_config("plant.yml", {"training_file": "demo:train"}).given.items()}
+    values = filled({**given, "choose": False}, choices(replace(facts, names=None)))
+    config = load_config(None, values)
+    assert not config.choose
+    assert config.network_config["encoder"] == "cnn"
+    assert config.stage1.pairs == "top_vs_all"  # of plant.yml, beside what was chosen in the same block
+
+
+def test_what_a_user_gives_is_never_chosen() -> None:
+    found = Choice({"stage1.epochs": 2, "stage2.epochs": 4, "patience": 3, "max_seq_length": 9}, "because")
+    assert left_open(found, {"max_seq_length": 5}).keys == {"stage1.epochs": 2, "stage2.epochs": 4, "patience": 3}
+    assert left_open(found, {"stage1": {"epochs": 1}}).keys == {"stage2.epochs": 4, "patience": 3, "max_seq_length": 9}
+    assert left_open(found, {"epochs": 1}).keys == {"patience": 3, "max_seq_length": 9}  # of both stages
+    assert set(flat({"a": {"b": {"c": 1}}, "d": 2})) == {"a", "a.b", "a.b.c", "d"}
+
+
+def test_what_is_filled_in_leaves_the_given_as_it_is() -> None:
+    given: dict[str, Any] = {"stage1": {"k": 3}}
+    assert filled(given, [Choice({"stage1.epochs": 2, "seed": 1}, "")]) == {"stage1": {"k": 3, "epochs": 2}, "seed": 1}
+    assert given == {"stage1": {"k": 3}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"choose": False, "minutes": 10}, "minutes"),
+        ({"model_name": "LAAT"}, "choose"),
+        ({"network_config.lm_weight": "bert"}, "choose"),
+        ({"minutes": 0}, "minutes"),
+    ],
+)
+def test_choosing_is_for_plant_over_words(changes: dict[str, Any], key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config("plant.yml", {"training_file": "demo:train", **changes})
+    assert key in {str(problem.where).split(":")[0].split(" ")[0] for problem in caught.value.problems}

@@ -1,0 +1,170 @@
+"""``choose: true`` on small files: what is found, tried, written down and run."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from made_up_task import write_splits
+
+from plant_plugin.cli import plant
+from plant_plugin.config import Config, load_config
+from plant_plugin.data.documents import Corpus, Split
+from plant_plugin.data.text import ReadCounts
+from plant_plugin.errors import ConfigError
+from plant_plugin.training import choose
+from plant_plugin.training.choose import Trial, language_of, settle
+from plant_plugin.training.run import run
+
+Make = Callable[..., Config]
+SMALL = {"network_config.hidden_size": 16, "network_config.embed_dim": 16, "network_config.pool_size": 8, "cpu": True}
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Make:
+    write_splits(tmp_path)
+
+    def make(**changes: Any) -> Config:
+        given = {"training_file": str(tmp_path / "train.txt"), "result_dir": str(tmp_path / "runs"), "silent": True}
+        given |= {"cache_dir": str(tmp_path / "cache"), "predict_out_path": "", **SMALL}
+        given |= {name.replace("__", "."): value for name, value in changes.items()}
+        return load_config("plant.yml", {key: value for key, value in given.items() if value != "leave"})
+
+    return make
+
+
+def test_the_settled_file_is_the_same_run_again(mine: Make, tmp_path: Path) -> None:
+    config = settle(mine())
+    (tmp_path / "again.yml").write_text(config.settled, encoding="utf-8")
+    again = load_config(tmp_path / "again.yml")
+    assert not config.choose
+    assert again.hash() == config.hash()
+    assert again.data_name == tmp_path.name
+    assert Path(str(again.test_file)) == tmp_path / "test.txt"
+    assert again.settled == ""
+
+
+def test_it_says_what_it_chose_in_ten_lines(mine: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    settle(mine(silent=False))
+    lines = capsys.readouterr().err.splitlines()
+    assert 5 <= len(lines) <= 10
+    assert lines[0].startswith("120 documents in unknown, 12 labels, no evidence")
+    assert all(": " in line for line in lines[1:])
+
+
+def test_what_a_user_gives_stays(mine: Make) -> None:
+    given = {"stage2__epochs": 1, "max_seq_length": 77, "val_size": 0.3, "val_file": None, "evidence__mine": True}
+    config = settle(mine(**given, planted_scores__lead=3, data_name="own"))
+    assert (config.stage2.epochs, config.max_seq_length, config.val_size) == (1, 77, 0.3)
+    assert (config.val_file, config.evidence.mine, config.planted_scores.lead) == (None, True, 3)
+    assert config.data_name == "own"
+
+
+def test_a_network_without_planted_scores_gets_no_phrases(mine: Make, tmp_path: Path) -> None:
+    (tmp_path / "train_evidence.tsv").write_text("")
+    config = settle(mine(planted_scores__model="none"))
+    assert config.evidence.training_file is None
+    assert config.planted_scores.model == "none"
+
+
+def test_evidence_and_names_beside_the_file_are_found(mine: Make, tmp_path: Path) -> None:
+    first = (tmp_path / "train.txt").read_text().split("\t")[0].split()[0]
+    (tmp_path / "train_evidence.tsv").write_text(f"0\t{first}\t0-4\n")
+    (tmp_path / "valid_evidence.tsv").write_text("")
+    (tmp_path / "label_names.tsv").write_text(f"{first}\ta name\n")
+    config = settle(mine())
+    assert config.evidence.training_file == str(tmp_path / "train_evidence.tsv")
+    assert config.evidence.val_file == str(tmp_path / "valid_evidence.tsv")
+    assert "names of labels lie beside" in config.settled
+
+
+def test_the_test_file_is_not_looked_at(mine: Make, tmp_path: Path) -> None:
+    before = settle(mine()).settled
+    (tmp_path / "test.txt").write_text("L0\tsome other words\n")
+    assert settle(mine()).settled == before
+
+
+def test_repeated_texts_are_told(mine: Make, tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text(path.read_text() * 2)
+    assert "120 texts stand there again" in settle(mine()).settled
+
+
+def test_a_run_keeps_what_it_chose_and_is_repeated(mine: Make, tmp_path: Path) -> None:
+    fast = {"stage1__epochs": 1, "stage2__epochs": 1, "refit": "none", "evidence__mine": False}
+    result = run(mine(**fast))
+    (folder,) = (tmp_path / "runs").iterdir()
+    shutil.move(folder, tmp_path / "first")
+    settled = load_config(tmp_path / "first" / "settled.yml", {"result_dir": str(tmp_path / "runs"), "silent": True})
+    again = run(settled)
+    assert again["hashes"] == result["hashes"]
+    assert again["metrics"]["nDCG@5"] == result["metrics"]["nDCG@5"]
+
+
+@pytest.mark.parametrize(("seconds", "strategy"), [(1e-6, "plant"), (1.5, "end_to_end"), (1e6, "planted_scores")])
+def test_minutes_decide_how_much_is_trained(
+    mine: Make, monkeypatch: pytest.MonkeyPatch, seconds: float, strategy: str
+) -> None:
+    monkeypatch.setattr(choose, "_pace", lambda config: (seconds, seconds, 8))
+    config = settle(mine(minutes=1, stage1__epochs="leave"))
+    assert config.strategy == strategy
+    assert config.minutes is None
+    if strategy == "end_to_end":  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 12
+        assert config.stage2.epochs == 1
+
+
+def test_the_pace_is_measured(mine: Make) -> None:
+    first, second, steps = choose._pace(settle(mine()))
+    assert 0 < first < 10
+    assert 0 < second < 10
+    assert steps == 8  # of 120 documents, 16 at once
+
+
+def test_a_trial_finds_where_words_count_and_phrases_tell(mine: Make) -> None:
+    def split(name: str, documents: int, seed: int) -> Split:
+        random, texts, labels = np.random.default_rng(seed), [], []
+        for _ in range(documents):
+            own, *others = random.permutation(8)[:5].tolist()
+            head = [f"sign{own}x", *(f"filler{random.integers(9)}" for _ in range(39))]
+            rest = [f"sign{other}x" for other in others] + [f"filler{random.integers(9)}" for _ in range(40)]
+            texts.append(" ".join([*random.permutation(head), *random.permutation(rest)]))
+            labels.append([f"L{own}"])
+        return Split(name, texts, labels, None, ReadCounts())
+
+    corpus = Corpus(split("train", 200, 1), split("val", 60, 2), None, [f"L{label}" for label in range(8)])
+    options = mine().planted_scores
+    assert Trial.of(corpus, options).lead() > 0.05
+    assert Trial.of(corpus, options).mined() <= 0.05  # words alone tell: no run of them adds
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The patient was admitted with a fever and a cough of three days.", "en"),
+        ("Paciente de 67 años con hipertensión que acude por una fiebre de tres días.", "es"),
+        ("Der Patient wurde mit Fieber und Husten in die Klinik gebracht.", "de"),
+        ("xqz kvv wwx", "unknown"),
+    ],
+)
+def test_languages(text: str, language: str) -> None:
+    assert language_of([text] * 3) == language
+
+
+def test_a_trained_model_is_not_chosen_for(mine: Make, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"settled\.yml"):
+        run(mine(eval=True, checkpoint_path=str(tmp_path), test_file=str(tmp_path / "test.txt")))
+
+
+def test_plant_train(mine: Make, tmp_path: Path) -> None:
+    flags = [f"--{key}={value}" for key, value in SMALL.items() if key.startswith("network")]
+    asked = ["--stage1.epochs", "1", "--stage2.epochs", "1", "--refit", "none", "--evidence.mine", "false", "--cpu"]
+    told = ["--result_dir", str(tmp_path / "runs"), "--cache_dir", str(tmp_path / "cache"), "--predict_out_path", ""]
+    made = CliRunner().invoke(plant, ["train", str(tmp_path / "train.txt"), *flags, *asked, *told])
+    assert made.exit_code == 0, made.output
+    assert "plant predict" in made.stderr
+    assert (next((tmp_path / "runs").iterdir()) / "settled.yml").is_file()
