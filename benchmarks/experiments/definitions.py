@@ -82,8 +82,9 @@ class Planned:
         Another state of the package, or of the files that are read, is another training; a language model is its name.
         """
         proposes = self.config.shortlist.size is not None  # then planted scores come before training too
-        unread = (() if proposes else ("planted_scores.",)) + (("stage1.",) * (self.flags.get("strategy") == "end_to_end"))
-        flags = {key: value for key, value in self.flags.items() if not key.startswith(unread)}
+        unread = [] if proposes else ["planted_scores."]
+        unread += ["stage1."] if self.flags.get("strategy") == "end_to_end" else []
+        flags = {key: value for key, value in self.flags.items() if not key.startswith(tuple(unread))}
         config = load_config(self.config_name, {**flags, "test_file": None, "seed": self.seed})
         if not proposes:
             config = replace(config, planted_scores=PlantedScoresOptions())

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from plant_plugin.config.network import PLANT
-from plant_plugin.config.options import AUTO, SHORTLIST_SIZES
+from plant_plugin.config.options import SHORTLIST_SIZES
 from plant_plugin.config.sections import Settings
 from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.encoders import word_encoder
@@ -273,7 +273,8 @@ def plan_of(config: Settings, tokens: int, labels: int, *, on_gpu: bool) -> Plan
     stage1, stage2 = config.stage1, config.stage2
     wide = config.precision == "32" or (config.precision == "auto" and not on_gpu)
     wanted = {"all": labels, "positive": 0}.get(str(stage1.labels), stage1.labels)
-    size = max(SHORTLIST_SIZES) if config.shortlist.size == AUTO else config.shortlist.size
+    asked = config.shortlist.size
+    size = max(SHORTLIST_SIZES) if isinstance(asked, str) else asked  # `auto` takes no more
     sizes = [stage.batch_size or config.batch_size for stage in (stage1, stage2)]
     ranks = config.strategy == "plant" and stage1.epochs != 0  # what is planted by factors alone keeps no gradient
     return Plan(

@@ -47,8 +47,13 @@ def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
         with run.phase("shortlist"):
             alone = replace(config, strategy=PLANTED_SCORES, planted_scores=replace(options, weight=None))
             plant_weight(prepared, alone, run, lambda: _nothing(prepared))
-            names = "adjustment", "name_weight", "linear_weight", "sentence_weight"
-            chosen = replace(options, **{name: planted.chosen[name] for name in names})
+            chosen = replace(
+                options,
+                adjustment=planted.adjustment,
+                name_weight=planted.name_weight,
+                linear_weight=planted.linear_weight,
+                sentence_weight=planted.sentence_weight,
+            )
             propose(prepared, _size(prepared, planted, config, run))
         return prepared.shortlists, replace(config, planted_scores=chosen, identity=config.hash())
 
@@ -73,7 +78,7 @@ def _nothing(prepared: Prepared) -> Iterator[tuple[npt.NDArray[np.float32], sp.c
 
 
 def _size(prepared: Prepared, planted: PlantedScores, config: Config, run: Run) -> int:
-    """S: the configured one, or the least of ``SHORTLIST_SIZES`` with enough recall; says what recall each has on validation."""
+    """S: the configured one, or the least of ``SHORTLIST_SIZES`` with enough recall; each one's is said."""
     asked, val = config.shortlist.size, prepared.corpus.val
     if val is None or not len(val):
         assert isinstance(asked, int)  # rules.py
@@ -94,5 +99,5 @@ def recall_by_size(top: sp.csr_array, truth: sp.csr_array, sizes: list[int]) -> 
     rows = top.shape[0]
     order = np.argsort(-top.data.reshape(rows, -1), axis=1, kind="stable")
     labels = np.take_along_axis(top.indices.reshape(rows, -1), order, axis=1)
-    hits = np.asarray(truth[np.arange(rows)[:, None], labels].todense()).astype(bool)
+    hits = np.asarray(truth[np.arange(rows)[:, None], labels].todense()).astype(bool)  # type: ignore[attr-defined]
     return {size: float(hits[:, :size].sum()) / max(1, truth.nnz) for size in sizes}
