@@ -18,9 +18,11 @@ from torch import Tensor
 
 from plant_plugin.config import registry
 from plant_plugin.data.batches import move
+from plant_plugin.networks.losses import hard_negatives
 from plant_plugin.relevance import Relevance, phrases
 from plant_plugin.report.logs import append_log
 from plant_plugin.training import prepare, stage2
+from plant_plugin.training.stage import Candidates
 from plant_plugin.training.stage2 import Stage2
 
 WATCHED, WATCHED_SEED = 500, 20_240_301  # the same training documents are watched in every run
@@ -83,14 +85,14 @@ def watched_training() -> AbstractContextManager[Any]:
 def common_labels_alone() -> AbstractContextManager[Any]:
     """In stage 2 only labels that one training document in a hundred has, have a loss."""
 
-    def of_common(self: Stage2, hidden: Any, positives: Tensor) -> Tensor:
-        labels, options = self.prepared.document_labels, self.options
+    def of_common(self: Stage2, hidden: Any, candidates: Candidates) -> Tensor:
+        labels, options, positives = self.prepared.document_labels, self.options, candidates.positives
         counts = np.bincount(labels.indices, minlength=labels.shape[1])
         common = torch.from_numpy(np.flatnonzero(counts >= COMMON * labels.shape[0])).to(positives.device)
         logits, target = self.network.logits(hidden)[:, common], positives[:, common]
         chosen = torch.ones_like(target)
         if options.hard_negatives is not None:
-            hard, chosen = stage2.hard_negatives(logits.detach(), target, options.hard_negatives)
+            hard, chosen = hard_negatives(logits.detach(), target, options.hard_negatives)
             logits, target = logits.gather(1, hard), target.gather(1, hard)
         criterion = registry.get("losses", options.loss).load()
         losses = criterion(logits.float(), target.float(), gamma=options.gamma, label_smoothing=options.label_smoothing)

@@ -55,7 +55,7 @@ def plain_ending() -> Iterator[None]:
 
 
 def ignore_foreign_warnings() -> None:
-    """Of pkg_resources, which torchmetrics 0.10.3 imports, and of how Lightning asks torch 2.13 for leaves of a tree."""
+    """Of pkg_resources, which torchmetrics 0.10.3 imports, and of Lightning's way with torch 2.13's trees."""
     warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     warnings.filterwarnings("ignore", message=r"`isinstance\(treespec, LeafSpec\)` is deprecated")
 

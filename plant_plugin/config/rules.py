@@ -9,11 +9,12 @@ from pathlib import Path
 
 from plant_plugin.config import registry
 from plant_plugin.config.choice import check_choose
-from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES, LoraOptions
-from plant_plugin.config.problems import WHY_REMOVED, Problems, read_section, read_value
-from plant_plugin.config.registry import REQUIRED, Entry
+from plant_plugin.config.network_rules import check_network_config
+from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES
+from plant_plugin.config.problems import Problems
+from plant_plugin.config.registry import Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
-from plant_plugin.config.values import PLAIN, Keys, Number, Whole, parse_interval
+from plant_plugin.config.values import Keys, parse_interval
 from plant_plugin.errors import ConfigError, PlantError, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
@@ -22,11 +23,6 @@ DATA_KEYS = ("training_file", "val_file", "test_file")
 SHARES = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
 DEMO = ("demo:train", "demo:valid", "demo:test")
 GLOVE = tuple(f"glove.{name}" for name in ("6B.50d", "6B.100d", "6B.200d", "6B.300d", "42B.300d", "840B.300d"))
-GIVEN_BY_US = ("num_classes", "embed_vecs")  # network arguments that the data decide
-FOR_LANGUAGE_MODELS = (
-    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_dropout", "quantization", "lora",
-    "gradient_checkpointing", "trust_remote_code",
-)  # fmt: skip
 NETWORK_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro)-(Precision|Recall|F1)|Another-Macro-F1|Loss")
 LINEAR_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro|Another-Macro)-F1")
 SCHEDULER = "ReduceLROnPlateau"  # the only one that LibMultiLabel knows
@@ -62,7 +58,7 @@ def check(settings: Settings, problems: Problems) -> None:
     if settings.linear:
         _check_linear(settings, problems)
     elif network is not None:
-        _check_network_config(settings, network, problems)
+        check_network_config(settings, network, problems)
         _check_network(settings, network, problems)
 
 
@@ -331,82 +327,3 @@ def _check_factors(given: Keys, network: Entry, problems: Problems) -> None:
         refuse(what, "leave stage1.start out, or use network_config: {encoder: cnn}")
     elif (heads := given.get("num_heads", network.signature().get("num_heads", 1))) != 1:
         refuse(f"there are {heads} heads", "leave it out, or use network_config: {num_heads: 1}")
-
-
-def _check_network_config(settings: Settings, network: Entry, problems: Problems) -> None:
-    """Bind ``network_config`` to the network's arguments; LibMultiLabel would hide what does not fit."""
-    given, signature = settings.network_config, network.signature()
-    free = [name for name in signature if name not in GIVEN_BY_US]
-    for name in given:
-        key = f"network_config.{name}"
-        if network.ours and key in WHY_REMOVED and not network.own:
-            problems.add(key, "there is no such key", WHY_REMOVED[key])
-        elif name in GIVEN_BY_US:
-            problems.add(key, "the data decide this", "leave it out")
-        elif name in free:
-            _check_argument(key, given, name, signature[name], network, problems)
-        else:
-            near = suggestion(str(name), free)
-            # **kwargs of BERT are there to be ignored; a name that is nearly right is no such thing.
-            if not signature.open or near.startswith("did you mean") or not isinstance(name, str):
-                problems.add(key, f"{network.name} has no such argument", near)
-    if not given and (settings.checkpoint_path or settings.resume):
-        return  # the checkpoint knows
-    for name in free:
-        if name not in given and (signature[name] is REQUIRED or name in network.required):
-            problems.add(f"network_config.{name}", f"{network.name} needs this argument", "add it to network_config")
-    if network.name == "PLANT":
-        _check_encoder(given, problems)
-    if network.ours:
-        _check_language_model(given, problems)
-
-
-def _check_argument(key: str, given: Keys, name: str, default: object, network: Entry, problems: Problems) -> None:
-    """A value has to be as our network declares it; of others, of its default's type, and null says nothing there."""
-    declared = {} if network.options is None else network.options.__dataclass_fields__
-    hint = declared[name].type if name in declared else PLAIN.get(type(default))
-    if type(default) is int and default == 0:
-        hint = Whole | Number  # fractions are meant too (dropout)
-    if hint is None or name == "lora":
-        return
-    try:
-        given[name] = read_value(given[name], hint)
-    except ValueError as error:
-        problems.add(key, str(error))
-
-
-def _check_encoder(given: Keys, problems: Problems) -> None:
-    """PLANT reads words or a language model; both only where a layer over a frozen language model is trained."""
-    if not given.get("freeze_encoder"):
-        if ("lm_weight" in given) == ("encoder" in given):
-            encoders = "encoder: cnn, bigru, bilstm or awd_lstm"
-            fix = f"{encoders}; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
-            problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
-    elif "lm_weight" not in given:
-        fix = "give lm_weight; word-level encoders are trained from the start"
-        problems.add("network_config.freeze_encoder", "there is no language model to freeze", fix)
-    elif given.get("lora") is not None:
-        problems.add("network_config.lora", "adapters train, a frozen encoder does not", "leave out one of the two")
-
-
-def _check_language_model(given: Keys, problems: Problems) -> None:
-    """The arguments for language models, and those that exclude each other."""
-    if "lm_weight" not in given and "encoder" in given:
-        for name in (name for name in FOR_LANGUAGE_MODELS if name in given):
-            problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
-    if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
-        problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
-    if given.get("gradient_tokens") is not None and (
-        given.get("encoder") in ("cnn", "awd_lstm") or given.get("freeze_encoder")
-    ):
-        fix = "leave it out: a cnn keeps little of each token, and what is frozen has no gradient"
-        problems.add("network_config.gradient_tokens", "is for bigru, bilstm and language models that train", fix)
-    if given.get("lm_from_scratch") and given.get("quantization", "none") != "none":
-        fix = "leave out one of the two; to try a shape, save the drawn model to a folder first"
-        problems.add("network_config.lm_from_scratch", "drawn weights are not quantised", fix)
-    lora = given.get("lora")
-    if isinstance(lora, dict):
-        adapters = read_section(LoraOptions, lora, problems, "network_config.lora.")
-        given["lora"] = {name: getattr(adapters, name) for name in lora if hasattr(adapters, str(name))}
-    elif lora is not None:
-        problems.add("network_config.lora", "has to be a mapping", "e.g. lora: {r: 16, alpha: 32, dropout: 0.05}")

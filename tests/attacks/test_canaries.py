@@ -195,6 +195,7 @@ COMMANDS: dict[str, Arguments] = {
     "prepare": lambda s: ["prepare", "demo", "--out", str(s.folder / "demo"), "--documents", "28"],
     "export": adapted,
     "search": searched,
+    "train": lambda s: ["train", str(s.task / "train.txt"), "--result_dir", str(s.folder / "chosen")],
     "host": lambda s: ["host", made(s, "main.py", "import libmultilabel.nn.networks as n; print(n.PLANT.__name__)")],
     "serve": lambda s: ["serve", str(s.run), "--token-file", str(s.task / "train.txt")],
 }  # fmt: skip
@@ -292,7 +293,7 @@ def own_cache(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SLOW = {
-    "search", "export", "codiesp-x", "plausibility", "faithfulness", "relevance", "embeddings",
+    "search", "train", "export", "codiesp-x", "plausibility", "faithfulness", "relevance", "embeddings",
     "pretrain-lm", "compare", "prepare",
 }  # fmt: skip
 TIERED = [pytest.param(name, marks=pytest.mark.attacks) if name in SLOW else name for name in COMMANDS]

@@ -50,7 +50,7 @@ def test_a_run_that_goes_on_counts_its_earlier_starts(tmp_path: Path) -> None:
     with again.phase("stage2"), again.phase("test"):
         time.sleep(0.02)
     both, processor, most = again.totals().values()
-    assert processor["stage2"] > 100
+    assert processor["stage2"] >= 100
     assert both["stage2"] >= seconds["stage2"] + 0.02
     assert both["total"] >= seconds["total"] + 0.02
     assert both["test"] < both["stage2"]
