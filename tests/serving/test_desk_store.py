@@ -29,9 +29,7 @@ def coder(desk: Desk, name: str, role: str = "coder") -> Coder:
 
 
 def said(desk: Desk, who: Coder, document: int) -> dict[str, tuple[str, list[tuple[int, int]]]]:
-    return {
-        label: (one.kind, one.spans) for label, one in desk.opened(who, document, MODEL).decisions.items()
-    }
+    return {label: (one.kind, one.spans) for label, one in desk.opened(who, document, MODEL).decisions.items()}
 
 
 def lines(desk: Desk) -> list[tuple[object, ...]]:
@@ -61,12 +59,13 @@ def test_as_many_coders_as_wanted_read_a_document(desk: Desk) -> None:
 
 
 def test_orders(desk: Desk) -> None:
-    late, early = desk.add_documents([("a", "x")], "2026-02-02"), desk.add_documents([("b", "y"), ("c", "z")], "2026-01-01")
+    late, early = (
+        desk.add_documents([("a", "x")], "2026-02-02"),
+        desk.add_documents([("b", "y"), ("c", "z")], "2026-01-01"),
+    )
     for document, entropy in zip([*late, *early], (0.5, 0.1, 2.0), strict=True):
         desk.suggest(MODEL, [(document, Suggestions([], entropy))])
-    for number, (order, expected) in enumerate(
-        {"sent": late[0], "date": early[0], "uncertainty": early[1]}.items()
-    ):
+    for number, (order, expected) in enumerate({"sent": late[0], "date": early[0], "uncertainty": early[1]}.items()):
         who = coder(desk, f"coder{number}")
         assert desk.next(who, order, MODEL) == expected
         desk._write.dispose()

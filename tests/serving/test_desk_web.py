@@ -233,9 +233,7 @@ def test_another_sites_page_changes_nothing(sitter: Sitter, app: Any, desk: Desk
     answer = sitter.client.get("/desk/me", headers={"host": "attacker.example"})
     assert answer.status_code == 400
     token = desk.people.renew("ana")
-    answer = browser(app).post(
-        "/desk/sign-in", json={"token": token}, headers={"origin": "http://attacker.example"}
-    )
+    answer = browser(app).post("/desk/sign-in", json={"token": token}, headers={"origin": "http://attacker.example"})
     assert answer.status_code == 403
 
 
