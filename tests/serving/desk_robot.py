@@ -89,10 +89,7 @@ class Robot:
 
     def look(self) -> dict[str, Any]:
         """The document that is shown, when it is another than the last one."""
-        try:
-            self.page.wait_for_function("last => doc !== null && doc.id !== last", arg=self.last, timeout=15000)
-        except Exception:
-            raise AssertionError((self.last, self.page.evaluate("[doc && doc.id, waiting, at('said').textContent, me, armed, marking]"), self.errors))
+        self.page.wait_for_function("last => doc !== null && doc.id !== last", arg=self.last)
         found: dict[str, Any] = self.page.evaluate(
             "({ id: doc.id, codes, words: words.map((one) => [one.start, one.end]) })"
         )
@@ -102,6 +99,7 @@ class Robot:
         """Decide on everything that is suggested, mark, search, undo as the turn has it, and go on."""
         shown, said, presses = self.look(), Said(), 0
         predicted = [one for one in shown["codes"] if one["predicted"]]
+        self.press(*["k"] * self.page.evaluate("current"))  # to the first code
         for place, code in enumerate(predicted):
             key, kind = (("e", "accept"), ("r", "reject"), ("a", "accept"))[(place + turn) % 3]
             self.press(key)
@@ -148,8 +146,8 @@ class Robot:
         label = f"Z{turn:02}.9"
         self.press("/")
         self.page.keyboard.type(label)
-        self.page.wait_for_selector("#found li")
-        self.press("Enter")
+        self.press("Enter")  # before anything is found
+        self.page.wait_for_selector("#search", state="hidden")
         said[label] = ("add", [])
         return 1
 

@@ -74,6 +74,7 @@ function welcome(found) {
   me = found;
   at("who").textContent = `${me.coder} (${me.role})`;
   at("figures-button").hidden = me.role !== "lead";
+  at("token").blur();
   at("sign-in").hidden = true;
   at("work").hidden = false;
   if (arrived) { arrived(); arrived = null; }
@@ -271,10 +272,10 @@ at("text").addEventListener("pointerup", (event) => {
 });
 
 // Any code by number or name.
-let results = [], chosen = 0;
+let results = [], chosen = 0, answered = ""; // what was asked when the results came
 function openSearch() {
   if (!doc) return;
-  at("asked").value = "";
+  at("asked").value = answered = "";
   list([]);
   at("search").showModal();
 }
@@ -285,6 +286,7 @@ async function search() {
   const found = await answer.json();
   const exact = found.some((one) => one.label.toLowerCase() === asked.toLowerCase());
   if (asked && !exact && !/\s/u.test(asked)) found.push({ label: asked, name: "unknown to the model, as typed" });
+  answered = asked;
   list(found);
 }
 function list(found) {
@@ -306,6 +308,7 @@ function choose(place) {
 function take(place) {
   const found = results[place];
   at("search").close();
+  document.activeElement.blur(); // else the closed dialog's input may keep the keys
   let there = codes.findIndex((one) => one.label === found.label);
   if (there < 0) there = codes.push(fromSearch(found.label, found.name, null)) - 1;
   current = there;
@@ -313,10 +316,13 @@ function take(place) {
   draw();
 }
 at("asked").addEventListener("input", search);
-at("asked").addEventListener("keydown", (event) => {
+at("asked").addEventListener("keydown", async (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step) { event.preventDefault(); choose(chosen + step); }
-  if (event.key === "Enter") { event.preventDefault(); if (results.length) take(chosen); }
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  if (at("asked").value.trim() !== answered) await search(); // whoever types fast must not get what was found before
+  if (results.length && at("search").open && at("asked").value.trim() === answered) take(chosen);
 });
 
 // Figures.
@@ -359,6 +365,7 @@ function step(by) {
   draw();
   if (codes[current]) say(`${codes[current].label} ${codes[current].name || ""}`);
 }
+for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("close", () => document.activeElement.blur());
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || at("work").hidden || document.querySelector("dialog[open]")) return;
   if (event.target.matches("input, select, textarea")) return;
