@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import date as calendar_date
 from pathlib import Path
 
-from sqlalchemy import Connection, Row, Select, case, func, insert, select, text, update
+from sqlalchemy import Connection, Row, Select, func, insert, select, text, update
 from sqlalchemy.dialects.sqlite import insert as insert_or_ignore
 from typing_extensions import TypedDict
 
@@ -43,7 +43,7 @@ from plant_plugin.serving.desk.tables import (
 LEASE = 20 * 60.0  # seconds that a document is a coder's after opening or deciding
 ORDERS = ("uncertainty", "date", "sent")
 BY = {
-    "uncertainty": (documents.c.uncertainty.desc().nulls_last(), documents.c.id),
+    "uncertainty": (documents.c.uncertainty.desc(), documents.c.id),
     "date": (documents.c.date, documents.c.id),
     "sent": (documents.c.id,),
 }
@@ -152,16 +152,13 @@ class Desk:
             .where((others.c.finished == 1) | (others.c.until > now))
             .scalar_subquery()
         )
-        mine = (work.c.document == documents.c.id) & (work.c.coder == coder.id)
-        begun = work.c.finished == 0
+        mine = work.alias()
+        own = select(mine.c.document).where(mine.c.coder == coder.id)
+        free = taken < documents.c.wanted
+        begun = select(documents.c.id).where(documents.c.id.in_(own.where(mine.c.finished == 0)), free)
+        fresh = select(documents.c.id).where(documents.c.id.not_in(own), free)  # an index has them in each order
         with self._write.begin() as connection:
-            found = connection.scalar(
-                select(documents.c.id)
-                .join_from(documents, work, mine, isouter=True)
-                .where(work.c.finished.is_(None) | begun, taken < documents.c.wanted)
-                .order_by(case((begun, 0), else_=1), *BY[order])
-                .limit(1)
-            )
+            found = connection.scalar(begun.limit(1)) or connection.scalar(fresh.order_by(*BY[order]).limit(1))
             if found is not None:
                 self._lend(connection, coder, found, model, now)
         return found

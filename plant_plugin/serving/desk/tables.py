@@ -44,7 +44,9 @@ documents = Table(
     Column("date", Text, nullable=False),  # of the document, YYYY-MM-DD
     Column("wanted", Integer, nullable=False),  # how many coders shall read it
     Column("uncertainty", Float),  # of the model that served last, in nats; NULL: it has not read it
+    Index("documents_by_date", "date", "id"),
 )  # fmt: skip
+Index("documents_by_uncertainty", documents.c.uncertainty.desc(), documents.c.id)
 suggestions = Table(
     "suggestions", metadata,
     Column("document", ForeignKey("documents.id"), primary_key=True),
