@@ -174,11 +174,18 @@ class Desk:
 
     def left(self, coder: Coder) -> int:
         """How many documents wait for anybody, or for this coder."""
-        finished = select(func.count()).where(work.c.document == documents.c.id, work.c.finished == 1).scalar_subquery()
-        mine = select(work.c.document).where(work.c.coder == coder.id, work.c.finished == 1)
+        enough = (func.count() >= documents.c.wanted) | (func.max(work.c.coder == coder.id) == 1)
+        over = (
+            select(work.c.document)
+            .join_from(work, documents)
+            .where(work.c.finished == 1)
+            .group_by(work.c.document)
+            .having(enough)
+            .subquery()
+        )
         with self._read.begin() as connection:
-            wanted = select(func.count()).select_from(documents)
-            return connection.scalar(wanted.where(documents.c.id.not_in(mine), finished < documents.c.wanted)) or 0
+            finished = connection.scalar(select(func.count()).select_from(over)) or 0
+            return (connection.scalar(select(func.count()).select_from(documents)) or 0) - finished
 
     def opened(self, coder: Coder, document: int, model: str) -> Opened:
         """A document that was lent to the coder; Refused where it was not."""
