@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from plant_plugin.commands.configurations import list_entries, validate
+from plant_plugin.commands.desk import desk
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.evaluate import compare, evaluate
 from plant_plugin.commands.explain import explain, label
@@ -39,7 +40,7 @@ def plant() -> None:
 
 SHOWN = (
     train, list_entries, prepare, stats, validate, doctor, relevance, embeddings, pretrain_lm, evaluate, compare,
-    predict, explain, label, faithfulness, plausibility, codiesp_x, export, strip, serve, search, host,
+    predict, explain, label, faithfulness, plausibility, codiesp_x, export, strip, serve, desk, search, host,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from plant_plugin.commands.desk import open_desk
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models, training_texts
 from plant_plugin.errors import MissingExtraError
 
@@ -19,6 +20,7 @@ SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option("--allow-host", "names_too", multiple=True, metavar="NAME",
               help="A further name that clients call it by, e.g. that of a proxy. May be repeated.")  # fmt: skip
 @click.option("--token-file", type=FILE, help="Requests have to bring its token; or set PLANT_SERVE_TOKEN.")
+@click.option("--desk", "desk_file", type=FILE, help="Let coders work at /desk, on this file of `plant desk`.")
 @click.option("--max-bytes", default=2**20, show_default=True, type=COUNT, help="Of a request's body.")
 @click.option("--max-waiting", default=128, show_default=True, type=COUNT, help="Requests in the queue.")
 @click.option("--max-connections", default=900, show_default=True, type=COUNT, help="Open at once.")
@@ -32,6 +34,7 @@ def serve(
     port: int,
     names_too: tuple[str, ...],
     token_file: Path | None,
+    desk_file: Path | None,
     max_bytes: int,
     max_waiting: int,
     max_connections: int,
@@ -45,7 +48,8 @@ def serve(
     / is a page to paste a text into, /docs describes the rest.
 
     Requests that come at once are read together. No text is kept or logged. It listens to this machine alone unless
-    --host says otherwise, and answers whoever reaches it unless there is a token.
+    --host says otherwise, and answers whoever reaches it unless there is a token. With --desk coders sign in at /desk
+    with tokens of `plant desk add-coder`, decide on codes and mark words; their file alone keeps texts (docs/desk.md).
     """
     try:
         from plant_plugin.serving import access
@@ -56,14 +60,15 @@ def serve(
         raise MissingExtraError(f"serving needs {error.name}", fix=fix) from error
     from plant_plugin.serving.limits import Limits
 
+    desk = None if desk_file is None else open_desk(desk_file)
     token = access.read_token(token_file)
     allow_open_files(max_connections)
     predictor = load(model)
     if host not in access.LOOPBACK and token is None:
         click.echo(f"Note: whoever reaches {host} can use the model; there is no password.", err=True)
     limits = Limits(max_bytes, max_waiting, timeout, max_connections, header_timeout, body_timeout)
-    app = create_app(predictor, limits, access.own_names(host, names_too), token)
-    click.echo(f"http://{host}:{port}/", err=True)
+    app = create_app(predictor, limits, access.own_names(host, names_too), token, desk)
+    click.echo(f"http://{host}:{port}/{'' if desk is None else 'desk'}", err=True)
     Server(app, limits, host=host, port=port).run()
 
 

@@ -60,14 +60,20 @@ def own_names(host: str, more: Iterable[str] = ()) -> list[str]:
 
 
 class BearerToken:
-    """ASGI middleware: answers 401 where a request does not bring the token."""
+    """ASGI middleware: answers 401 where a request does not bring the token.
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    Paths that begin with one of ``elsewhere`` are left to those who ask for a sign-in of their own.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, elsewhere: tuple[str, ...] = ()) -> None:
         self.app, self._expected = app, token.encode()
+        self._open = {*OPEN, *elsewhere}
+        self._below = tuple(f"{path}/" for path in elsewhere)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] == "http" and scope["path"] not in OPEN:
+        path = scope.get("path", "")
+        if scope["type"] == "http" and path not in self._open and not path.startswith(self._below):
             scheme, _, brought = Headers(scope=scope).get("authorization", "").partition(" ")
             same = hmac.compare_digest(brought.strip().encode("latin-1"), self._expected)  # in constant time
             if scheme.lower() != "bearer" or not same:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.metadata import version
 from importlib.resources import files
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI, HTTPException, Request, Response, Security
@@ -40,6 +41,9 @@ from plant_plugin.serving.questions import (
     Status,
 )
 
+if TYPE_CHECKING:
+    from plant_plugin.serving.desk.store import Desk
+
 logger = logging.getLogger(__name__)
 
 RESPONSES: dict[int | str, dict[str, object]] = {
@@ -57,13 +61,17 @@ HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "re
 
 
 def create_app(
-    predictor: Predictor, limits: Limits | None = None, hosts: list[str] | None = None, token: str | None = None
+    predictor: Predictor,
+    limits: Limits | None = None,
+    hosts: list[str] | None = None,
+    token: str | None = None,
+    desk: Desk | None = None,
 ) -> FastAPI:
     """The application for one model; :class:`.connections.Server` runs it.
 
     ``hosts`` are names under which it is called; a request for another is refused, so that no web page can reach a
     server in the reader's network under a name of its own. None: any. ``token`` is what requests have to bring; None:
-    nothing.
+    nothing. ``desk`` is where coders work at ``/desk``, each with a token of their own.
     """
     limits = limits or Limits()
     queue = ModelQueue(limits.waiting, limits.seconds, DOCUMENTS)
@@ -71,9 +79,12 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with queue.running():
-            waking = asyncio.create_task(_wake(app, predictor))
+            tasks = [asyncio.create_task(_wake(app, predictor))]
+            if sitting is not None:
+                tasks.append(asyncio.create_task(sitting.ahead()))
             yield
-            waking.cancel()
+            for task in tasks:
+                task.cancel()
 
     app = FastAPIOffline(  # FastAPI, whose OpenAPI page takes its script from another server, with a script of its own
         title="plant serve", version=version("plant-plugin"), lifespan=lifespan, redoc_url=None,
@@ -85,7 +96,7 @@ def create_app(
     _add_errors(app)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     if token is not None:
-        app.add_middleware(BearerToken, token=token)
+        app.add_middleware(BearerToken, token=token, elsewhere=() if desk is None else ("/desk",))
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     app.add_middleware(Measured, metrics=metrics)
@@ -93,6 +104,11 @@ def create_app(
     secured = [] if token is None else [Security(HTTPBearer(auto_error=False))]
     _add_questions(app, predictor, secured)
     _add_state(app, predictor, secured)
+    sitting = None
+    if desk is not None:
+        from plant_plugin.serving.desk.web import add_desk  # needs SQLAlchemy, which serving alone does not
+
+        sitting = add_desk(app, desk, predictor)
     return app
 
 

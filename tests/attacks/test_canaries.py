@@ -161,6 +161,13 @@ def searched(scene: Scene) -> list[str]:
     return ["search", str(path)]
 
 
+def seated(scene: Scene) -> list[str]:
+    """A desk, whose file holds texts and lies where they lie."""
+    path = scene.task / "desk.sqlite"
+    open_desk(path, make=True).close()
+    return ["desk", "add-documents", str(path), str(scene.task / "lines.txt")]
+
+
 def headless(scene: Scene) -> list[str]:
     """MIMIC's tables, the notes without their header."""
     raw = scene.task / "raw"
@@ -197,6 +204,7 @@ COMMANDS: dict[str, Arguments] = {
     "search": searched,
     "train": lambda s: ["train", str(s.task / "train.txt"), "--result_dir", str(s.folder / "chosen")],
     "host": lambda s: ["host", made(s, "main.py", "import libmultilabel.nn.networks as n; print(n.PLANT.__name__)")],
+    "desk": seated,
     "serve": lambda s: ["serve", str(s.run), "--token-file", str(s.task / "train.txt")],
 }  # fmt: skip
 # What is wrong with a file, and a command that reads it; each ends with an error or counts what it passed over.

@@ -82,6 +82,8 @@ def covers(text: str, spans: Spans, covered: str) -> bool:
 
 def flattened(text: str) -> tuple[str, list[int]]:
     """A text on one line, each run of white space one space and none at the ends, and where each character went."""
+    if " ".join(text.split()) == text:
+        return text, list(range(len(text)))
     kept: list[str] = []
     places: list[int] = []
     for character in text:

@@ -1,0 +1,153 @@
+"""``plant desk``: coders, documents, figures, exports and backups of the file that ``plant serve --desk`` works on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, json_option, reads_documents
+from plant_plugin.commands.shared import as_json as json_text
+from plant_plugin.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from plant_plugin.data.new_documents import Documents
+    from plant_plugin.serving.desk.figures import Figures
+    from plant_plugin.serving.desk.store import Desk
+
+DESK = click.argument("desk_file", metavar="DESK.sqlite", type=FILE)
+SHOWN_CODES = 30
+
+
+def open_desk(path: Path, *, make: bool = False) -> Desk:
+    """The file of a desk; see :class:`plant_plugin.serving.desk.store.Desk`."""
+    try:
+        import sqlalchemy  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("a desk needs SQLAlchemy", fix="pip install 'plant-plugin[serve]'") from error
+    from plant_plugin.serving.desk.store import Desk
+
+    return Desk(path, make=make)
+
+
+@click.group()
+def desk() -> None:
+    """Coders who decide on codes and mark words in the browser: `plant serve RUN_FOLDER --desk DESK.sqlite`."""
+
+
+@desk.command("add-coder")
+@DESK
+@click.argument("name")
+@click.option("--role", type=click.Choice(("coder", "lead")), default="coder", show_default=True,
+              help="A lead sees the figures of all, and a lead's codes overrule those of coders.")  # fmt: skip
+def add_coder(desk_file: Path, name: str, role: str) -> None:
+    """Make an account for NAME and print its token, this once; makes DESK.sqlite where it is not there."""
+    click.echo(open_desk(desk_file, make=True).people.add(name, role))
+    click.echo("This token is not shown again; `plant desk new-token` makes another.", err=True)
+
+
+@desk.command("new-token")
+@DESK
+@click.argument("name")
+@click.option("--none", "close", is_flag=True, help="No new one: the account is closed, its work stays.")
+def new_token(desk_file: Path, name: str, close: bool) -> None:
+    """End NAME's old token and sign-ins, and print a new token."""
+    token = open_desk(desk_file).people.renew(name, close=close)
+    click.echo("closed" if close else token)
+
+
+@desk.command("add-documents")
+@DESK
+@reads_documents()
+@click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Of all these documents; else today.")
+@click.option("--coders", "wanted", type=COUNT, default=1, show_default=True, help="How many shall read each document.")
+@click.option(
+    "--coded-by", help="FILE is LibMultiLabel's: take its labels, and the evidence file beside it, as NAME's."
+)
+def add_documents(
+    desk_file: Path, documents: Documents, date: datetime | None, wanted: int, coded_by: str | None
+) -> None:
+    """Put the documents of FILE into the queue; what is there already stays once."""
+    from plant_plugin.serving.desk.imports import add_coded
+
+    at, day = open_desk(desk_file, make=True), None if date is None else date.date().isoformat()
+    if coded_by is None:
+        ids = at.add_documents(((one.id, one.text) for one in documents), day, wanted)
+    else:
+        ids = add_coded(at, Path(documents.source), at.people.named(coded_by), day, wanted)
+    added = sum(map(bool, ids))
+    click.echo(f"{added:,} documents added, {len(ids) - added:,} were there")
+
+
+@desk.command("export")
+@DESK
+@click.option("--out", required=True, type=FOLDER, help="The folder to write into.")
+@click.option("--form", type=click.Choice(("libmultilabel", "labelstudio", "brat")), default="libmultilabel",
+              show_default=True, help="train.txt and train_evidence.tsv, or files of another tool.")  # fmt: skip
+def export_desk(desk_file: Path, out: Path, form: str) -> None:
+    """Write the documents that coders have finished, with their codes and the words that prove them."""
+    from plant_plugin.serving.desk.export import export
+
+    for name, number in export(open_desk(desk_file), out, form).items():
+        click.echo(f"{name.replace('_', ' '):<45} {number:>12}")
+    click.echo(f"written: {out}", err=True)
+
+
+@desk.command()
+@DESK
+@json_option
+def agreement(desk_file: Path, as_json: bool) -> None:
+    """Print how coders agree with each other and the model, how codes were taken, and the time a document takes."""
+    from plant_plugin.serving.desk.figures import figures
+
+    found = figures(open_desk(desk_file))
+    click.echo(json_text(found) if as_json else _as_text(found))
+
+
+def _as_text(found: Figures) -> str:
+    def told(number: float | None, digits: int) -> str:
+        return "–" if number is None else f"{number:.{digits}f}"
+
+    lines = [f"{found['finished']:,} of {found['documents']:,} documents are finished", ""]
+    lines.append(f"{'coder':<20} {'role':<6} {'documents':>9} {'seconds each':>12}")
+    lines += [
+        f"{one['coder']:<20} {one['role']:<6} {one['documents']:>9,} {told(one['seconds'], 0):>12}"
+        for one in found["coders"]
+    ]
+    lines += ["", f"{'one':<20} {'other':<20} {'documents':>9} {'labels':>7} {'kappa':>6}"]
+    lines += [
+        f"{one['one']:<20} {one['other']:<20} {one['documents']:>9,} {one['decisions']:>7,} {told(one['kappa'], 2):>6}"
+        for one in found["pairs"]
+    ]
+    lines += ["", f"{'code':<20} {'suggested':>9} {'accepted':>9} {'rejected':>9} {'added':>9}"]
+    lines += [
+        f"{one['label']:<20} {one['suggested']:>9,} {one['accepted']:>9,} {one['rejected']:>9,} {one['added']:>9,}"
+        for one in found["codes"][:SHOWN_CODES]
+    ]
+    if (more := len(found["codes"]) - SHOWN_CODES) > 0:
+        lines.append(f"and {more:,} more codes: --json")
+    return "\n".join(lines)
+
+
+@desk.command()
+@DESK
+@click.argument("out", type=FILE)
+def backup(desk_file: Path, out: Path) -> None:
+    """Write DESK.sqlite as it is at one moment to OUT, also while coders work."""
+    open_desk(desk_file).backup(out)
+    click.echo(f"written: {out}", err=True)
+
+
+@desk.command()
+@click.argument("backup_file", metavar="BACKUP", type=FILE)
+@DESK
+def restore(backup_file: Path, desk_file: Path) -> None:
+    """Make DESK.sqlite, which must not be there, from a BACKUP."""
+    try:
+        from plant_plugin.serving.desk.store import restore as restored
+    except ImportError as error:
+        raise MissingExtraError("a desk needs SQLAlchemy", fix="pip install 'plant-plugin[serve]'") from error
+    restored(backup_file, desk_file)
+    click.echo(f"written: {desk_file}", err=True)

@@ -1,0 +1,386 @@
+"use strict";
+// All text enters the page as text nodes: markup inside a document stays text. Places are code points, as Python counts.
+const at = (id) => document.getElementById(id);
+const KEYS = {
+  "a": "accept the code", "e": "accept it, and the model’s words prove it", "r": "reject it",
+  "j ↓ / k ↑": "next, previous code", "m": "mark the words that prove it: ← → ↑ ↓ move, Shift extends, Enter keeps, Delete takes away, Esc ends",
+  "/": "search any code by number or name", "u": "undo; at the start of a document: back to the one before",
+  "n": "finish this document, and the next", "g": "figures of the team (leads)", "?": "these keys",
+};
+let me = null, doc = null, codes = [], words = [], current = 0, marking = null, armed = false;
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+function say(text, wrong = false) {
+  at("said").textContent = text;
+  at("said").classList.toggle("wrong", wrong);
+}
+
+// What is asked of the server. Changes go one after the other, each with a key of its own, and again until they are
+// answered: a server that was killed in between finds the key, and counts the change once.
+let line = Promise.resolve(), waiting = 0, arrived = null;
+const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+const key = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+async function ask(path, body) {
+  const headers = { "content-type": "application/json", "x-csrf": me ? me.csrf : "" };
+  const options = body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
+  return fetch(`/desk/${path}`, { ...options, cache: "no-store", redirect: "error" });
+}
+async function insist(path, body) {
+  for (;;) {
+    let answer = null;
+    try { answer = await ask(path, body); } catch { answer = null; }
+    if (answer && answer.ok) return answer.json();
+    if (answer && answer.status === 401) {
+      showSignIn("You were signed out. Nothing is lost: sign in to go on.");
+      await new Promise((done) => { arrived = done; });
+    } else if (answer && answer.status < 500 && answer.status !== 408) {
+      throw new Error((await answer.json().catch(() => ({}))).detail || `refused (${answer.status})`);
+    } else {
+      say("The server does not answer; what you did is kept here and sent again.", true);
+      await pause(500);
+    }
+  }
+}
+function change(path, body, then = () => {}) {
+  waiting += 1;
+  line = line.then(() => insist(path, body)).then((answer) => {
+    waiting -= 1;
+    if (!waiting && at("said").classList.contains("wrong")) say("Everything is saved.");
+    return then(answer);
+  }, (error) => {
+    waiting -= 1;
+    say(error.message, true);
+  });
+  return line;
+}
+addEventListener("beforeunload", (event) => { if (waiting) event.preventDefault(); });
+
+// Signing in and out.
+function showSignIn(text) {
+  at("sign-in").hidden = false;
+  at("work").hidden = true;
+  at("token").focus();
+  say(text);
+}
+function welcome(found) {
+  if (me && me.coder !== found.coder) return location.reload(); // what waits is another coder's
+  const first = !me;
+  me = found;
+  at("who").textContent = `${me.coder} (${me.role})`;
+  at("figures-button").hidden = me.role !== "lead";
+  at("token").blur();
+  at("sign-in").hidden = true;
+  at("work").hidden = false;
+  if (arrived) { arrived(); arrived = null; }
+  if (first) next();
+}
+at("sign-in").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const answer = await ask("sign-in", { token: at("token").value.trim() }).catch(() => null);
+  at("token").value = "";
+  if (answer && answer.ok) welcome(await answer.json());
+  else say(answer ? "This token is nobody’s." : "The server does not answer.", true);
+});
+
+// A document.
+function next() { change("next", { order: at("order").value }, show); }
+function show(answer) {
+  const same = doc && answer.document && doc.id === answer.document.id ? codes[current] : null;
+  doc = answer.document;
+  at("left").textContent = `${answer.left.toLocaleString("en")} documents wait`;
+  at("title").textContent = doc ? `Document ${doc.name}` : "Nothing waits";
+  const decided = new Map((doc ? doc.decisions : []).map((one) => [one.label, one]));
+  codes = (doc ? doc.suggested : []).map((one) => ({ ...one, decision: decided.get(one.label) || null }));
+  const known = new Set(codes.map((one) => one.label));
+  for (const one of decided.values()) if (!known.has(one.label)) codes.push(fromSearch(one.label, one.name, one));
+  current = same ? Math.max(0, codes.findIndex((one) => one.label === same.label)) : 0;
+  armed = false;
+  marking = null;
+  showText(doc ? doc.text : "");
+  draw();
+  if (doc) say(`Document ${doc.name}: ${codes.filter((one) => one.predicted).length} codes are suggested.`);
+  else say("Nothing waits for you. Thank you.");
+}
+const fromSearch = (label, name, decision) => ({ label, name, probability: null, predicted: false, spans: [], decision });
+function showText(text) {
+  const pieces = [];
+  let place = 0;
+  words = [];
+  for (const part of text.split(/(\s+)/u)) {
+    const length = Array.from(part).length;
+    if (part.trim()) {
+      const word = element("span", { "data-word": words.length }, part);
+      words.push({ start: place, end: place + length, element: word });
+      pieces.push(word);
+    } else pieces.push(part);
+    place += length;
+  }
+  at("text").replaceChildren(...pieces);
+  at("text").scrollTop = 0;
+}
+const touches = (word, spans) => spans.some(([start, end]) => word.start < end && word.end > start);
+const spansOf = (code) => code && code.decision && code.decision.kind !== "reject" ? code.decision.spans : [];
+
+function draw() {
+  const focused = document.activeElement.closest("#codes button");
+  at("codes").replaceChildren(...codes.map(row));
+  if (focused) [...at("codes").querySelectorAll("button")].find((one) => one.ariaLabel === focused.ariaLabel)?.focus();
+  const code = codes[current];
+  const [first, last] = marking ? range() : [1, 0];
+  words.forEach((word, place) => {
+    const picked = place >= first && place <= last;
+    word.element.className = [
+      picked ? "picked" : touches(word, spansOf(code)) ? "proof" : touches(word, code ? code.spans : []) ? "shown" : "",
+      marking && place === marking.cursor ? "cursor" : ""].join(" ").trim();
+  });
+  at("marking").hidden = !marking;
+  const here = at("codes").children[current];
+  if (here) here.scrollIntoView({ block: "nearest" });
+  const word = marking ? words[marking.cursor] : code && words.find((one) => touches(one, [...spansOf(code), ...code.spans]));
+  if (word) word.element.scrollIntoView({ block: "nearest" });
+}
+function row(code, place) {
+  const kind = code.decision ? code.decision.kind : "";
+  const marks = spansOf(code).length;
+  const state = { accept: "accepted", reject: "rejected", add: "added" }[kind] || (code.predicted ? "suggested" : "perhaps");
+  const odds = code.probability === null ? "" : `, ${Math.round(100 * code.probability)} %`;
+  const button = (text, shape, does, pressed) => {
+    const made = element("button", { type: "button", "aria-label": `${text} ${code.label}`, ...(pressed === null ? {} : { "aria-pressed": pressed }) }, shape);
+    made.addEventListener("click", () => { current = place; does(); });
+    return made;
+  };
+  const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || "");
+  head.addEventListener("click", () => { current = place; draw(); });
+  const tools = element("div", { class: "bar" },
+    element("span", { class: "state" }, `${state}${odds}${marks ? `, ${marks} marked` : ""}`),
+    button("Accept", "Accept", accept, String(kind === "accept" || kind === "add")),
+    button("Reject", "Reject", reject, String(kind === "reject")), button("Mark words for", "Mark", startMarking, null));
+  const side = kind === "reject" ? "no" : kind ? "yes" : "";
+  return element("li", { class: side, "aria-current": String(place === current) }, head, tools);
+}
+
+// Decisions.
+function decide(kind, spans, told) {
+  const code = codes[current];
+  if (!code || !doc) return;
+  armed = false;
+  code.decision = { kind, spans };
+  change("decide", { key: key(), document: doc.id, label: code.label, kind, spans });
+  say(`${code.label} ${told}`);
+}
+const yes = () => codes[current] && codes[current].probability === null ? "add" : "accept";
+function forward() {
+  const open = codes.findIndex((one, place) => place > current && !one.decision);
+  if (open >= 0) current = open;
+  draw();
+}
+function accept() { if (codes[current]) { decide(yes(), spansOf(codes[current]), "accepted."); forward(); } }
+function acceptWords() {
+  const code = codes[current];
+  if (code) { decide(yes(), joined([...spansOf(code), ...code.spans]), "accepted with the model’s words."); forward(); }
+}
+function reject() { if (codes[current]) { decide("reject", [], "rejected."); forward(); } }
+function undo() { change("undo", { key: key(), document: doc ? doc.id : null }, (answer) => { show(answer); say("Taken back."); }); }
+function finish() {
+  if (!doc) return next();
+  const open = codes.filter((one) => one.predicted && !one.decision).length;
+  if (open && !armed) {
+    armed = true;
+    return say(`${open} suggested ${open === 1 ? "code is" : "codes are"} not decided. Press n again to leave them out.`, true);
+  }
+  say("Saving …");
+  change("finish", { key: key(), document: doc.id }, next);
+  doc = null; // nothing is decided on it any more
+}
+
+// Marking words: by keyboard from word to word, by tapping the first and the last word, or by selecting with a mouse.
+function range() {
+  const anchor = marking.anchor === null ? marking.cursor : marking.anchor;
+  return [Math.min(anchor, marking.cursor), Math.max(anchor, marking.cursor)];
+}
+function joined(spans) {
+  const made = [];
+  for (const [start, end] of [...spans].sort((one, other) => one[0] - other[0])) {
+    const last = made[made.length - 1];
+    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
+    else made.push([start, end]);
+  }
+  return made;
+}
+function startMarking() {
+  const code = codes[current];
+  if (!code || !words.length) return;
+  const from = words.findIndex((word) => touches(word, spansOf(code).length ? spansOf(code) : code.spans));
+  marking = { cursor: Math.max(0, from), anchor: null };
+  draw();
+  at("text").focus({ preventScroll: true });
+  say(`Mark the words that prove ${code.label}.`);
+}
+function endMarking() { marking = null; draw(); say("Marking ended."); }
+function move(to, extend) {
+  if (extend && marking.anchor === null) marking.anchor = marking.cursor;
+  if (!extend) marking.anchor = null;
+  marking.cursor = Math.min(words.length - 1, Math.max(0, to));
+  draw();
+  const [first, last] = range();
+  say(words.slice(first, last + 1).map((word) => word.element.textContent).join(" "));
+}
+function lineAway(step) {
+  const box = words[marking.cursor].element.getBoundingClientRect();
+  let best = marking.cursor, least = Infinity, row = null;
+  for (let place = marking.cursor + step; place >= 0 && place < words.length; place += step) {
+    const other = words[place].element.getBoundingClientRect();
+    if (Math.abs(other.top - box.top) < 3) continue;
+    if (row === null) row = other.top;
+    if (Math.abs(other.top - row) > 3) break;
+    if (Math.abs(other.left - box.left) < least) { least = Math.abs(other.left - box.left); best = place; }
+  }
+  return best;
+}
+function keep(first, last) {
+  const spans = joined([...spansOf(codes[current]), [words[first].start, words[last].end]]);
+  decide(yes(), spans, `is proved by ${spans.length} ${spans.length === 1 ? "stretch" : "stretches"} of words.`);
+  if (marking) marking = { cursor: marking.cursor, anchor: null };
+  draw();
+}
+function drop() {
+  const [first, last] = range();
+  const spans = spansOf(codes[current]).filter(([start, end]) => end <= words[first].start || start >= words[last].end);
+  decide(yes(), spans, "lost these words.");
+  draw();
+}
+const wordAt = (node) => {
+  const found = node && (node.nodeType === Node.TEXT_NODE ? node.parentElement : node).closest("[data-word]");
+  return found ? Number(found.dataset.word) : null;
+};
+at("text").addEventListener("pointerup", (event) => {
+  const selection = getSelection();
+  const ends = selection.isCollapsed ? [] : [selection.anchorNode, selection.focusNode].map(wordAt).filter((one) => one !== null);
+  if (ends.length && codes[current]) {
+    keep(Math.min(...ends), Math.max(...ends));
+    selection.removeAllRanges();
+  } else if (marking && wordAt(event.target) !== null) {
+    marking.tapped = !marking.tapped; // the first word, then the last
+    move(wordAt(event.target), !marking.tapped);
+  }
+});
+
+// Any code by number or name.
+let results = [], chosen = 0, answered = ""; // what was asked when the results came
+function openSearch() {
+  if (!doc) return;
+  at("asked").value = answered = "";
+  list([]);
+  at("search").showModal();
+}
+async function search() {
+  const asked = at("asked").value.trim();
+  const answer = await ask(`codes?q=${encodeURIComponent(asked)}`).catch(() => null);
+  if (!answer || !answer.ok || asked !== at("asked").value.trim()) return;
+  const found = await answer.json();
+  const exact = found.some((one) => one.label.toLowerCase() === asked.toLowerCase());
+  if (asked && !exact && !/\s/u.test(asked)) found.push({ label: asked, name: "unknown to the model, as typed" });
+  answered = asked;
+  list(found);
+}
+function list(found) {
+  results = found;
+  chosen = 0;
+  at("found").replaceChildren(...found.map((one, place) => {
+    const option = element("li", { role: "option", id: `found-${place}` }, element("span", { class: "code" }, one.label), one.name || "");
+    option.addEventListener("click", () => take(place));
+    return option;
+  }));
+  choose(0);
+}
+function choose(place) {
+  chosen = Math.min(results.length - 1, Math.max(0, place));
+  [...at("found").children].forEach((option, other) => option.setAttribute("aria-selected", String(other === chosen)));
+  if (results.length) at("asked").setAttribute("aria-activedescendant", `found-${chosen}`);
+  else at("asked").removeAttribute("aria-activedescendant");
+}
+function take(place) {
+  const found = results[place];
+  at("search").close();
+  document.activeElement.blur(); // else the closed dialog's input may keep the keys
+  let there = codes.findIndex((one) => one.label === found.label);
+  if (there < 0) there = codes.push(fromSearch(found.label, found.name, null)) - 1;
+  current = there;
+  decide(yes(), spansOf(codes[current]), "added.");
+  draw();
+}
+at("asked").addEventListener("input", search);
+at("asked").addEventListener("keydown", async (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step) { event.preventDefault(); choose(chosen + step); }
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  if (at("asked").value.trim() !== answered) await search(); // whoever types fast must not get what was found before
+  if (results.length && at("search").open && at("asked").value.trim() === answered) take(chosen);
+});
+
+// Figures.
+const number = (value) => value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: 2 });
+function table(caption, heads, rows) {
+  const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
+  const body = rows.map((cells) => element("tr", {}, ...cells.map((cell) =>
+    element("td", typeof cell === "string" ? {} : { class: "number" }, typeof cell === "string" ? cell : cell instanceof Node ? cell : number(cell)))));
+  return element("table", {}, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body));
+}
+async function openFigures() {
+  if (!me || me.role !== "lead") return;
+  const found = await insist("figures");
+  const share = (one) => {
+    const value = one.suggested ? one.accepted / one.suggested : 0;
+    return element("span", {}, element("meter", { min: 0, max: 1, value, "aria-label": `accepted share of ${one.label}` }), ` ${Math.round(100 * value)} %`);
+  };
+  at("figures-content").replaceChildren(
+    element("p", {}, `${number(found.finished)} of ${number(found.documents)} documents are finished.`),
+    table("Coders", ["coder", "role", "documents", "seconds a document"], found.coders.map((one) => [one.coder, one.role, one.documents, one.seconds])),
+    table("Agreement (Cohen’s κ)", ["one", "other", "documents", "labels", "κ"], found.pairs.map((one) => [one.one, one.other, one.documents, one.decisions, one.kappa])),
+    table("Codes", ["code", "suggested", "accepted", "rejected", "added", "share"],
+      found.codes.slice(0, 200).map((one) => [one.label, one.suggested, one.accepted, one.rejected, one.added, share(one)])));
+  at("figures").showModal();
+}
+
+// Keys and buttons.
+const PLAIN = {
+  a: accept, e: acceptWords, r: reject, n: finish, u: undo, m: startMarking, g: openFigures, "/": openSearch,
+  "?": () => at("help").showModal(), j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1),
+};
+const MARKING = {
+  ArrowRight: (extend) => move(marking.cursor + 1, extend), ArrowLeft: (extend) => move(marking.cursor - 1, extend),
+  ArrowDown: (extend) => move(lineAway(1), extend), ArrowUp: (extend) => move(lineAway(-1), extend),
+  Home: (extend) => move(0, extend), End: (extend) => move(words.length - 1, extend),
+  Enter: () => keep(...range()), Delete: drop, Backspace: drop, Escape: endMarking, u: undo, "?": PLAIN["?"],
+};
+function step(by) {
+  current = Math.min(codes.length - 1, Math.max(0, current + by));
+  draw();
+  if (codes[current]) say(`${codes[current].label} ${codes[current].name || ""}`);
+}
+for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("close", () => document.activeElement.blur());
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || at("work").hidden || document.querySelector("dialog[open]")) return;
+  if (event.target.matches("input, select, textarea")) return;
+  if (event.key === "Enter" && event.target.matches("button")) return;
+  const does = (marking ? MARKING : PLAIN)[event.key];
+  if (!does) return;
+  event.preventDefault();
+  does(event.shiftKey);
+});
+for (const [id, does] of Object.entries({
+  "search-button": openSearch, "undo-button": undo, "next-button": finish, "help-button": PLAIN["?"],
+  "figures-button": openFigures, "keep-button": () => keep(...range()), "drop-button": drop, "end-button": endMarking,
+  "out-button": () => change("sign-out", {}, () => { me = null; location.reload(); }),
+})) at(id).addEventListener("click", () => does());
+at("order").addEventListener("change", () => at("order").blur());
+at("keys").append(...Object.entries(KEYS).map(([name, text]) => element("tr", {}, element("th", { scope: "row" }, element("kbd", {}, name)), element("td", {}, text))));
+
+ask("me").then(async (answer) => answer.ok ? welcome(await answer.json()) : showSignIn("Sign in to begin."), () => showSignIn("The server does not answer."));

@@ -1,0 +1,94 @@
+"""From decisions to files: what the next training plants from, and what other annotation tools read.
+
+Whose word counts: a lead's, where one has finished the document; else a label is given where more than half of those
+who have finished it gave it. Its evidence are the words that any of them marked for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from plant_plugin.errors import DataError
+from plant_plugin.prepare.marked.marked import Marked, write_sets
+from plant_plugin.prepare.output import staged
+from plant_plugin.serving.desk.people import LEAD
+from plant_plugin.serving.desk.store import Decision, Desk, given
+
+FORMS = ("libmultilabel", "labelstudio", "brat")
+CONTROL = "label"  # of Label Studio's spans
+
+
+def export(desk: Desk, out: Path, form: str = "libmultilabel") -> dict[str, int | str]:
+    """Write what coders have finished: ``train.txt`` with ``train_evidence.tsv``, ``tasks.json``, or brat's folder.
+
+    Returns:
+        What was written and what was left out, counted.
+
+    Raises:
+        DataError: Nobody has finished a document with a label.
+        PlantError: The folder cannot be written.
+    """
+    counts = Counter[str]()
+    found = list(_agreed(desk, counts))
+    if not any(document.labels for _, document in found):
+        fix = "finish documents at the desk first (the key n)"
+        raise DataError("no finished document has a label", where=str(desk.path), fix=fix)
+    if form == "libmultilabel":
+        content = {"command": "desk export", "options": {}, "counts": dict(counts)}
+        made = write_sets(out, {"": {"train": [document for _, document in found]}}, (), content)
+        return {**made["counts"], **made["sets"][""]}
+    with staged(out) as stage:
+        (_label_studio if form == "labelstudio" else _brat)(stage, found, counts)
+    return {"documents": len(found), **counts}
+
+
+def _agreed(desk: Desk, counts: Counter[str]) -> Iterator[tuple[int, Marked]]:
+    leads = {coder.id for coder in desk.people.all() if coder.role == LEAD}
+    for number, text, by in desk.finished():
+        decisions = [own for coder, _, own in by if coder in leads] or [own for _, _, own in by]
+        document = Marked(text)
+        for label in dict.fromkeys(label for own in decisions for label in own):
+            mine = [own[label] for own in decisions if label in own and given(own[label])]
+            if 2 * len(mine) > len(decisions):
+                _give(document, label, mine, f"document {number}")
+            elif 2 * len(mine) == len(decisions):
+                counts["labels_left_out_because_coders_are_split"] += 1
+        yield number, document
+
+
+def _give(document: Marked, label: str, decisions: list[Decision], where: str) -> None:
+    document.label(label)
+    for start, end in sorted({span for one in decisions for span in one.spans}):
+        if document.text[start:end].strip():
+            document.mark(label, [(start, end)], where)
+
+
+def _label_studio(out: Path, documents: list[tuple[int, Marked]], counts: Counter[str]) -> None:
+    tasks = []
+    for number, document in documents:
+        result: list[dict[str, object]] = []
+        for label, marks in document.labels.items():
+            if not marks:
+                value: dict[str, object] = {"choices": [label]}
+                result.append({"from_name": "document", "to_name": "text", "type": "choices", "value": value})
+            for [(start, end)] in marks:
+                value = {"start": start, "end": end, "text": document.text[start:end], "labels": [label]}
+                result.append({"from_name": CONTROL, "to_name": "text", "type": "labels", "value": value})
+        tasks.append({"id": number, "data": {"text": document.text}, "annotations": [{"result": result}]})
+    (out / "tasks.json").write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _brat(out: Path, documents: list[tuple[int, Marked]], counts: Counter[str]) -> None:
+    for number, document in documents:
+        lines, marked = [], 0
+        for label, marks in document.labels.items():
+            counts["labels_without_marked_words_left_out"] += not marks
+            for [(start, end)] in marks:
+                marked += 1
+                words = document.text[start:end].replace("\n", " ")
+                lines.append(f"T{marked}\tCode {start} {end}\t{words}\nN{marked}\tReference T{marked} code:{label}\t\n")
+        (out / f"{number}.txt").write_text(document.text, encoding="utf-8", newline="")
+        (out / f"{number}.ann").write_text("".join(lines), encoding="utf-8")

@@ -1,0 +1,159 @@
+"""How far a team has come, how long it takes, and how well coders agree with each other and with the model.
+
+Agreement is Cohen's κ (Cohen 1960, scikit-learn's) of "the document has the label", over the labels of a document that
+the model suggested or one of the two gave: over all labels of a model nearly everything would be an agreed no.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections import Counter
+from dataclasses import dataclass, field
+
+from typing_extensions import TypedDict
+
+from plant_plugin.serving.desk.people import Coder
+from plant_plugin.serving.desk.store import Desk, given
+from plant_plugin.serving.desk.tables import OPEN
+
+MODEL = "model"
+
+
+class Pair(TypedDict):
+    """Two coders, or a coder and the model."""
+
+    one: str
+    other: str
+    documents: int  # that both have finished
+    decisions: int  # labels of these documents that are compared
+    kappa: float | None  # None: both always said the same one thing, or nothing is shared
+
+
+class OfCoder(TypedDict):
+    """What a coder did."""
+
+    coder: str
+    role: str
+    documents: int  # finished
+    seconds: float | None  # median from opening a document to finishing it
+
+
+class OfCode(TypedDict):
+    """How the model's suggestions of a label were taken; labels that the threshold left out do not count."""
+
+    label: str
+    suggested: int
+    accepted: int
+    rejected: int  # by a decision; the rest was passed over
+    added: int  # where the model did not suggest it
+
+
+class Figures(TypedDict):
+    """What ``plant desk agreement`` and the page of figures tell; no text and no name of a document."""
+
+    documents: int
+    finished: int  # by somebody
+    coders: list[OfCoder]
+    pairs: list[Pair]
+    codes: list[OfCode]
+
+
+@dataclass
+class _Said:
+    """Yes and no of two on the same labels."""
+
+    documents: int = 0
+    one: list[bool] = field(default_factory=list)
+    other: list[bool] = field(default_factory=list)
+
+    def add(self, one: set[str], other: set[str], suggested: set[str]) -> None:
+        labels = sorted(one | other | suggested)
+        self.documents += 1
+        self.one += [label in one for label in labels]
+        self.other += [label in other for label in labels]
+
+    def pair(self, one: str, other: str) -> Pair:
+        from sklearn.metrics import cohen_kappa_score
+
+        kappa = math.nan
+        if len({*self.one, *self.other}) == 2:
+            kappa = float(cohen_kappa_score(self.one, self.other))
+        told = None if math.isnan(kappa) else round(kappa, 4)
+        return {
+            "one": one, "other": other, "documents": self.documents, "decisions": len(self.one), "kappa": told,
+        }  # fmt: skip
+
+
+def figures(desk: Desk) -> Figures:
+    """Count everything that was finished."""
+    people, suggested, finished = desk.people.all(), desk.suggested(), list(desk.finished())
+    said: dict[tuple[int, int], _Said] = {}
+    model: dict[int, _Said] = {}
+    codes: dict[str, Counter[str]] = {}
+    for document, _, by in finished:
+        yes = {coder: {one.label for one in decisions.values() if given(one)} for coder, _, decisions in by}
+        seen: set[str] = set()
+        for coder, name, decisions in by:
+            own = suggested.get((document, name), [])
+            predicted = {one["label"] for one in own if one["predicted"]}
+            seen |= {one["label"] for one in own}
+            if own:
+                model.setdefault(coder, _Said()).add(yes[coder], predicted, {one["label"] for one in own})
+                no = {one.label for one in decisions.values() if not given(one)}
+                _count(codes, predicted, yes[coder], no)
+        for one, other in itertools.combinations(sorted(yes), 2):
+            said.setdefault((one, other), _Said()).add(yes[one], yes[other], seen)
+    names = {coder.id: coder.name for coder in people}
+    pairs = [found.pair(names[one], names[other]) for (one, other), found in sorted(said.items())]
+    pairs += [found.pair(names[coder], MODEL) for coder, found in sorted(model.items())]
+    return {
+        "documents": desk.size(),
+        "finished": len(finished),
+        "coders": _coders(desk, people, Counter(coder for _, _, by in finished for coder, _, _ in by)),
+        "pairs": pairs,
+        "codes": _codes(codes),
+    }
+
+
+def _count(codes: dict[str, Counter[str]], predicted: set[str], yes: set[str], no: set[str]) -> None:
+    for label in predicted | yes:
+        count = codes.setdefault(label, Counter())
+        count["suggested"] += label in predicted
+        count["accepted"] += label in predicted and label in yes
+        count["rejected"] += label in predicted and label in no
+        count["added"] += label not in predicted
+
+
+def _codes(codes: dict[str, Counter[str]]) -> list[OfCode]:
+    order = sorted(codes, key=lambda label: (-codes[label]["suggested"] - codes[label]["added"], label))
+    return [
+        {
+            "label": label,
+            "suggested": codes[label]["suggested"],
+            "accepted": codes[label]["accepted"],
+            "rejected": codes[label]["rejected"],
+            "added": codes[label]["added"],
+        }
+        for label in order
+    ]
+
+
+def _coders(desk: Desk, people: list[Coder], finished: Counter[int]) -> list[OfCoder]:
+    begun: dict[tuple[int, int], float] = {}
+    took: dict[int, list[float]] = {}
+    for coder, document, at, kind in desk.times():
+        if kind == OPEN:
+            begun.setdefault((coder, document), at)
+        elif (start := begun.pop((coder, document), None)) is not None:
+            took.setdefault(coder, []).append(at - start)
+    return [
+        {
+            "coder": coder.name,
+            "role": coder.role,
+            "documents": finished[coder.id],
+            "seconds": round(statistics.median(took[coder.id]), 1) if coder.id in took else None,
+        }
+        for coder in people
+    ]

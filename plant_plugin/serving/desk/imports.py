@@ -1,0 +1,37 @@
+"""Documents that were coded elsewhere: LibMultiLabel's text and the evidence file beside it.
+
+``plant prepare brat`` and ``labelstudio`` write these from what the two tools export.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from plant_plugin.data.evidence import evidence_beside, read_evidence
+from plant_plugin.data.text import packed, read_libmultilabel_text
+from plant_plugin.serving.desk.people import Coder
+from plant_plugin.serving.desk.store import Decision, Desk
+from plant_plugin.serving.desk.tables import ADD
+
+
+def add_coded(desk: Desk, path: Path, coder: Coder, date: str | None = None, wanted: int = 1) -> list[int]:
+    """Put coded documents into the queue as finished by a coder.
+
+    Returns:
+        Their ids, 0 for those that were there; these keep what was decided on them.
+
+    Raises:
+        DataError: A file cannot be read, or a line is not of its format.
+    """
+    read = read_libmultilabel_text(path)
+    beside = packed(evidence_beside(path))
+    evidence = read_evidence(beside, read) if beside is not None else [{} for _ in read.texts]
+    names = read.ids or [str(number) for number in range(1, len(read.texts) + 1)]
+    ids = desk.add_documents(zip(names, read.texts, strict=True), date, wanted)
+    coded = (
+        (document, [Decision(label, ADD, spans.get(label, [])) for label in dict.fromkeys(labels)])
+        for document, labels, spans in zip(ids, read.labels, evidence, strict=True)
+        if document
+    )
+    desk.import_coded(coder, coded)
+    return ids

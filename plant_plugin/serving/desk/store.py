@@ -1,0 +1,376 @@
+"""The documents of a desk, who reads which, and what coders decided.
+
+Every decision is a line of its own with who and when, in a transaction of its own, and is on the disk when the answer
+goes out. It bears a key of the sender's: whoever does not hear the answer, because the server was killed, sends it
+again, and it counts once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import date as calendar_date
+from pathlib import Path
+
+from sqlalchemy import Connection, Row, Select, func, insert, select, text, update
+from sqlalchemy.dialects.sqlite import insert as insert_or_ignore
+from typing_extensions import TypedDict
+
+from plant_plugin.data.text import Spans
+from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.files import atomic_write
+from plant_plugin.serving.desk.people import Coder, People
+from plant_plugin.serving.desk.tables import (
+    DECISIONS,
+    DONE,
+    OPEN,
+    REJECT,
+    UNDO,
+    WRITES,
+    changes,
+    check_file,
+    documents,
+    open_file,
+    suggestions,
+    work,
+)
+
+LEASE = 20 * 60.0  # seconds that a document is a coder's after opening or deciding
+ORDERS = ("uncertainty", "date", "sent")
+BY = {
+    "uncertainty": (documents.c.uncertainty.desc(), documents.c.id),
+    "date": (documents.c.date, documents.c.id),
+    "sent": (documents.c.id,),
+}
+
+
+class Suggested(TypedDict):
+    """A label that the model suggests."""
+
+    label: str
+    probability: float
+    predicted: bool  # above the model's threshold; else among the best
+    spans: Spans  # words that speak for it, in characters
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """What a model says of one document."""
+
+    labels: list[Suggested]  # the most probable first
+    uncertainty: float  # entropy of all its labels, in nats
+
+
+class Refused(Exception):
+    """What a coder asks for is not possible; its message has no text of a document."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a coder says of a label now."""
+
+    label: str
+    kind: str  # accept, reject or add
+    spans: Spans
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A document as its coder sees it."""
+
+    id: int
+    name: str
+    text: str = field(repr=False)
+    suggested: list[Suggested] | None = field(repr=False)  # None: the model has not read it
+    decisions: dict[str, Decision] = field(repr=False)
+
+
+class Desk:
+    """The file of a desk."""
+
+    def __init__(self, path: Path, *, make: bool = False) -> None:
+        """Errors: see :func:`.tables.open_file`."""
+        self.path, engine = path, open_file(path, make=make)
+        self._read, self._write = engine, engine.execution_options(**{WRITES: True})
+        self.people = People(engine)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._read.dispose()
+
+    def add_documents(self, sent: Iterable[tuple[str, str]], date: str | None = None, wanted: int = 1) -> list[int]:
+        """Put documents into the queue; names and texts that are there already stay once.
+
+        Args:
+            sent: Name and text of each.
+            date: Of all of them, YYYY-MM-DD; None: today.
+            wanted: How many coders shall read each.
+
+        Returns:
+            Their ids, 0 for those that were there.
+        """
+        date, ids = date or calendar_date.today().isoformat(), []
+        with self._write.begin() as connection:
+            for name, content in sent:
+                digest = hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()
+                values = {"hash": digest, "name": name, "text": content, "date": date, "wanted": wanted}
+                row = insert_or_ignore(documents).values(values).on_conflict_do_nothing().returning(documents.c.id)
+                ids.append(connection.scalar(row) or 0)
+        return ids
+
+    def unread(self, model: str, most: int) -> list[tuple[int, str]]:
+        """Ids and texts of documents that a model has not read, the first that were sent."""
+        has = select(suggestions.c.document).where(suggestions.c.model == model)
+        wanted = select(documents.c.id, documents.c.text).where(documents.c.id.not_in(has)).order_by(documents.c.id)
+        with self._read.begin() as connection:
+            return [(row.id, row.text) for row in connection.execute(wanted.limit(most))]
+
+    def suggest(self, model: str, made: Iterable[tuple[int, Suggestions]]) -> None:
+        """Keep what a model says of documents."""
+        with self._write.begin() as connection:
+            for document, found in made:
+                values = {"document": document, "model": model, "labels": _json(found.labels)}
+                connection.execute(insert_or_ignore(suggestions).values(values).on_conflict_do_nothing())
+                mine = update(documents).where(documents.c.id == document)
+                connection.execute(mine.values(uncertainty=found.uncertainty))
+
+    def next(self, coder: Coder, order: str, model: str) -> int | None:
+        """Lend a coder the next document: the one that is not finished, else the first that is free; None: no more.
+
+        Free is what still wants a coder, counting those who have finished it or have it lent.
+        """
+        now = time.time()
+        others = work.alias()
+        taken = (
+            select(func.count())
+            .where(others.c.document == documents.c.id, others.c.coder != coder.id)
+            .where((others.c.finished == 1) | (others.c.until > now))
+            .scalar_subquery()
+        )
+        mine = work.alias()
+        own = select(mine.c.document).where(mine.c.coder == coder.id)
+        free = taken < documents.c.wanted
+        begun = select(documents.c.id).where(documents.c.id.in_(own.where(mine.c.finished == 0)), free)
+        fresh = select(documents.c.id).where(documents.c.id.not_in(own), free)  # an index has them in each order
+        with self._write.begin() as connection:
+            found = connection.scalar(begun.limit(1)) or connection.scalar(fresh.order_by(*BY[order]).limit(1))
+            if found is not None:
+                self._lend(connection, coder, found, model, now)
+        return found
+
+    def _lend(self, connection: Connection, coder: Coder, document: int, model: str, now: float) -> None:
+        values = {"coder": coder.id, "document": document, "model": model, "until": now + LEASE}
+        row = insert_or_ignore(work).values({**values, "finished": 0}).on_conflict_do_update(
+            index_elements=["document", "coder"], set_={"until": now + LEASE, "model": model}
+        )  # fmt: skip
+        connection.execute(row)
+        opened = {"coder": coder.id, "document": document, "at": now, "kind": OPEN, "key": f"{OPEN} {time.time_ns()}"}
+        connection.execute(insert(changes).values(opened))
+
+    def left(self, coder: Coder) -> int:
+        """How many documents wait for anybody, or for this coder."""
+        enough = (func.count() >= documents.c.wanted) | (func.max(work.c.coder == coder.id) == 1)
+        over = (
+            select(work.c.document)
+            .join_from(work, documents)
+            .where(work.c.finished == 1)
+            .group_by(work.c.document)
+            .having(enough)
+            .subquery()
+        )
+        with self._read.begin() as connection:
+            finished = connection.scalar(select(func.count()).select_from(over)) or 0
+            return (connection.scalar(select(func.count()).select_from(documents)) or 0) - finished
+
+    def opened(self, coder: Coder, document: int, model: str) -> Opened:
+        """A document that was lent to the coder; Refused where it was not."""
+        with self._read.begin() as connection:
+            self._lent(connection, coder, document)
+            row = connection.execute(select(documents).where(documents.c.id == document)).one()
+            mine = (suggestions.c.document == document) & (suggestions.c.model == model)
+            labels = connection.scalar(select(suggestions.c.labels).where(mine))
+            decisions = _state(connection.execute(_standing(coder.id, document)))
+        return Opened(row.id, row.name, row.text, None if labels is None else json.loads(labels), decisions)
+
+    def decide(self, coder: Coder, key: str, document: int, decision: Decision) -> None:
+        """Write down what a coder says of a label.
+
+        Raises:
+            Refused: The document was not lent to the coder, or is finished, or a span is not inside its text.
+        """
+        spans = sorted({(start, end) for start, end in decision.spans})
+        said = {"kind": decision.kind, "label": decision.label, "spans": _json(spans)}
+        with self._write.begin() as connection:
+            if self._known(connection, coder, key, {"document": document, **said}):
+                return
+            if self._lent(connection, coder, document).finished:
+                raise Refused("the document is finished; undo that first")
+            length = connection.scalar(select(func.length(documents.c.text)).where(documents.c.id == document)) or 0
+            if any(not 0 <= start < end <= length for start, end in spans):
+                raise Refused(f"a span is not inside the text of {length} characters")
+            self._append(connection, coder, key, document, finished=False, **said)
+
+    def finish(self, coder: Coder, key: str, document: int) -> None:
+        """The coder has said all there is to say of a document; Refused where it was not lent."""
+        with self._write.begin() as connection:
+            if self._known(connection, coder, key, {"document": document, "kind": DONE}):
+                return
+            if not self._lent(connection, coder, document).finished:
+                self._append(connection, coder, key, document, finished=True, kind=DONE)
+
+    def undo(self, coder: Coder, key: str, document: int | None) -> int | None:
+        """Take back the coder's last decision in a document; without one, the finishing of the one before.
+
+        What was taken back stays in the file, with the line that says so. Returns the document, lent again, or None
+        where there is nothing to take back.
+        """
+        with self._write.begin() as connection:
+            sent = select(changes.c.document).where(changes.c.coder == coder.id, changes.c.key == key)
+            if (known := connection.scalar(sent)) is not None:
+                return known
+            last = None
+            if document is not None:
+                self._lent(connection, coder, document)
+                last = connection.execute(_standing(coder.id, document, newest=True)).first()
+            last = last or connection.execute(_standing(coder.id, kinds=(DONE,), newest=True)).first()
+            if last is None:
+                return None
+            self._append(connection, coder, key, last.document, finished=False, kind=UNDO, undoes=last.id)
+            return int(last.document)
+
+    def _lent(self, connection: Connection, coder: Coder, document: int) -> Row[tuple[int]]:
+        mine = (work.c.document == document) & (work.c.coder == coder.id)
+        found = connection.execute(select(work.c.finished).where(mine)).first()
+        if found is None:
+            raise Refused("this document was not lent to you")
+        return found
+
+    def _known(self, connection: Connection, coder: Coder, key: str, said: dict[str, object]) -> bool:
+        """Whether a change was written before; Refused where its key was used for another."""
+        row = connection.execute(select(changes).where(changes.c.coder == coder.id, changes.c.key == key)).first()
+        if row is not None and any(getattr(row, name) != value for name, value in said.items()):
+            raise Refused("this key was used for another change")
+        return row is not None
+
+    def _append(
+        self, connection: Connection, coder: Coder, key: str, document: int, *, finished: bool, **said: object
+    ) -> None:
+        now, mine = time.time(), (work.c.document == document) & (work.c.coder == coder.id)
+        values = {"coder": coder.id, "document": document, "key": key, "at": now, **said}
+        connection.execute(insert(changes).values(values))
+        until = 0.0 if finished else now + LEASE
+        connection.execute(update(work).where(mine).values(finished=int(finished), until=until))
+
+    def import_coded(self, coder: Coder, sent: Iterable[tuple[int, Sequence[Decision]]], model: str = "") -> None:
+        """Decisions that were made elsewhere, for documents nobody has opened; these are finished."""
+        with self._write.begin() as connection:
+            for document, decisions in sent:
+                self._lend(connection, coder, document, model, time.time())
+                for place, one in enumerate(decisions):
+                    said = {"kind": one.kind, "label": one.label, "spans": _json(one.spans)}
+                    self._append(connection, coder, f"import {document} {place}", document, finished=False, **said)
+                self._append(connection, coder, f"import {document}", document, finished=True, kind=DONE)
+
+    def finished(self) -> Iterator[tuple[int, str, list[tuple[int, str, dict[str, Decision]]]]]:
+        """Each document that somebody has finished: id, text, and for each who did: coder, model, decisions."""
+        done = select(work).where(work.c.finished == 1).order_by(work.c.document, work.c.coder)
+        texts = select(documents.c.id, documents.c.text).order_by(documents.c.id)
+        with self._read.begin() as connection:
+            decisions: dict[tuple[int, int], dict[str, Decision]] = {}
+            for row in connection.execute(_standing()):
+                decisions.setdefault((row.document, row.coder), {})[row.label] = _decision(row)
+            by: dict[int, list[tuple[int, str, dict[str, Decision]]]] = {}
+            for one in connection.execute(done):
+                found = (one.coder, one.model, decisions.get((one.document, one.coder), {}))
+                by.setdefault(one.document, []).append(found)
+            for document, content in connection.execute(texts):
+                if document in by:
+                    yield document, content, by[document]
+
+    def suggested(self) -> dict[tuple[int, str], list[Suggested]]:
+        """Document and model → what it suggested."""
+        with self._read.begin() as connection:
+            return {
+                (row.document, row.model): json.loads(row.labels) for row in connection.execute(select(suggestions))
+            }
+
+    def size(self) -> int:
+        """How many documents there are."""
+        with self._read.begin() as connection:
+            return connection.scalar(select(func.count()).select_from(documents)) or 0
+
+    def times(self) -> list[tuple[int, int, float, str]]:
+        """Coder, document, time and kind of each opening and finishing that stands, in order."""
+        wanted = _standing(kinds=(OPEN, DONE)).with_only_columns(
+            changes.c.coder, changes.c.document, changes.c.at, changes.c.kind
+        )
+        with self._read.begin() as connection:
+            return [(row.coder, row.document, row.at, row.kind) for row in connection.execute(wanted)]
+
+    def backup(self, out: Path) -> None:
+        """Write the file as it is at one moment, also while coders work; whole or not at all."""
+        with atomic_write(out) as temporary:
+            with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(temporary)) as target:
+                source.backup(target)
+                target.execute("PRAGMA journal_mode = DELETE")  # one file, which can be copied anywhere
+            check_file(temporary)
+        out.chmod(0o600)
+
+
+def restore(backup: Path, path: Path) -> None:
+    """Make the file of a desk from a backup.
+
+    Raises:
+        DataError: The backup is not there, damaged, or no desk.
+        ConfigError: There is a file already, which might be newer.
+    """
+    if not backup.is_file():
+        raise DataError("no such file", where=str(backup), fix="name a file that `plant desk backup` wrote")
+    check_file(backup)
+    if path.exists():
+        raise ConfigError("this file is there already", where=str(path), fix="stop the server and move it away first")
+    with atomic_write(path) as temporary, closing(sqlite3.connect(backup)) as source:
+        with closing(sqlite3.connect(temporary)) as target:
+            source.backup(target)
+    path.chmod(0o600)
+
+
+def _standing(
+    coder: int | None = None, document: int | None = None, *, kinds: Sequence[str] = DECISIONS, newest: bool = False
+) -> Select[tuple[object, ...]]:
+    """Changes that were not taken back, the oldest first."""
+    back = changes.alias()
+    wanted = (
+        select(changes)
+        .where(changes.c.kind.in_(kinds))
+        .where(~select(text("1")).select_from(back).where(back.c.undoes == changes.c.id).exists())
+        .order_by(changes.c.id.desc() if newest else changes.c.id)
+    )
+    if coder is not None:
+        wanted = wanted.where(changes.c.coder == coder)
+    if document is not None:
+        wanted = wanted.where(changes.c.document == document)
+    return wanted.limit(1) if newest else wanted
+
+
+def _state(rows: Iterable[Row[tuple[object, ...]]]) -> dict[str, Decision]:
+    """The last decision on each label, in the order in which labels were first decided on."""
+    return {row.label: _decision(row) for row in rows}
+
+
+def _decision(row: Row[tuple[object, ...]]) -> Decision:
+    return Decision(row.label, row.kind, [(start, end) for start, end in json.loads(row.spans)])
+
+
+def given(decision: Decision) -> bool:
+    """Whether a decision gives the document the label."""
+    return decision.kind != REJECT
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,69 @@
+"""What a model suggests for a document of the desk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.ranking import top_labels
+from plant_plugin.model.manifest import MANIFEST, MODEL
+from plant_plugin.model.predictor import Predictor
+from plant_plugin.model.trained import Floats
+from plant_plugin.serving.desk.store import Suggested, Suggestions
+
+MOST, LEAST = 40, 5  # labels that are suggested: those above the threshold, but so many at most and at least
+AHEAD = 8  # documents that the model reads together where nobody waits
+
+
+def model_hash(predictor: Predictor) -> str:
+    """A short name of the model that another training does not share."""
+    known = [path for name in (MANIFEST, MODEL) if (path := predictor.folder / name).is_file()]
+    content = known[0].read_bytes() if known else predictor.name.encode()
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def suggest(predictor: Predictor, texts: Sequence[str]) -> list[Suggestions]:
+    """What the model says of each text; without words where its network cannot tell them."""
+    logits = predictor.logits(texts)
+    return [
+        Suggestions(_labels(predictor, text, row), uncertainty)
+        for text, row, uncertainty in zip(texts, logits, entropies(logits).tolist(), strict=True)
+    ]
+
+
+def entropies(logits: Floats) -> Floats:
+    """Sum over labels of the entropy of "has it or not" (N,), in nats, from logits (N, L).
+
+    H(σ(z)) = log(1 + e^−|z|) + |z| e^−|z| / (1 + e^−|z|), which neither overflows nor takes the logarithm of 0.
+    """
+    size = np.abs(logits.astype(np.float64))
+    small = np.exp(-size)
+    found: Floats = (np.log1p(small) + size * small / (1 + small)).sum(axis=1)
+    return found
+
+
+def _labels(predictor: Predictor, text: str, logits: Floats) -> list[Suggested]:
+    limit = np.float32(predictor.limit())
+    shown = int(np.clip((logits > limit).sum(), LEAST, min(MOST, len(logits))))
+    columns = top_labels(logits[None], shown)[0].tolist()
+    spans: dict[str, list[tuple[int, int]]] = {}
+    try:
+        explained = predictor.explain(text, [predictor.labels[column] for column in columns])
+        spans = {one.found.label: [(part.start, part.end) for part in one.passages] for one in explained.labels}
+    except ConfigError:  # the network shows no attention, or its tokenizer no places
+        pass
+    labels: list[Suggested] = []
+    for column in columns:
+        found = predictor.scored_label(column, float(logits[column]))
+        labels.append(
+            {
+                "label": found.label,
+                "probability": round(found.probability, 4),
+                "predicted": bool(logits[column] > limit),
+                "spans": spans.get(found.label, []),
+            }
+        )
+    return labels

@@ -1,0 +1,160 @@
+"""What the file of a desk holds, and how it is opened.
+
+The table of changes is the truth: each line stands for ever, which the file itself enforces. ``work`` says the same in
+short, so that the next document is found at once; both are written in one transaction.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    event,
+)
+
+from plant_plugin.errors import DataError, PlantError
+
+APPLICATION, VERSION = 0x504C4E54, 1  # SQLite's application_id and user_version of such a file
+WRITES = "writes"  # execution option: the transaction takes the file's one lock for writers when it begins
+OPEN, ACCEPT, REJECT, ADD, DONE, UNDO = "open", "accept", "reject", "add", "done", "undo"
+DECISIONS = (ACCEPT, REJECT, ADD)
+
+metadata = MetaData()
+
+documents = Table(
+    "documents", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("hash", Text, nullable=False, unique=True),  # of name and text: what is sent twice is there once
+    Column("name", Text, nullable=False),  # what the sender calls it
+    Column("text", Text, nullable=False),
+    Column("date", Text, nullable=False),  # of the document, YYYY-MM-DD
+    Column("wanted", Integer, nullable=False),  # how many coders shall read it
+    Column("uncertainty", Float),  # of the model that served last, in nats; NULL: it has not read it
+    Index("documents_by_date", "date", "id"),
+)  # fmt: skip
+Index("documents_by_uncertainty", documents.c.uncertainty.desc(), documents.c.id)
+suggestions = Table(
+    "suggestions", metadata,
+    Column("document", ForeignKey("documents.id"), primary_key=True),
+    Column("model", Text, primary_key=True),  # hash of the model's files
+    Column("labels", Text, nullable=False),  # JSON, as of :class:`.store.Suggested`
+)  # fmt: skip
+coders = Table(
+    "coders", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("role", Text, nullable=False),  # "coder" or "lead"
+    Column("token", Text),  # SHA-256; NULL: may not sign in any more
+)  # fmt: skip
+sessions = Table(
+    "sessions", metadata,
+    Column("hash", Text, primary_key=True),  # SHA-256 of what the browser keeps
+    Column("coder", ForeignKey("coders.id"), nullable=False),
+    Column("started", Float, nullable=False),  # seconds since 1970, as all times here
+    Column("seen", Float, nullable=False),
+)  # fmt: skip
+changes = Table(
+    "changes", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("coder", ForeignKey("coders.id"), nullable=False),
+    Column("document", ForeignKey("documents.id"), nullable=False),
+    Column("key", Text, nullable=False),  # the sender's: a change that is sent again is the same change
+    Column("at", Float, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("label", Text),  # of a decision
+    Column("spans", Text),  # JSON, of a decision: all words that prove the label, [[start, end], …]
+    Column("undoes", ForeignKey("changes.id"), unique=True),
+    UniqueConstraint("coder", "key"),
+    Index("changes_by_document", "document", "coder"),
+    Index("changes_by_coder", "coder", "kind", "id"),
+)  # fmt: skip
+work = Table(
+    "work", metadata,
+    Column("document", ForeignKey("documents.id"), primary_key=True),
+    Column("coder", ForeignKey("coders.id"), primary_key=True),
+    Column("model", Text, nullable=False),  # whose suggestions the coder saw
+    Column("until", Float, nullable=False),  # the document is the coder's so long
+    Column("finished", Integer, nullable=False, default=0),
+    Index("work_by_coder", "coder", "finished"),
+)  # fmt: skip
+KEPT = """CREATE TRIGGER changes_are_not_{name} BEFORE {act} ON changes
+BEGIN SELECT RAISE(ABORT, 'changes are kept for ever'); END"""
+
+
+def open_file(path: Path, *, make: bool = False) -> Engine:
+    """The file of a desk, readable to its owner alone.
+
+    Args:
+        path: The file.
+        make: Make it where it is not there.
+
+    Raises:
+        DataError: It is not there, or another program's, or another version's.
+        PlantError: It cannot be made.
+    """
+    if not path.exists():
+        if not make:
+            raise DataError("no such file", where=str(path), fix="`plant desk add-coder FILE NAME` makes it")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError as error:
+            fix = "choose another folder, or change its permissions"
+            raise PlantError(f"cannot be made ({error.strerror})", where=str(path), fix=fix) from error
+    check_file(path, empty=make)
+    path.chmod(0o600)  # journals get the permissions of the file
+    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30.0})
+    event.listen(engine, "connect", _connected)
+    event.listen(engine, "begin", _begins)
+    with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
+        if connection.exec_driver_sql("PRAGMA user_version").scalar_one() == 0:
+            metadata.create_all(connection)
+            for name, act in (("changed", "UPDATE"), ("removed", "DELETE")):
+                connection.exec_driver_sql(KEPT.format(name=name, act=act))
+            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
+            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
+    return engine
+
+
+def check_file(path: Path, *, empty: bool = False) -> None:
+    """Raise a DataError unless a file is a whole desk of this version; or, with ``empty``, has nothing in it yet."""
+    fix = "name the file that `plant desk add-coder` made, or restore a backup"
+    try:
+        plain = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            found = [plain.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+            whole = plain.execute("PRAGMA quick_check(1)").fetchone()[0]
+        finally:
+            plain.close()
+    except sqlite3.Error as error:
+        raise DataError(f"this is no desk ({type(error).__name__})", where=str(path), fix=fix) from error
+    if found == [0, 0] and empty and path.stat().st_size == 0:
+        return
+    if found != [APPLICATION, VERSION] or whole != "ok":
+        what = "the file is damaged" if found[0] == APPLICATION and whole != "ok" else "this is no desk of this version"
+        raise DataError(what, where=str(path), fix=fix)
+
+
+def _connected(connection: sqlite3.Connection, record: object) -> None:
+    connection.isolation_level = None  # transactions begin where we say, see _begins
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begins(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,271 @@
+"""The desk in the browser: its page, and what the page asks for.
+
+Whoever is not signed in gets the page, which holds nothing, and 401. A sign-in is a cookie that no script reads and no
+other site's request carries (HttpOnly, SameSite=Strict); what changes something bears a second word, which the page was
+told, in a header that no other site's page can set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+from importlib.resources import files
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+
+from plant_plugin.errors import PlantError
+from plant_plugin.model.predictor import Predictor
+from plant_plugin.serving.desk.codes import Codes
+from plant_plugin.serving.desk.figures import Figures, figures
+from plant_plugin.serving.desk.people import LEAD, LONGEST, SignIn
+from plant_plugin.serving.desk.store import Decision, Desk, Opened, Refused, Suggestions
+from plant_plugin.serving.desk.suggestions import AHEAD, model_hash, suggest
+from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
+
+PATH = "/desk"
+COOKIE = "plant_desk"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+WAIT = 2.0  # seconds between two looks for documents that the model has not read
+SPANS, LABEL_LENGTH = 200, 200  # of a decision, at most
+UNREADABLE = HTTPException(401, "sign in")
+ELSEWHERE = HTTPException(403, "this request does not come from the desk's page")
+
+router = APIRouter(prefix=PATH, include_in_schema=False)
+
+
+class Sitting:
+    """A desk, and the model that suggests."""
+
+    def __init__(self, desk: Desk, predictor: Predictor, queue: ModelQueue) -> None:
+        self.desk, self.predictor, self.queue = desk, predictor, queue
+        self.model, self.codes = model_hash(predictor), Codes(predictor.labels, predictor.names)
+
+    async def ahead(self) -> None:
+        """Let the model read what it has not, for as long as the server runs; whoever waits comes between."""
+        while True:
+            with contextlib.suppress(Busy, Failed, PlantError):  # the log has it
+                while unread := await run_in_threadpool(self.desk.unread, self.model, AHEAD):
+                    await self.read(unread)
+            await asyncio.sleep(WAIT)
+
+    async def read(self, unread: list[tuple[int, str]]) -> None:
+        """Let the model read documents, and keep what it suggests."""
+        ids, texts = zip(*unread, strict=True)
+        found = await self.queue.ask(self._suggest, list(texts))
+        await run_in_threadpool(self.desk.suggest, self.model, list(zip(ids, found, strict=True)))
+
+    def _suggest(self, texts: list[str], question: None) -> list[Suggestions]:
+        return suggest(self.predictor, texts)
+
+    async def shown(self, who: SignIn, document: int | None) -> dict[str, object]:
+        """What the page shows: a document, and how many wait."""
+        left = await run_in_threadpool(self.desk.left, who.coder)
+        if document is None:
+            return {"document": None, "left": left}
+        found = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
+        if found.suggested is None:
+            await self.read([(found.id, found.text)])
+            found = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
+        return {"document": self._named(found), "left": left}
+
+    def _named(self, found: Opened) -> dict[str, object]:
+        name = self.codes.name
+        return {
+            "id": found.id,
+            "name": found.name,
+            "text": found.text,
+            "suggested": [{**one, "name": name(one["label"])} for one in found.suggested or ()],
+            "decisions": [
+                {"label": one.label, "kind": one.kind, "spans": one.spans, "name": name(one.label)}
+                for one in found.decisions.values()
+            ],
+        }
+
+
+def add_desk(app: FastAPI, desk: Desk, predictor: Predictor) -> Sitting:
+    """Add the desk's page and questions to an application, which has to run :meth:`Sitting.ahead` of the answer."""
+    app.state.sitting = Sitting(desk, predictor, app.state.queue)
+    app.include_router(router)
+
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, 409)
+
+    sitting: Sitting = app.state.sitting
+    return sitting
+
+
+def at_desk(request: Request) -> Sitting:
+    """The desk of the application."""
+    sitting: Sitting = request.app.state.sitting
+    return sitting
+
+
+At = Annotated[Sitting, Depends(at_desk)]
+
+
+def same_site(request: Request) -> None:
+    """403 where the browser says that another site's page sends the request."""
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
+        raise ELSEWHERE
+
+
+def signed_in(request: Request, at: At) -> SignIn:
+    """Who asks; 401 where it is nobody."""
+    found = at.desk.people.signed_in(request.cookies.get(COOKIE, ""))
+    if found is None:
+        raise UNREADABLE
+    return found
+
+
+Reads = Annotated[SignIn, Depends(signed_in)]
+
+
+def from_page(request: Request, who: Reads) -> SignIn:
+    """Who asks by the desk's own page; else 403."""
+    same_site(request)
+    if not hmac.compare_digest(request.headers.get("x-csrf", "").encode(), who.csrf.encode()):
+        raise ELSEWHERE
+    return who
+
+
+Changes = Annotated[SignIn, Depends(from_page)]
+
+
+class _Question(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+Key = Annotated[str, Field(pattern=r"^[\w-]{8,64}$")]
+Place = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class TokenQuestion(_Question):
+    """A sign-in."""
+
+    token: Annotated[str, Field(max_length=200)]
+
+
+class NextQuestion(_Question):
+    """The next document."""
+
+    order: Literal["uncertainty", "date", "sent"] = "uncertainty"
+
+
+class UndoQuestion(_Question):
+    """The last decision of a document, back."""
+
+    key: Key
+    document: Place | None = None
+
+
+class FinishQuestion(_Question):
+    """All is said of a document."""
+
+    key: Key
+    document: Place
+
+
+class DecideQuestion(FinishQuestion):
+    """What a coder says of a label."""
+
+    label: Annotated[str, Field(pattern=r"^[^\s\x00-\x1f]+$", max_length=LABEL_LENGTH)]
+    kind: Literal["accept", "reject", "add"]
+    spans: Annotated[list[tuple[Place, Place]], Field(max_length=SPANS)] = []
+
+
+def _part(name: str, media_type: str) -> Response:
+    content = files(__package__).joinpath(name).read_bytes()
+    return Response(content, media_type=media_type, headers={"content-security-policy": POLICY})
+
+
+@router.get("")
+def page() -> Response:
+    """The page, the same for everybody."""
+    return _part("desk.html", "text/html")
+
+
+@router.get("/desk.js")
+def script() -> Response:
+    """Its script."""
+    return _part("desk.js", "text/javascript")
+
+
+@router.get("/desk.css")
+def style() -> Response:
+    """Its style."""
+    return _part("desk.css", "text/css")
+
+
+@router.post("/sign-in", dependencies=[Depends(same_site)])
+def sign_in(asked: TokenQuestion, at: At, request: Request, response: Response) -> dict[str, str]:
+    """Begin a sign-in with a token."""
+    found = at.desk.people.sign_in(asked.token)
+    if found is None:
+        raise HTTPException(401, "this token is nobody's")
+    secure = request.url.scheme == "https"
+    response.set_cookie(
+        COOKIE, found.secret, max_age=int(LONGEST), path=PATH, httponly=True, samesite="strict", secure=secure
+    )
+    return me(found)
+
+
+@router.get("/me")
+def me(who: Reads) -> dict[str, str]:
+    """Who is signed in, and the word that changes bear."""
+    return {"coder": who.coder.name, "role": who.coder.role, "csrf": who.csrf}
+
+
+@router.post("/sign-out")
+def sign_out(who: Changes, at: At, response: Response) -> None:
+    """End the sign-in."""
+    at.desk.people.sign_out(who.secret)
+    response.delete_cookie(COOKIE, path=PATH)
+
+
+@router.post("/next")
+async def next_document(asked: NextQuestion, who: Changes, at: At) -> dict[str, object]:
+    """Lend the coder a document."""
+    return await at.shown(who, await run_in_threadpool(at.desk.next, who.coder, asked.order, at.model))
+
+
+@router.get("/codes")
+def search(q: Annotated[str, Field(max_length=LABEL_LENGTH)], who: Reads, at: At) -> list[dict[str, str | None]]:
+    """Labels by a part of their number or name."""
+    return [{"label": label, "name": at.codes.name(label)} for label in at.codes.search(q)]
+
+
+@router.post("/decide")
+def decide(asked: DecideQuestion, who: Changes, at: At) -> None:
+    """Write down a decision; once, however often it is sent."""
+    at.desk.decide(who.coder, asked.key, asked.document, Decision(asked.label, asked.kind, asked.spans))
+
+
+@router.post("/finish")
+def finish(asked: FinishQuestion, who: Changes, at: At) -> None:
+    """Write down that all is said of a document."""
+    at.desk.finish(who.coder, asked.key, asked.document)
+
+
+@router.post("/undo")
+async def undo(asked: UndoQuestion, who: Changes, at: At) -> dict[str, object]:
+    """Take the last decision back."""
+    found = await run_in_threadpool(at.desk.undo, who.coder, asked.key, asked.document)
+    return await at.shown(who, found if found is not None else asked.document)
+
+
+@router.get("/figures")
+def team_figures(who: Reads, at: At) -> Figures:
+    """How the team does; for leads alone."""
+    if who.coder.role != LEAD:
+        raise HTTPException(403, "this is for leads")
+    return figures(at.desk)

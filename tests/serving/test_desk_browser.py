@@ -1,0 +1,208 @@
+"""The desk in a real browser: sittings by keyboard, two coders at once, a server that is killed, accessibility."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from desk_robot import Robot, Said, Server, chromium
+from running_server import Running
+
+pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
+from plant_plugin.model.predictor import Predictor
+from plant_plugin.serving.access import own_names
+from plant_plugin.serving.app import create_app
+from plant_plugin.serving.desk.store import Desk
+from plant_plugin.serving.limits import Limits
+
+pytestmark = pytest.mark.browser
+LIMITS = Limits(drain_seconds=0)
+GRAVE = ("serious", "critical")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+def kept(desk: Desk, coder: str) -> tuple[dict[int, Said], Counter[int]]:
+    """What the file holds of a coder: decisions that stand in finished documents, and lines of decisions."""
+    number = desk.people.named(coder).id
+    finished = {
+        document: {label: (one.kind, [list(span) for span in one.spans]) for label, one in decisions.items()}
+        for document, _, by in desk.finished()
+        for who, _, decisions in by
+        if who == number
+    }
+    with sqlite3.connect(desk.path) as plain:
+        rows = plain.execute(
+            "SELECT document FROM changes WHERE coder = ? AND kind IN ('accept', 'reject', 'add')", [number]
+        )
+        return finished, Counter(document for (document,) in rows)
+
+
+def test_two_coders_and_a_server_that_is_killed_twice(
+    browser: Any, desk: Desk, run_folder: Path, texts: list[str], tmp_path: Path
+) -> None:
+    """20 documents at 1280 px and 6 at 390 px, by keyboard alone; no decision is lost, none counts twice."""
+    desk.add_documents((f"case {number}", text) for number, text in enumerate(texts[:30]))
+    tokens = [desk.people.add(name) for name in ("ana", "berta")]
+    server = Server(run_folder, desk.path, tmp_path / "server.log")
+    server.start()
+    try:
+        ana, berta = (
+            Robot(browser, server.url, token, width) for token, width in zip(tokens, (1280, 390), strict=True)
+        )
+
+        def die() -> None:
+            server.kill()  # what was pressed last may be on its way, written or answered
+            berta.press("j", "a")
+            ana.page.wait_for_function("() => document.querySelector('#said.wrong') !== null")
+            server.start()
+
+        for turn in range(20):
+            if turn in (6, 13):
+                berta.look()
+                labels = berta.page.evaluate("[codes[1].label, doc.id]")
+                ana.document(turn, die)
+                berta.rest()
+                berta.press("u")  # back to where the document was
+                berta.rest()
+                berta.presses[labels[1]] = 1
+            else:
+                ana.document(turn)
+            if turn % 4 == 3:
+                extra = berta.presses.get(berta.look()["id"], 0)
+                berta.document(turn)
+                berta.presses[berta.last or 0] += extra
+        for robot in (ana, berta):
+            robot.rest()
+    finally:
+        server.kill()
+    assert len(ana.done) == 20
+    assert len(berta.done) == 5
+    assert not set(ana.done) & set(berta.done)
+    for name, robot in (("ana", ana), ("berta", berta)):
+        finished, lines = kept(desk, name)
+        assert finished == robot.done
+        assert {document: lines[document] for document in robot.done} == robot.presses
+    log = (tmp_path / "server.log").read_text(encoding="utf-8")
+    assert not any(word in log for word in texts[0].split())
+
+
+@pytest.fixture
+def url(desk: Desk, predictor: Predictor, texts: list[str]) -> Iterator[str]:
+    desk.add_documents((f"case {number}", text) for number, text in enumerate(texts[:8]))
+    app = create_app(predictor, LIMITS, own_names("127.0.0.1"), desk=desk)
+    with Running(app, LIMITS, log_level="warning", access_log=False) as server:
+        yield server.url
+
+
+def test_a_change_whose_answer_is_lost_is_sent_again_and_counts_once(browser: Any, desk: Desk, url: str) -> None:
+    robot = Robot(browser, url, desk.people.add("ana"), 1280)
+    robot.look()
+    lost = []
+
+    def lose(route: Any) -> None:
+        if len(lost) < 2:
+            lost.append(route.fetch().status)  # the server has done it
+            route.abort()
+        else:
+            route.continue_()
+
+    robot.page.route("**/desk/decide", lose)
+    robot.document(0)
+    robot.rest()
+    assert lost == [200, 200]
+    finished, lines = kept(desk, "ana")
+    assert finished == robot.done
+    assert dict(lines) == robot.presses
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessible_in_every_state(browser: Any, desk: Desk, url: str, width: int) -> None:
+    """axe-core finds nothing serious, and nothing is wider than the window."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
+    token = desk.people.add("lea", "lead")
+    page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+    seen = []
+
+    def check(state: str) -> None:
+        found = axe.run(page).response["violations"]
+        grave = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in GRAVE]
+        assert grave == [], state
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, state
+        seen.append(state)
+
+    page.goto(f"{url}/desk")
+    page.wait_for_selector("#sign-in:not([hidden])")
+    check("sign-in")
+    page.fill("#token", token)
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => doc !== null")
+    check("a document")
+    page.keyboard.press("a")
+    page.keyboard.press("r")
+    page.keyboard.press("k")
+    page.keyboard.press("m")
+    page.keyboard.press("Shift+ArrowRight")
+    check("marking")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    check("marked")
+    for key, state in (("/", "search"), ("?", "help")):
+        page.keyboard.press(key)
+        if key == "/":
+            page.keyboard.type("number")
+            page.wait_for_selector("#found li")
+        check(state)
+        page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    page.keyboard.press("n")
+    page.wait_for_function("() => waiting === 0 && doc !== null")
+    page.keyboard.press("g")
+    page.wait_for_selector("#figures[open]")
+    check("figures")
+    page.emulate_media(color_scheme="dark")
+    check("figures in the dark")
+    page.keyboard.press("Escape")
+    check("a document in the dark")
+    assert len(seen) == 9
+
+
+def test_words_are_marked_with_the_mouse_too(browser: Any, desk: Desk, url: str, texts: list[str]) -> None:
+    robot = Robot(browser, url, desk.people.add("ana"), 1280)
+    page, shown = robot.page, robot.look()
+    boxes = [page.locator(f"[data-word='{place}']").bounding_box() for place in (2, 4)]
+    page.mouse.move(boxes[0]["x"] + 3, boxes[0]["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(boxes[1]["x"] + 6, boxes[1]["y"] + 8, steps=5)
+    page.mouse.up()
+    robot.rest()
+    one = desk.opened(desk.people.named("ana"), shown["id"], "")
+    assert one.decisions[shown["codes"][0]["label"]].spans == [(shown["words"][2][0], shown["words"][4][1])]
+    page.get_by_role("button", name="Reject " + shown["codes"][1]["label"]).click()
+    robot.rest()
+    assert desk.opened(desk.people.named("ana"), shown["id"], "").decisions[shown["codes"][1]["label"]].kind == "reject"
+
+
+def test_markup_in_a_document_stays_text(browser: Any, desk: Desk, url: str) -> None:
+    evil = "<img src=x onerror=document.title='owned'> </script><script>document.title='owned'</script> 😀 ünd mark"
+    desk.add_documents([("<b>x</b>", evil)], "1999-01-01")
+    robot = Robot(browser, url, desk.people.add("ana"), 1280)
+    robot.look()
+    robot.page.select_option("#order", "date")
+    if robot.page.evaluate("doc.text") != evil:  # lent before there was an order
+        robot.document(3)
+        robot.look()
+    assert robot.page.evaluate("doc.text") == evil
+    assert robot.page.inner_text("#text") == evil
+    assert robot.page.title() == "Desk"
+    last = robot.page.evaluate("[words[words.length - 1].start, words[words.length - 1].end]")
+    assert evil[slice(*last)] == "mark"  # places are characters as Python counts them, also behind an emoji
+    assert robot.errors == []
