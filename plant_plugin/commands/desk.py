@@ -22,14 +22,17 @@ SHOWN_CODES = 30
 
 
 def open_desk(path: Path, *, make: bool = False) -> Desk:
-    """The file of a desk; see :class:`plant_plugin.serving.desk.store.Desk`."""
+    """The file of a desk, closed when the command ends; see :class:`plant_plugin.serving.desk.store.Desk`."""
     try:
         import sqlalchemy  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("a desk needs SQLAlchemy", fix="pip install 'plant-plugin[serve]'") from error
     from plant_plugin.serving.desk.store import Desk
 
-    return Desk(path, make=make)
+    opened = Desk(path, make=make)
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(opened.close)
+    return opened
 
 
 @click.group()

@@ -21,6 +21,7 @@ from made_up_task import write_language_model
 from marked_task import write_marked_splits
 
 from plant_plugin.cli import libmultilabel, plant
+from plant_plugin.commands.desk import open_desk
 
 ID, WORD = "id7726153", "zyxcanary"  # of one document of each file; the word is also marked as evidence
 NEW_ID, NEW_WORD = "id8835264", "qwvcanary"  # of a new document

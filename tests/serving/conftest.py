@@ -25,7 +25,7 @@ def marked_task(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def run_folder(marked_task: Path) -> Path:
     """PLANT on the marked task, which knows most of its labels."""
-    config = marked_config(marked_task, stage2__epochs=6, planted_scores__weight=2.0)
+    config = marked_config(marked_task, batch_size=16, stage2__epochs=6, planted_scores__weight=2.0)
     run(config)
     return Path(config.checkpoint_dir)
 
