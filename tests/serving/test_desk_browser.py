@@ -60,9 +60,9 @@ def test_two_coders_and_a_server_that_is_killed_twice(
         )
 
         def die() -> None:
-            server.kill()  # what was pressed last may be on its way, written or answered
-            berta.press("j", "a")
-            ana.page.wait_for_function("() => document.querySelector('#said.wrong') !== null")
+            server.kill()  # what ana pressed last may be on its way, written or answered
+            berta.press("j", "a")  # and this finds no server
+            berta.page.wait_for_function("() => document.querySelector('#said.wrong') !== null")
             server.start()
 
         for turn in range(20):
