@@ -181,7 +181,8 @@ def _planted_scores(facts: Facts) -> Choice:
         why.append("names of labels lie beside the documents")
     keys["planted_scores.lead"] = LEAD if (facts.lead_gain or 0) > GAIN else 0
     if facts.lead_gain is None:
-        why.append("evidence says where to look, so no word counts by its place")
+        known = "evidence says where to look" if facts.evidence else "not tried on so few documents"
+        why.append(f"{known}, so no word counts by its place")
     else:
         gained = f"{100 * facts.lead_gain:+.1f} points of nDCG@5"
         why.append(f"first {LEAD} words counted more: {gained} for a linear model on validation documents")

@@ -9,8 +9,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plant_plugin.config.options import PLANTED_PRIOR, LoraOptions, PlantedPrior
+from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, NotNegative, Number, Share, Text, Truth, Value, Whole
 from plant_plugin.errors import ConfigError
+
+FOR_LANGUAGE_MODELS = (
+    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_dropout", "quantization", "lora",
+    "gradient_checkpointing", "trust_remote_code",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,3 +217,40 @@ _GONE: dict[str, tuple[str | None, ...]] = {
 def of_this_version(saved: Mapping[str, Value]) -> Keys:
     """The arguments that a model was saved with, without those that are gone and change nothing."""
     return {name: value for name, value in saved.items() if value not in _GONE.get(name, ())}
+
+
+def check_encoder(given: Keys, problems: Problems) -> None:
+    """PLANT reads words or a language model; both only where a layer over a frozen language model is trained."""
+    if not given.get("freeze_encoder"):
+        if ("lm_weight" in given) == ("encoder" in given):
+            encoders = "encoder: cnn, bigru, bilstm or awd_lstm"
+            fix = f"{encoders}; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
+            problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
+    elif "lm_weight" not in given:
+        fix = "give lm_weight; word-level encoders are trained from the start"
+        problems.add("network_config.freeze_encoder", "there is no language model to freeze", fix)
+    elif given.get("lora") is not None:
+        problems.add("network_config.lora", "adapters train, a frozen encoder does not", "leave out one of the two")
+
+
+def check_language_model(given: Keys, problems: Problems) -> None:
+    """The arguments for language models, and those that exclude each other."""
+    if "lm_weight" not in given and "encoder" in given:
+        for name in (name for name in FOR_LANGUAGE_MODELS if name in given):
+            problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
+    if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
+        problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
+    if given.get("gradient_tokens") is not None and (
+        given.get("encoder") in ("cnn", "awd_lstm") or given.get("freeze_encoder")
+    ):
+        fix = "leave it out: a cnn keeps little of each token, and what is frozen has no gradient"
+        problems.add("network_config.gradient_tokens", "is for bigru, bilstm and language models that train", fix)
+    if given.get("lm_from_scratch") and given.get("quantization", "none") != "none":
+        fix = "leave out one of the two; to try a shape, save the drawn model to a folder first"
+        problems.add("network_config.lm_from_scratch", "drawn weights are not quantised", fix)
+    lora = given.get("lora")
+    if isinstance(lora, dict):
+        adapters = read_section(LoraOptions, lora, problems, "network_config.lora.")
+        given["lora"] = {name: getattr(adapters, name) for name in lora if hasattr(adapters, str(name))}
+    elif lora is not None:
+        problems.add("network_config.lora", "has to be a mapping", "e.g. lora: {r: 16, alpha: 32, dropout: 0.05}")

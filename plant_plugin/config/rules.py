@@ -9,8 +9,9 @@ from pathlib import Path
 
 from plant_plugin.config import registry
 from plant_plugin.config.choice import check_choose
-from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES, LoraOptions
-from plant_plugin.config.problems import WHY_REMOVED, Problems, read_section, read_value
+from plant_plugin.config.network import check_encoder, check_language_model
+from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES
+from plant_plugin.config.problems import WHY_REMOVED, Problems, read_value
 from plant_plugin.config.registry import REQUIRED, Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
 from plant_plugin.config.values import PLAIN, Keys, Number, Whole, parse_interval
@@ -23,10 +24,6 @@ SHARES = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_ba
 DEMO = ("demo:train", "demo:valid", "demo:test")
 GLOVE = tuple(f"glove.{name}" for name in ("6B.50d", "6B.100d", "6B.200d", "6B.300d", "42B.300d", "840B.300d"))
 GIVEN_BY_US = ("num_classes", "embed_vecs")  # network arguments that the data decide
-FOR_LANGUAGE_MODELS = (
-    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_dropout", "quantization", "lora",
-    "gradient_checkpointing", "trust_remote_code",
-)  # fmt: skip
 NETWORK_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro)-(Precision|Recall|F1)|Another-Macro-F1|Loss")
 LINEAR_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro|Another-Macro)-F1")
 SCHEDULER = "ReduceLROnPlateau"  # the only one that LibMultiLabel knows
@@ -356,9 +353,9 @@ def _check_network_config(settings: Settings, network: Entry, problems: Problems
         if name not in given and (signature[name] is REQUIRED or name in network.required):
             problems.add(f"network_config.{name}", f"{network.name} needs this argument", "add it to network_config")
     if network.name == "PLANT":
-        _check_encoder(given, problems)
+        check_encoder(given, problems)
     if network.ours:
-        _check_language_model(given, problems)
+        check_language_model(given, problems)
 
 
 def _check_argument(key: str, given: Keys, name: str, default: object, network: Entry, problems: Problems) -> None:
@@ -373,40 +370,3 @@ def _check_argument(key: str, given: Keys, name: str, default: object, network: 
         given[name] = read_value(given[name], hint)
     except ValueError as error:
         problems.add(key, str(error))
-
-
-def _check_encoder(given: Keys, problems: Problems) -> None:
-    """PLANT reads words or a language model; both only where a layer over a frozen language model is trained."""
-    if not given.get("freeze_encoder"):
-        if ("lm_weight" in given) == ("encoder" in given):
-            encoders = "encoder: cnn, bigru, bilstm or awd_lstm"
-            fix = f"{encoders}; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
-            problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
-    elif "lm_weight" not in given:
-        fix = "give lm_weight; word-level encoders are trained from the start"
-        problems.add("network_config.freeze_encoder", "there is no language model to freeze", fix)
-    elif given.get("lora") is not None:
-        problems.add("network_config.lora", "adapters train, a frozen encoder does not", "leave out one of the two")
-
-
-def _check_language_model(given: Keys, problems: Problems) -> None:
-    """The arguments for language models, and those that exclude each other."""
-    if "lm_weight" not in given and "encoder" in given:
-        for name in (name for name in FOR_LANGUAGE_MODELS if name in given):
-            problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
-    if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
-        problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
-    if given.get("gradient_tokens") is not None and (
-        given.get("encoder") in ("cnn", "awd_lstm") or given.get("freeze_encoder")
-    ):
-        fix = "leave it out: a cnn keeps little of each token, and what is frozen has no gradient"
-        problems.add("network_config.gradient_tokens", "is for bigru, bilstm and language models that train", fix)
-    if given.get("lm_from_scratch") and given.get("quantization", "none") != "none":
-        fix = "leave out one of the two; to try a shape, save the drawn model to a folder first"
-        problems.add("network_config.lm_from_scratch", "drawn weights are not quantised", fix)
-    lora = given.get("lora")
-    if isinstance(lora, dict):
-        adapters = read_section(LoraOptions, lora, problems, "network_config.lora.")
-        given["lora"] = {name: getattr(adapters, name) for name in lora if hasattr(adapters, str(name))}
-    elif lora is not None:
-        problems.add("network_config.lora", "has to be a mapping", "e.g. lora: {r: 16, alpha: 32, dropout: 0.05}")
