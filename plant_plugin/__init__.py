@@ -27,6 +27,11 @@ __version__ = "0.1.0"
 
 __all__ = ["PlantClassifier", "Predictor", "__version__", "register"]
 
+# What other packages say of themselves, to nobody who uses this one: torchmetrics 0.10.3 imports pkg_resources
+# (pyproject.toml keeps the setuptools that has it), Lightning compares tree specifications as torch once did.
+for _message in ("pkg_resources is deprecated", r"`isinstance\(treespec, LeafSpec\)` is deprecated"):
+    warnings.filterwarnings("ignore", message=_message)
+
 # fetched when asked for: they import torch and scikit-learn
 _LATE = {"PlantClassifier": "plant_plugin.classifier", "Predictor": "plant_plugin.model.predictor"}
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from plant_plugin.config import load_config
 
 if TYPE_CHECKING:
+    from plant_plugin.model.explanation import Explanation
     from plant_plugin.model.predictor import Predictor
 
 
@@ -47,7 +48,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         verbose: Show the training's messages.
 
     Attributes:
-        predictor_: What predicts; its ``explain`` tells why.
+        predictor_: What predicts.
         classes_: Column numbers of the labels, (L,).
         run_folder_: The run's folder, or None where it is gone.
     """
@@ -151,6 +152,15 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
         probabilities: npt.NDArray[np.float64] = expit(self.decision_function(X).astype(np.float64))
         return probabilities
+
+    def explain(self, X: Sequence[str], *, top: int | None = None) -> list[Explanation]:
+        """What each word of N texts adds to the labels that ``predict`` finds, or to the best ``top``.
+
+        A label is named by its column, with zeros in front: ``int(evidence.found.label)`` is its place in ``classes_``.
+        """
+        check_is_fitted(self)
+        threshold = None if top else self.threshold
+        return [self.predictor_.explain(text, threshold=threshold, top=top) for text in _texts(X)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -173,3 +173,16 @@ def test_in_a_grid_search_with_the_packaged_configuration(data: Any, tmp_path: P
     search.fit(texts, truth)
     assert search.best_estimator_.run_folder_.is_dir()
     assert np.isfinite(search.best_score_)
+
+
+def test_an_explanation_names_the_words_of_what_is_predicted(fitted: PlantClassifier, data: Any) -> None:
+    texts = data["test"][0][:3]
+    for text, row, explanation in zip(texts, fitted.predict(texts), fitted.explain(texts), strict=True):
+        predicted = [int(one.found.label) for one in explanation.labels if one.predicted]
+        assert sorted(predicted) == np.flatnonzero(row).tolist()
+        assert explanation.text == text
+    (best,) = fitted.explain(texts[:1], top=1)
+    (one,) = best.labels
+    assert int(one.found.label) == fitted.decision_function(texts[:1])[0].argmax()
+    start, end = best.words[int(one.contribution.argmax())]
+    assert best.text[start:end] == f"sign{int(one.found.label)}x"

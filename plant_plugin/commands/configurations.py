@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
-from plant_plugin.commands.shared import registry_option
+from plant_plugin.commands.shared import json_option, registry_option
 from plant_plugin.config import registry
 from plant_plugin.config.yaml_file import packaged_configs
 
@@ -17,10 +18,14 @@ COMMANDS = ("libmultilabel ", "plant ", "first: ")  # how lines in the head of a
 
 @click.command("list")
 @click.argument("kind", required=False, type=click.Choice([*registry.KINDS, CONFIGURATIONS]))
+@json_option
 @registry_option
-def list_entries(kind: str | None) -> None:
+def list_entries(kind: str | None, as_json: bool) -> None:
     """Show networks, strategies, losses, readers, metrics, linear techniques and packaged configurations."""
     shown = [kind] if kind else [*registry.KINDS, CONFIGURATIONS]
+    if as_json:
+        click.echo(json.dumps({heading: _rows(heading) for heading in shown}, indent=1, ensure_ascii=False))
+        return
     for heading in shown:
         rows = _rows(heading)
         click.secho(f"{heading}", bold=True)

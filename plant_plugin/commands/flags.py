@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import click
 
-from plant_plugin.commands.shared import ignore_foreign_warnings, plain_ending
+from plant_plugin.commands.shared import plain_ending
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, REMOVED, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
 from plant_plugin.files import private_files
@@ -93,7 +93,6 @@ class ConfigCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; Ctrl-C and a full disk end it without a traceback."""
-        ignore_foreign_warnings()
         with plain_ending(), private_files():
             return super().invoke(ctx)
 

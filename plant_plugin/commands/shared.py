@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -52,12 +51,6 @@ def plain_ending() -> Iterator[None]:
             raise
         where = "output" if error.filename is None else str(error.filename)
         raise FullDiskError("the disk is full", where=where, fix="free some space, then do it again") from error
-
-
-def ignore_foreign_warnings() -> None:
-    """Of pkg_resources, which torchmetrics 0.10.3 imports, and of Lightning's way with torch 2.13's trees."""
-    warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
-    warnings.filterwarnings("ignore", message=r"`isinstance\(treespec, LeafSpec\)` is deprecated")
 
 
 def all_of(*options: Decorator) -> Decorator:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
-from plant_plugin.commands.shared import FILE, ignore_foreign_warnings
+from plant_plugin.commands.shared import FILE
 from plant_plugin.errors import DataError
 
 
@@ -78,7 +78,6 @@ def host(script: Path, arguments: tuple[str, ...]) -> None:
 
     if not script.is_file():
         raise DataError("no such file", where=str(script), fix="name main.py of your clone of LibMultiLabel")
-    ignore_foreign_warnings()
     from plant_plugin.host.register import register_networks
     from plant_plugin.host.trainer import hook
     from plant_plugin.training.run import run

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE
+from plant_plugin.commands.shared import COUNT, FILE, json_option
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--png", type=FILE, help="Draw the label frequencies into FILE.")
-def stats(files: tuple[str, ...], png: Path | None) -> None:
+@json_option
+def stats(files: tuple[str, ...], png: Path | None, as_json: bool) -> None:
     """Count documents, labels and words of FILES; the first one is the training file.
 
     Tells how labels are distributed over frequency bins, which labels training never shows, which texts stand twice
@@ -22,17 +25,25 @@ def stats(files: tuple[str, ...], png: Path | None) -> None:
     from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, summary
 
     found = [read_stats(name) for name in files]
-    for row in summary(found):
+    if as_json:
+        bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(found)]
+        click.echo(json.dumps({"files": summary(found), "labels by training documents": bins}, indent=1))
+    else:
+        _show_stats(summary(found), frequency_bins(found))
+    if png is not None:
+        draw_histogram(found[0].label_counts.values(), png)
+        click.echo(f"written: {png}", err=as_json)
+
+
+def _show_stats(rows: list[dict[str, str | int]], bins: Iterable[tuple[str, int, Iterable[str]]]) -> None:
+    for row in rows:
         click.echo(row.pop("file"))
         for name, value in row.items():
             shown = f"{value:,}" if isinstance(value, int) else value
             click.echo(f"  {name:<45} {shown:>18}")
     click.echo("labels by number of training documents; share of the labels given in each file")
-    for name, labels, shares in frequency_bins(found):
+    for name, labels, shares in bins:
         click.echo(f"  {name:<10} {labels:>10,} labels  " + "  ".join(f"{share:>9}" for share in shares))
-    if png is not None:
-        draw_histogram(found[0].label_counts.values(), png)
-        click.echo(f"written: {png}")
 
 
 @click.command()

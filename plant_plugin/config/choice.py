@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys, Value
@@ -25,8 +24,9 @@ HARD_NEGATIVES = 200
 LEAD = 40  # words
 GAIN = 0.005  # of nDCG@5 on validation documents, above which an option is taken
 # Pairs of label and word that an epoch of a network may read on a processor: five times EURLEX-6K's, which take two
-# minutes. EURLEX57K has 49e9, and its network adds 0.3 of nDCG@5 to planted scores in 70 minutes.
+# minutes. Beyond, planted scores propose labels, as for YSO.
 MOST_PAIRS = 30e9
+SHORTLIST = 100  # labels of a document that are proposed, see plant_yso.yml
 MOST_WORDS = 12e6  # words of an epoch on a processor; EURLEX57K's are cut to 256 words a document
 KERNEL_BYTES = 6  # for each pair of documents that ridge regression solves at once, its copies included
 LARGEST_GROUP = 46_340  # see GroupSize
@@ -51,6 +51,7 @@ class Facts:
     val_evidence: str | None = None
     names: str | None = None  # where names of the labels are known from: a file, icd9 or icd10
     has_validation: bool = False  # a file of its own
+    scores: bool = True  # planted scores are wanted
     gpu: bool = False
     free_memory: int = 8 * 1024**3  # bytes
     lead_gain: float | None = None  # nDCG@5 on validation that `planted_scores.lead` adds; None: not tried
@@ -128,9 +129,9 @@ def _batches(facts: Facts) -> Choice:
 
 def _strategy(facts: Facts) -> Choice:
     pairs = facts.documents * facts.labels * _length(facts).keys["max_seq_length"]
-    if not facts.gpu and pairs > MOST_PAIRS:
-        why = "so many labels and words take a network hours on a processor; it adds 0.3 of nDCG@5 on EURLEX57K"
-        return Choice({"strategy": PLANTED_SCORES}, why)
+    if not facts.gpu and pairs > MOST_PAIRS and facts.scores:
+        why = f"so many labels and words take hours on a processor; planted scores propose {SHORTLIST} a document"
+        return Choice({"strategy": "plant", "shortlist.size": SHORTLIST}, why)
     if not facts.gpu and facts.documents >= MANY:
         return Choice({"strategy": "end_to_end"}, "beside planted scores and prior one stage is as good, and sooner")
     return Choice({"strategy": "plant"}, "attention learns to rank, then all is trained")
@@ -149,22 +150,23 @@ def _evidence(facts: Facts) -> Choice:
 
 
 def _stage1(facts: Facts) -> Choice:
-    if _strategy(facts).keys["strategy"] != "plant":
+    strategy = _strategy(facts).keys
+    if strategy["strategy"] != "plant":
         return Choice({}, "there is none")
     k = max(LEAST_K, min(K, facts.words // 5))
-    return Choice({"stage1.k": k, "stage1.epochs": 2}, f"a typical document has {facts.words} words")
+    keys = {"stage1.k": k, "stage1.epochs": 1 if "shortlist.size" in strategy else 2}
+    return Choice(keys, f"a typical document has {facts.words} words")
 
 
 def _stage2(facts: Facts) -> Choice:
-    if _strategy(facts).keys["strategy"] == PLANTED_SCORES:
-        return Choice({}, "there is none")
-    phrases = bool(facts.evidence) or (facts.mined_gain or 0) > GAIN
     steps = math.ceil(facts.documents / int(_batches(facts).keys["batch_size"]))
     epochs = max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(STEPS / steps)))
     why = f"{steps:,} steps an epoch, {STEPS:,} are enough; the best on validation counts"
-    if phrases:  # they are sure from the first step on
+    if facts.evidence or (facts.mined_gain or 0) > GAIN:  # phrases are sure from the first step on
         epochs, why = 3 if facts.evidence else 4, "phrases know most already; the best on validation counts"
     negatives = None if facts.labels <= HARD_NEGATIVES else HARD_NEGATIVES
+    if "shortlist.size" in _strategy(facts).keys:
+        epochs, negatives, why = 2, None, "all that is proposed is learned from; the best on validation counts"
     keys = {"stage2.epochs": epochs, "patience": max(3, epochs // 2), "stage2.hard_negatives": negatives}
     return Choice(keys, why)
 
@@ -196,11 +198,10 @@ def _planted_scores(facts: Facts) -> Choice:
 
 def _validation(facts: Facts) -> Choice:
     keys: Keys = {}
-    alone = _strategy(facts).keys["strategy"] == PLANTED_SCORES and not facts.has_validation
-    again = facts.documents < MANY / 4 or alone  # solving again takes minutes
+    again = facts.documents < MANY / 4
     why = "its file chooses weights and thresholds"
     if not facts.has_validation:
-        keys["val_size"] = 0.1 if facts.documents >= 1000 else 0.2
+        keys["val_size"] = 0.05 if facts.documents >= MANY else 0.1 if facts.documents >= 1000 else 0.2
         why = f"{keys['val_size']:.0%} of the training documents choose weights and thresholds"
     keys["refit"] = "train+val" if again else "none"
     k = min(5, facts.labels - 1)  # a rank that is not all labels

@@ -178,6 +178,7 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
         val_evidence=_evidence_of(config.val_file) if evidence else None,
         names=_names(config, corpus, language),
         has_validation=config.val_file is not None,
+        scores=scores_wanted,
         gpu=device_of(config.cpu).type == "cuda",
         free_memory=psutil.virtual_memory().available,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from importlib import metadata
@@ -240,3 +242,34 @@ def test_doctor_asks_the_driver(monkeypatch: pytest.MonkeyPatch, answer: Any, sh
     monkeypatch.setattr(doctor.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
     monkeypatch.setattr(doctor.subprocess, "run", run)
     assert shown in invoke("doctor").output
+
+
+def test_what_is_listed_and_counted_in_json() -> None:
+    listed = json.loads(invoke("list", "--json").output)
+    assert listed["networks"].keys() == registry.entries("networks").keys()
+    assert "plant.yml" in listed["configurations"]
+    counted = json.loads(invoke("stats", "demo:valid", "--json").output)
+    assert counted["files"][0]["file"] == "demo:valid"
+    assert sum(one["labels"] for one in counted["labels by training documents"]) == counted["files"][0]["labels"]
+
+
+@pytest.mark.parametrize(("words", "found"), [("plant tra", "train"), ("plant list conf", "configurations")])
+def test_shells_complete_commands_and_choices(words: str, found: str) -> None:
+    typed = {"_PLANT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    code = "from plant_plugin.cli import plant; plant(prog_name='plant')"
+    told = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **typed}, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.splitlines() == [f"plain,{found}"]
+
+
+def test_what_other_packages_warn_of_is_not_shown() -> None:
+    code = """
+import warnings, plant_plugin
+warnings.warn("pkg_resources is deprecated as an API.", UserWarning)
+warnings.warn("`isinstance(treespec, LeafSpec)` is deprecated, use another", FutureWarning)
+warnings.warn("mine", UserWarning)
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
+    assert "UserWarning: mine" in told
+    assert told.count("Warning:") == 1

@@ -10,7 +10,6 @@ import pytest
 from plant_plugin.config import load_config
 from plant_plugin.config.choice import (
     LONGEST,
-    MANY,
     RULES,
     SHORTEST,
     USUAL_GROUP,
@@ -59,8 +58,10 @@ def test_many_laws_are_solved_at_once_and_read_less_far_where_memory_holds_them(
     found = keys(EURLEX_57K)
     assert (found["batch_size"], found["min_vocab_freq"], found["max_seq_length"]) == (32, 3, 250)
     assert (found["planted_scores.group_size"], found["planted_scores.top"]) == (45_000, 10_000)
-    assert found["strategy"] == "planted_scores"
-    assert not {"stage1.k", "stage2.epochs"} & found.keys()
+    assert (found["strategy"], found["shortlist.size"]) == ("plant", 100)  # as plant_yso.yml
+    assert (found["stage1.epochs"], found["stage2.epochs"], found["stage2.hard_negatives"]) == (1, 2, None)
+    without = keys(replace(EURLEX_57K, scores=False))  # nothing could propose
+    assert (without["strategy"], "shortlist.size" in without) == ("end_to_end", False)
     assert keys(replace(EURLEX_57K, free_memory=1024**3))["planted_scores.group_size"] == USUAL_GROUP
     on_gpu = keys(replace(EURLEX_57K, gpu=True))
     assert (on_gpu["strategy"], on_gpu["max_seq_length"]) == ("plant", LONGEST)
@@ -73,10 +74,11 @@ def test_many_short_documents_with_few_labels_are_trained_in_one_stage() -> None
 
 
 def test_documents_drawn_for_validation_are_trained_on_too() -> None:
-    found = keys(replace(EURLEX_6K, documents=MANY, has_validation=False))
+    found = keys(replace(EURLEX_6K, has_validation=False))
     assert (found["val_size"], found["refit"]) == (0.1, "none")
-    assert keys(replace(EURLEX_57K, has_validation=False))["refit"] == "train+val"  # solving again takes minutes
-    assert keys(SMALL)["val_size"] == 0.2
+    assert keys(replace(EURLEX_57K, has_validation=False))["val_size"] == 0.05
+    found = keys(replace(SMALL, documents=999))
+    assert (found["val_size"], found["refit"]) == (0.2, "train+val")
 
 
 def test_small_data() -> None:
