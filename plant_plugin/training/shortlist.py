@@ -47,6 +47,7 @@ def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
         with run.phase("shortlist"):
             alone = replace(config, strategy=PLANTED_SCORES, planted_scores=replace(options, weight=None))
             plant_weight(prepared, alone, run, lambda: _nothing(prepared))
+            planted.weight = 0.0  # γ is chosen behind the network, on passes that are to show its own logits
             chosen = replace(
                 options,
                 adjustment=planted.adjustment,

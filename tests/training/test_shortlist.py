@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from plant_plugin.model.predictor import Predictor
 from plant_plugin.networks.losses import focal_loss
 from plant_plugin.relevance.ridge import solve_ridge
 from plant_plugin.report.run import Run
+from plant_plugin.training import run as training_run
 from plant_plugin.training import stage2
 from plant_plugin.training.build import build_network
 from plant_plugin.training.prepare import prepare
@@ -25,6 +27,7 @@ from plant_plugin.training.run import run
 from plant_plugin.training.shortlist import recall_by_size
 from plant_plugin.training.stage import Candidates
 from plant_plugin.training.stage1 import choose_labels
+from plant_plugin.training.weights import plant_weight
 
 Made = Callable[..., Config]
 SCORES = {"planted_scores__model": "ridge"}
@@ -158,6 +161,29 @@ def test_wrong_labels_of_a_training_document_are_in_the_order_they_would_have_ha
         wrong = np.flatnonzero(labels[[document]].toarray()[0] == 0)
         order = np.argsort(-left_out.toarray()[0, wrong])
         np.testing.assert_array_equal(np.argsort(-fitted[document, wrong]), order)
+
+
+def test_the_weight_beside_the_network_is_chosen_on_its_own_logits(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = []
+
+    def scored(
+        prepared: object, config: Config, run: object, validation: Callable[[], Iterable[tuple[Any, ...]]]
+    ) -> None:
+        shown.append({int(one): row for rows, _, own in validation() for one, row in zip(own, rows, strict=True)})
+        plant_weight(prepared, config, run, validation)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(training_run, "plant_weight", scored)
+    epochs = {"stage1__epochs": 1, "stage2__epochs": 1}
+    weights = []
+    for size in (None, 12):
+        result = run(made(**SCORES, **epochs, shortlist__size=size, result_dir=str(tmp_path / f"runs{size}")))
+        weights.append(result["planted_scores"]["weight"])
+    for document, logits in shown[0].items():
+        np.testing.assert_allclose(shown[1][document], logits, atol=1e-3)
+    assert weights[0] > 0
+    assert weights[1] == pytest.approx(weights[0], rel=1e-3)
 
 
 def test_recall_by_size_counts_true_labels_among_the_highest() -> None:
