@@ -50,9 +50,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, dict[str, o
 
 @pytest.mark.parametrize("hard_negatives", [None, 5])
 def test_a_shortlist_of_all_labels_changes_nothing(made: Made, hard_negatives: int | None) -> None:
-    # What is chosen on validation documents may tip by a last bit, so it is given.
-    given = {"planted_scores__adjustment": 0.0, "planted_scores__weight": 1.0, "planted_scores__offset": 0.0}
-    own = {**SCORES, **given, "stage2__hard_negatives": hard_negatives}
+    own = {**SCORES, "stage2__hard_negatives": hard_negatives}
     without, whole = made(**own), made(**own, shortlist__size=12, result_dir=f"{made().result_dir}_2")
     results = [run(config)["metrics"] for config in (without, whole)]
     texts = texts_of(without.test_file)
