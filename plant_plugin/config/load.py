@@ -84,7 +84,8 @@ class Config(Settings):
             return self.identity
         content = _counted(self)
         for block, keys in REMOVED.items():
-            content[block] |= keys
+            if block in content:  # those that came later count where they say something
+                content[block] |= keys
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 

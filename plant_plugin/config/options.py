@@ -199,5 +199,4 @@ class EvidenceOptions(Block):
     test_file: Text | None = key(None, "of the test documents: never trained on")
     mine: Truth = key(False, "without a training_file: runs of words that go with a label stand for coders' phrases")
     prior: NotNegative = key(1.0, "what a phrase that is sure of a label adds to the prior of its words; 0: nothing")
-    stage1: Truth = key(True, "stage 1 ranks a document's own evidence first")
     sentences: Truth = key(True, "sentences with evidence are training documents of their own")

@@ -33,8 +33,10 @@ _A_TRIAL = "it was removed, because only two experiments used it; benchmarks/exp
 _NO_GAIN = "it was removed, because other values gained no more than seeds differ by (eurlex6k-screening.md)"
 _MAX = "it was removed, because nothing ever used another value than `max`: the label's highest value divides"
 _CLOSED_FORM = "it was removed, because closed_form gained no more than the ranking loss or a single stage does"
+_NOT_PAID = "it was removed, because nothing was lost without it (codiesp-evidence_parts.md)"
 _ONE_RATE = "all but the encoder learns at the stage's learning_rate"
 WHY_REMOVED = {
+    "evidence.stage1": f"leave it out: {_NOT_PAID}; stage 1 ranks words by their relevance",
     "relevance.normalize": f"leave it out: {_MAX}",
     "stage1.method": f"leave it out: {_CLOSED_FORM}; `stage1.start: factors` plants in seconds too",
     "stage1.sigma": f"leave it out: {_NO_GAIN}; σ is 1, and how long queries are is learned",

@@ -294,6 +294,7 @@ FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 BLOCKS = {name: type(field.default) for name, field in FIELDS.items() if isinstance(field.default, Block)}
 # Keys that are no more, with their defaults: they stay in the hash, or no run that was interrupted before would resume.
 REMOVED: dict[str, dict[str, object]] = {
+    "evidence": {"stage1": True},
     "relevance": {"normalize": "max"},
     "stage1": {"prior_learning_rate": None, "attention_learning_rate": None, "method": "gradient", "sigma": 1.0},
     "stage2": {"prior_learning_rate": None, "attention_learning_rate": None, "label_share": 0.0, "watch_training": 0},

@@ -43,8 +43,8 @@ class Batches:
     Each batch is a dictionary of tensors: ``text`` (B, T) int64; ``length`` (B,) int64; ``mask`` (B, T) bool, true on
     real tokens; ``document`` (B,) int64, positions in the split; ``label_row`` and ``label_column`` (nnz,) int64, the
     places of the ones in the (B, L) label matrix. T is the longest document of the batch. With ``states`` also
-    ``frozen`` (B, T, F) bfloat16, zero behind a document's end. Of marks called ``name``: ``name_place`` and
-    ``name_label`` int64, ``name_value`` float32, all (marks,): places in the flat (B·T), in order, label and value.
+    ``frozen`` (B, T, F) bfloat16, zero behind a document's end. With marks also ``mark_place`` and ``mark_label``
+    int64, ``mark_value`` float32, all (marks,): places in the flat (B·T), in order, label and value.
     With a shortlist also ``shortlist`` (B, S) int64: the labels of each document that a network is to score.
 
     A document without tokens gets one position that holds ``pad_id``, with length 1 and mask true, so that neither a
@@ -68,7 +68,7 @@ class Batches:
     # steps of even cost and memory, whatever the lengths.
     batch_tokens: int | None = None
     states: FrozenStates | None = None
-    marks: Mapping[str, TokenMarks] | None = None
+    marks: TokenMarks | None = None
     shortlist: npt.NDArray[np.int32] | None = None  # (N, S) labels, ascending
 
     def __post_init__(self) -> None:
@@ -142,7 +142,7 @@ class Batches:
         filled = np.arange(longest) < lengths[:, None]  # (B, T)
         text = np.full((len(documents), longest), self.pad_id, dtype=np.int64)
         text[filled] = self.arrays.ids[places]
-        marks = {name: _gather_marks(own.matrix, places, filled) for name, own in (self.marks or {}).items()}
+        standing = np.flatnonzero(filled)
         filled[:, 0] = True  # the one position of a document without tokens
         label_places, label_counts = _gather(self.labels.indptr, documents)
         batch = {
@@ -153,22 +153,17 @@ class Batches:
             "label_row": np.repeat(np.arange(len(documents)), label_counts),
             "label_column": self.labels.indices[label_places].astype(np.int64),
         }
-        for name, (place, label, value) in marks.items():
-            batch |= {f"{name}_place": place, f"{name}_label": label, f"{name}_value": value}
+        if self.marks is not None:
+            entries, counts = _gather(self.marks.matrix.indptr, places)
+            batch["mark_place"] = np.repeat(standing, counts)
+            batch["mark_label"] = self.marks.matrix.indices[entries].astype(np.int64)
+            batch["mark_value"] = self.marks.matrix.data[entries]
         if self.shortlist is not None:
             batch["shortlist"] = self.shortlist[documents].astype(np.int64)
         tensors = {name: torch.from_numpy(value) for name, value in batch.items()}
         if self.states is not None:
             tensors["frozen"] = _padded_states(self.states, documents, filled)
         return tensors
-
-
-def _gather_marks(
-    matrix: sp.csr_array, places: Places, filled: npt.NDArray[np.bool_]
-) -> tuple[Places, Places, npt.NDArray[np.float32]]:
-    """Places in the padded batch, labels and values of the marks of a batch's tokens."""
-    entries, counts = _gather(matrix.indptr, places)
-    return np.repeat(np.flatnonzero(filled), counts), matrix.indices[entries].astype(np.int64), matrix.data[entries]
 
 
 def _padded_states(known: FrozenStates, documents: Places, filled: npt.NDArray[np.bool_]) -> Tensor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -76,11 +76,11 @@ class TrainedModel:
 
     def batches(self, texts: Sequence[str], batch_size: int) -> Batches:
         """Texts as batches for the network, the longest first, with what phrases mark where it reads that."""
-        arrays, marks = self.tokens.encode(texts, self.max_tokens), {}
+        arrays, marks = self.tokens.encode(texts, self.max_tokens), None
         strength = self.content["phrase_prior"]
         if self.phrases is not None and strength:
             places = partial(self.tokens.spans, max_length=self.max_tokens)
-            marks["phrase"] = phrase_marks(self.phrases, texts, arrays, places, strength)
+            marks = phrase_marks(self.phrases, texts, arrays, places, strength)
         return self.unlabelled(arrays, batch_size, marks, self.shortlist(texts))
 
     def shortlist(self, texts: Sequence[str]) -> npt.NDArray[np.int32] | None:
@@ -92,7 +92,7 @@ class TrainedModel:
         self,
         arrays: TokenArrays,
         batch_size: int,
-        marks: Mapping[str, TokenMarks] | None = None,
+        marks: TokenMarks | None = None,
         shortlist: npt.NDArray[np.int32] | None = None,
     ) -> Batches:
         """Token ids as batches for the network, the longest documents first."""

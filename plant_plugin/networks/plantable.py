@@ -112,17 +112,17 @@ class PlantableNetwork(nn.Module, ABC):
             raise ValueError(f"relevance of {matrix.shape[0]} labels for a network of {self.num_labels}")
         self._relevance = PlantedRelevance(matrix)
 
-    def relevance_of(self, batch: dict[str, Tensor], marks: str = "phrase") -> PriorLookup | None:
-        """The planted relevance of a batch's tokens, with the marks of a name added; None where none was planted.
+    def relevance_of(self, batch: dict[str, Tensor], *, marked: bool = True) -> PriorLookup | None:
+        """The planted relevance of a batch's tokens, with what marks tell added; None where none was planted.
 
         The batch holds ``text`` (B, T), and marks where there are any: :class:`~plant_plugin.data.batches.Batches`.
         """
         if self._relevance is None:
             return None
-        marked = None
-        if f"{marks}_place" in batch:
-            marked = batch[f"{marks}_place"], batch[f"{marks}_label"], batch[f"{marks}_value"]
-        return self._relevance.lookup(batch["text"], marked)
+        marks = None
+        if marked and "mark_place" in batch:
+            marks = batch["mark_place"], batch["mark_label"], batch["mark_value"]
+        return self._relevance.lookup(batch["text"], marks)
 
     def encode(self, batch: dict[str, Tensor]) -> Hidden:
         """States, mask and prior of a batch: what the label attention reads.

@@ -35,7 +35,7 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of
 from plant_plugin.training.language_model import load_pretrained
-from plant_plugin.training.prepare import Prepared, add_relevance, mark_phrases, prepare
+from plant_plugin.training.prepare import Prepared, add_relevance, mark_tokens, prepare
 from plant_plugin.training.shortlist import propose
 from plant_plugin.training.stage import precision_of
 
@@ -163,7 +163,7 @@ def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str
     prepared = prepare(config, run, model.tokens, model.labels)
     prepared.planted_scores = model.planted_scores
     strength = content.get("phrase_prior", 0)  # older models lack it
-    mark_phrases(prepared, model.phrases, strength, prepared.corpus.splits[1:])
+    mark_tokens(prepared, model.phrases, strength, prepared.corpus.splits[1:])
     propose(prepared, content.get("shortlist"))
     has = model.planted_scores is not None
     if has != (config.planted_scores.model != "none"):
@@ -175,7 +175,6 @@ def save(
     folder: Path, network: PlantableNetwork, prepared: Prepared, config: Config, thresholds: Mapping[str, float]
 ) -> None:
     """Write the model folder; what labels stand for comes with it where that lies beside the training file."""
-    phrased = any("phrase" in marks for marks in prepared.marks.values())
     save_model(
         folder,
         network,
@@ -185,7 +184,7 @@ def save(
         hashes={**prepared.hashes, "config": config.hash()},
         max_seq_length=prepared.max_seq_length,
         planted_scores=prepared.planted_scores,
-        phrase_prior=config.evidence.prior if phrased else 0,
+        phrase_prior=config.evidence.prior if prepared.marks else 0,
         shortlist=prepared.shortlist_size,
         label_names=names_beside(config.training_file),
     )

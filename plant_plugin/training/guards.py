@@ -84,10 +84,10 @@ def in_pieces(batch: Mapping[str, Tensor], pieces: int) -> list[dict[str, Tensor
         stop = min(start + size, documents)
         inside = (batch["label_row"] >= start) & (batch["label_row"] < stop)
         piece = {"label_row": batch["label_row"][inside] - start, "label_column": batch["label_column"][inside]}
-        for marks in [name.removesuffix("_place") for name in batch if name.endswith("_place")]:
-            places, width = batch[f"{marks}_place"], batch["text"].shape[1]
+        if "mark_place" in batch:
+            places, width = batch["mark_place"], batch["text"].shape[1]
             marked = (places >= start * width) & (places < stop * width)
-            piece |= {f"{marks}_{part}": batch[f"{marks}_{part}"][marked] for part in ("label", "value")}
-            piece[f"{marks}_place"] = places[marked] - start * width
+            piece |= {name: batch[name][marked] for name in ("mark_label", "mark_value")}
+            piece["mark_place"] = places[marked] - start * width
         found.append(piece | {name: value[start:stop] for name, value in batch.items() if name not in piece})
     return found

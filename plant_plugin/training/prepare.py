@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from plant_plugin.config import Config
-from plant_plugin.config.options import EvidenceOptions, RelevanceOptions, StageOptions
+from plant_plugin.config.options import RelevanceOptions, StageOptions
 from plant_plugin.config.sections import Evaluation
 from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
 from plant_plugin.data.documents import Corpus, Split, load_corpus, with_sentences
@@ -23,7 +23,7 @@ from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.relevance import Relevance, compute_relevance
-from plant_plugin.relevance.marks import evidence_marks, phrase_marks
+from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.result import labels_outside
@@ -36,7 +36,7 @@ class Prepared:
     """Everything that a stage reads; made once per run. Dictionaries are by split: ``train``, ``val``, ``test``.
 
     ``training`` is what ``arrays["train"]`` is of: the training documents and, where ``evidence.sentences`` asks for
-    them, their sentences with evidence. Marks are by name too: ``phrase`` for the prior, ``evidence`` for stage 1.
+    them, their sentences with evidence.
     """
 
     corpus: Corpus
@@ -51,7 +51,7 @@ class Prepared:
     relevance: Relevance | None = None  # None: nothing is planted
     planted_scores: PlantedScores | None = None
     states: dict[str, FrozenStates] = field(default_factory=dict)  # of a frozen language model, where they are kept
-    marks: dict[str, dict[str, TokenMarks]] = field(default_factory=dict)
+    marks: dict[str, TokenMarks] = field(default_factory=dict)  # by phrases, for the planted prior
     shortlists: dict[str, npt.NDArray[np.int32]] = field(default_factory=dict)  # (N, S); none: all labels are scored
 
     @property
@@ -177,27 +177,15 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
     return Prepared(corpus, tokens, arrays, labels, training, config, propensity, length, hashes)
 
 
-def mark_phrases(prepared: Prepared, phrases: Phrases | None, strength: float, splits: Iterable[Split]) -> None:
+def mark_tokens(prepared: Prepared, phrases: Phrases | None, strength: float, splits: Iterable[Split]) -> None:
     """Mark tokens by phrases of the training documents, for the planted prior, with ``evidence.prior`` as strength."""
     if phrases is None or not strength:
         return
     for split in splits:
         if split.name in prepared.arrays:
             own = (split.parents or range(len(split))) if split.name == "train" else None
-            marks = phrase_marks(phrases, split.texts, prepared.arrays[split.name], prepared.places, strength, own)
-            prepared.marks.setdefault(split.name, {})["phrase"] = marks
-
-
-def mark_tokens(
-    prepared: Prepared, options: EvidenceOptions, phrases: Phrases | None, *, prior: bool, stage1: bool
-) -> None:
-    """Mark tokens by phrases for the planted ``prior``, and those of training documents by evidence for ``stage1``."""
-    split, names = prepared.training, prepared.corpus.label_names
-    if prior:
-        mark_phrases(prepared, phrases, options.prior, (split, *prepared.corpus.splits[1:]))
-    if stage1 and options.stage1 and split.evidence is not None:
-        marks = evidence_marks(split.evidence, names, split.texts, prepared.arrays["train"], prepared.places)
-        prepared.marks.setdefault("train", {})["evidence"] = marks
+            of_split = split.texts, prepared.arrays[split.name], prepared.places
+            prepared.marks[split.name] = phrase_marks(phrases, *of_split, strength, own)
 
 
 def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> None:

@@ -97,7 +97,8 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
         resume.same_data(run, prepared.hashes)
         phrases = fit_scores(prepared, config, run)
         network = build_network(prepared, config, run, planted=planted)
-        mark_tokens(prepared, config.evidence, phrases, prior=network.has_prior, stage1=planted)
+        strength = config.evidence.prior if network.has_prior else 0.0
+        mark_tokens(prepared, phrases, strength, (prepared.training, *prepared.corpus.splits[1:]))
         add_frozen_states(network, prepared, config, run, cpu=config.cpu)
     config = add_shortlists(prepared, config, run)
     for stage, train_stage in stages.items():

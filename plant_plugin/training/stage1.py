@@ -76,15 +76,11 @@ def monitor_of(options: Stage1Options) -> str:
 
 
 def relevance_of(network: PlantableNetwork, batch: dict[str, Tensor], labels: Tensor) -> Tensor:
-    """Relevance (B, M, T) of a batch's tokens for chosen labels (B, M).
-
-    Where the batch has evidence, a token inside a document's own spans of a label has 1/2 and more, all others half
-    of their mutual information: method §9.
-    """
-    prior = network.relevance_of(batch, "evidence")
+    """Relevance (B, M, T) of a batch's tokens for chosen labels (B, M); marks of places are no part of it."""
+    prior = network.relevance_of(batch, marked=False)
     if prior is None:
         raise RuntimeError("stage 1 needs a planted relevance")
-    return prior.of_labels(labels) / (1 if prior.marks is None else 2)
+    return prior.of_labels(labels)
 
 
 def ranked(network: PlantableNetwork, batch: dict[str, Tensor], options: Stage1Options, place: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Phrases and evidence as marks of tokens: the right places, in documents and in padded batches."""
+"""Phrases as marks of tokens: the right places, in documents and in padded batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tokenizers.processors import TemplateProcessing
 from plant_plugin.data.batches import Batches, TokenMarks
 from plant_plugin.data.evidence import DocumentEvidence
 from plant_plugin.data.tokens import SubwordTokens, Tokens, WordTokens
-from plant_plugin.relevance.marks import LEAST, evidence_marks, phrase_marks
+from plant_plugin.relevance.marks import LEAST, phrase_marks
 from plant_plugin.relevance.phrases import HITS, SEEN, PlantedPhrases
 
 NAMES = ["A", "B"]
@@ -50,22 +50,25 @@ def marked_places(marks: TokenMarks, document: int, label: int) -> list[int]:
     return np.flatnonzero(marks.matrix[rows].toarray()[:, label]).tolist()
 
 
-def of_evidence(tokens: Tokens, max_length: int = 100) -> TokenMarks:
+def phrases() -> PlantedPhrases:
+    return PlantedPhrases.fit(TEXTS, sp.csr_array(LABELS), EVIDENCE, NAMES)
+
+
+def of_phrases(tokens: Tokens, max_length: int = 100) -> TokenMarks:
     arrays = tokens.encode(TEXTS, max_length)
-    return evidence_marks(EVIDENCE, NAMES, TEXTS, arrays, partial(tokens.spans, max_length=max_length))
+    return phrase_marks(phrases(), TEXTS, arrays, partial(tokens.spans, max_length=max_length))
 
 
-def test_evidence_marks_words() -> None:
-    marks = of_evidence(WORDS)
+def test_phrases_mark_words() -> None:
+    marks = of_phrases(WORDS)
     words = ["hoy", "tomas", "fiebre", "muy", "alta", "y", "tos", "seca"]
     assert [WORDS.token(number) for number in WORDS.encode(TEXTS, 100).ids[:8]] == words
     found = [[marked_places(marks, document, label) for label in (0, 1)] for document in range(len(TEXTS))]
     assert found == [[[2, 4], [6, 7]], [[0], []], [[], [0]], [[], []], [[], []], [[], []]]
-    assert set(marks.matrix.data) == {1}
 
 
-def test_evidence_marks_subwords_but_no_special_token(subwords: SubwordTokens) -> None:
-    marks, spans = of_evidence(subwords), subwords.spans(TEXTS[0], 100)
+def test_phrases_mark_subwords_but_no_special_token(subwords: SubwordTokens) -> None:
+    marks, spans = of_phrases(subwords), subwords.spans(TEXTS[0], 100)
     assert spans[0] == spans[-1] == (0, 0)
     for label, places in ((0, [(13, 19), (25, 29)]), (1, [(32, 40)])):  # the last span ends where the text does
         inside = [
@@ -79,16 +82,12 @@ def test_evidence_marks_subwords_but_no_special_token(subwords: SubwordTokens) -
 @pytest.mark.parametrize("kind", ["words", "subwords"])
 def test_what_is_not_read_is_not_marked(kind: str, subwords: SubwordTokens) -> None:
     tokens: Tokens = WORDS if kind == "words" else subwords
-    whole, cut = of_evidence(tokens), of_evidence(tokens, 4)
+    whole, cut = of_phrases(tokens), of_phrases(tokens, 4)
     length = int(np.diff(cut.offsets)[0])
     assert length == 4
     for label in (0, 1):
         within = [place for place in marked_places(whole, 0, label) if place < length - (kind == "subwords")]
         assert marked_places(cut, 0, label) == within
-
-
-def phrases() -> PlantedPhrases:
-    return PlantedPhrases.fit(TEXTS, sp.csr_array(LABELS), EVIDENCE, NAMES)
 
 
 def test_phrases_mark_their_words_with_p_times_the_strength() -> None:
@@ -137,17 +136,16 @@ def test_weak_phrases_mark_nothing(documents: int, marks: int) -> None:
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_batches_hand_marks_out_at_their_padded_places(shuffle: bool) -> None:
     texts = [*TEXTS[:3], "", *TEXTS[3:]]  # a document without tokens
-    evidence = [*EVIDENCE[:3], {}, *EVIDENCE[3:]]
     arrays = WORDS.encode(texts, 100)
-    marks = evidence_marks(evidence, NAMES, texts, arrays, partial(WORDS.spans, max_length=100))
+    marks = phrase_marks(phrases(), texts, arrays, partial(WORDS.spans, max_length=100))
     marks.matrix.data[:] = np.arange(1, marks.matrix.nnz + 1)  # told apart
     labels = sp.csr_array((len(texts), 2), dtype=np.float32)
     dense, seen = marks.matrix.toarray(), []
-    batches = Batches(arrays, labels, 2, WORDS.pad_id, shuffle, 3, marks={"evidence": marks})
+    batches = Batches(arrays, labels, 2, WORDS.pad_id, shuffle, 3, marks=marks)
     for batch in batches:
         width = batch["text"].shape[1]
         found = np.zeros((len(batch["document"]) * width, 2), dtype=np.float32)
-        place, label, value = (batch[f"evidence_{part}"] for part in ("place", "label", "value"))
+        place, label, value = (batch[f"mark_{part}"] for part in ("place", "label", "value"))
         assert (place.dtype, label.dtype, value.dtype) == (torch.int64, torch.int64, torch.float32)
         assert place.tolist() == sorted(place.tolist())
         found[place, label] = value
@@ -158,14 +156,12 @@ def test_batches_hand_marks_out_at_their_padded_places(shuffle: bool) -> None:
             np.testing.assert_array_equal(found[row * width : (row + 1) * width], expected)
             seen.append(document)
     assert sorted(seen) == list(range(len(texts)))
-    assert any(not len(batch["evidence_place"]) for batch in batches)
+    assert any(not len(batch["mark_place"]) for batch in batches)
 
 
 def test_documents_without_a_token() -> None:
     arrays = WORDS.encode([""], 100)
-    marks = evidence_marks([{}], NAMES, [""], arrays, partial(WORDS.spans, max_length=100))
+    marks = phrase_marks(phrases(), [""], arrays, partial(WORDS.spans, max_length=100))
     assert marks.matrix.shape == (0, 2)
-    (batch,) = Batches(
-        arrays, sp.csr_array((1, 2), dtype=np.float32), 1, WORDS.pad_id, False, 0, marks={"phrase": marks}
-    )
-    assert batch["phrase_place"].tolist() == []
+    (batch,) = Batches(arrays, sp.csr_array((1, 2), dtype=np.float32), 1, WORDS.pad_id, False, 0, marks=marks)
+    assert batch["mark_place"].tolist() == []

@@ -82,7 +82,7 @@ def test_a_predictor_scores_as_the_run_did(trained: tuple[Config, dict[str, Any]
         expected = row[[predictor.column_of[label] for label in scores]]
         np.testing.assert_allclose(list(scores.values()), expected, rtol=1e-3)  # of four digits
     (batch,) = predictor.model.batches(texts[:1], 1)
-    assert len(batch["phrase_place"])
+    assert len(batch["mark_place"])
     predictor.model.content["phrase_prior"] = 0
     assert np.abs(predictor.logits(texts) - logits).max() > 0.01
 
@@ -200,15 +200,15 @@ def test_files_of_validation_and_test_change_nothing_that_is_trained(made_marked
 
 def test_evidence_of_training_documents_does_change_it(made_marked: Made, tmp_path: Path) -> None:
     """So that the test above can fail: each use of it leaves its trace."""
-    whole = {"evidence__prior": 1.0, "evidence__stage1": True, "evidence__sentences": True}
+    whole = {"evidence__prior": 1.0, "evidence__sentences": True}
     found = []
-    for change in ({}, {"evidence__prior": 0.0}, {"evidence__stage1": False}, {"evidence__sentences": False}):
+    for change in ({}, {"evidence__prior": 0.0}, {"evidence__sentences": False}):
         given = {**whole, **change, "stage2__epochs": 1, "batch_size": 90}
         config = made_marked(**given, result_dir=str(tmp_path / str(len(found))))
         run(config, tests=False)
         found.append(load_file(Path(config.checkpoint_dir) / "model.safetensors"))
     weights = [b"".join(one[name].numpy().tobytes() for name in sorted(one)) for one in found]
-    assert len(set(weights)) == 4
+    assert len(set(weights)) == 3
 
 
 def test_stopped_it_goes_on_to_the_same_bytes(

@@ -27,7 +27,7 @@ def batches(density: float, size: int = len(LENGTHS), *, marked: tuple[int, ...]
     values = (random.random((sum(LENGTHS), LABELS)) * (random.random((sum(LENGTHS), LABELS)) < density)) * own[:, None]
     marks = TokenMarks(sp.csr_array(values.astype(np.float32)), arrays.offsets)
     labels = sp.csr_array((random.random((len(LENGTHS), LABELS)) < 0.5).astype(np.float32))
-    return Batches(arrays, labels, size, 0, shuffle=False, seed=0, marks={"phrase": marks})
+    return Batches(arrays, labels, size, 0, shuffle=False, seed=0, marks=marks)
 
 
 def expected_of(batch: dict[str, torch.Tensor]) -> np.ndarray:
@@ -35,7 +35,7 @@ def expected_of(batch: dict[str, torch.Tensor]) -> np.ndarray:
     found = RELEVANCE.toarray()[:, batch["text"].numpy()]
     width = batch["text"].shape[1]
     for place, label, value in zip(
-        *(batch[f"phrase_{part}"].tolist() for part in ("place", "label", "value")), strict=True
+        *(batch[f"mark_{part}"].tolist() for part in ("place", "label", "value")), strict=True
     ):
         found[label, place // width, place % width] += value
     return found
@@ -45,7 +45,7 @@ def expected_of(batch: dict[str, torch.Tensor]) -> np.ndarray:
 def test_relevance_with_marks_is_the_sum_by_hand(density: float) -> None:
     relevance = PlantedRelevance(RELEVANCE)
     (batch,) = batches(density)
-    prior = relevance.lookup(batch["text"], (batch["phrase_place"], batch["phrase_label"], batch["phrase_value"]))
+    prior = relevance.lookup(batch["text"], (batch["mark_place"], batch["mark_label"], batch["mark_value"]))
     expected = expected_of(batch)
     np.testing.assert_allclose(prior.everywhere().numpy(), expected, rtol=1e-6)
     chosen = torch.tensor([[4, 0], [1, 1], [2, 3], [0, 4], [3, 2]])
@@ -85,7 +85,7 @@ def test_pieces_of_a_batch_have_the_loss_and_gradient_of_the_whole(marked: tuple
     loss, gradients = summed(whole)
     pieces = in_pieces(whole, 3)
     assert [len(piece["document"]) for piece in pieces] == [2, 2, 1]
-    assert sum(len(piece["phrase_place"]) for piece in pieces) == len(whole["phrase_place"])
+    assert sum(len(piece["mark_place"]) for piece in pieces) == len(whole["mark_place"])
     of_pieces = summed(*pieces)
     torch.testing.assert_close(of_pieces[0], loss)
     for one, other in zip(of_pieces[1], gradients, strict=True):
@@ -106,5 +106,5 @@ def test_marks_change_only_the_documents_that_have_them() -> None:
 def test_a_network_without_a_prior_passes_over_marks() -> None:
     plant = network("none")
     (with_marks,), (without,) = batches(0.5), batches(0.0)
-    assert len(with_marks["phrase_place"])
+    assert len(with_marks["mark_place"])
     assert torch.equal(plant(with_marks)["logits"], plant(without)["logits"])
