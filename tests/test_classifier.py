@@ -12,7 +12,7 @@ import pytest
 from made_up_task import LABELS, write_splits
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import estimator_checks
@@ -105,6 +105,13 @@ def test_what_scikit_learn_asks_of_every_estimator() -> None:
         "check_mixin_order",
     ):  # fmt: skip
         getattr(estimator_checks, check)(name, clone(estimator))
+
+
+def test_what_scikit_learn_chooses_to_check_of_a_classifier_of_texts() -> None:
+    """Its own choice: of the checks that give data it runs none where texts are wanted, and says so."""
+    with pytest.warns(SkipTestWarning, match="requires input"):
+        told = estimator_checks.check_estimator(PlantClassifier(), on_fail=None)
+    assert {one["status"] for one in told} == {"passed"}
 
 
 def test_fitting_returns_itself_keeps_its_parameters_and_repeats(fitted: PlantClassifier, data: Any) -> None:
