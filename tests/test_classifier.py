@@ -168,6 +168,16 @@ def test_a_wrong_option_is_told(data: Any) -> None:
         small(options={**OPTIONS, "stage2.epoch": 1}).fit(*data["train"])
 
 
+def test_the_documents_decide_with_plant_yml(data: Any) -> None:
+    small_network = {key: value for key, value in OPTIONS.items() if key.startswith("network_config.")}
+    options = {**small_network, "stage1.epochs": 1, "stage2.epochs": 4, "learning_rate": 0.01}
+    classifier = small(options=options).set_params(config="plant.yml").fit(*data["train"])
+    texts, truth = data["test"]
+    assert f1_score(truth, classifier.predict(texts), average="micro") > 0.8
+    assert classifier.predictor_.max_tokens == 128  # the shortest that the rules choose; nobody said it
+    assert classifier.predictor_.model.planted_scores is not None
+
+
 @pytest.mark.integration
 def test_in_a_grid_search_with_the_packaged_configuration(data: Any, tmp_path: Path) -> None:
     texts, truth = data["train"]
