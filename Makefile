@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet $(addprefix -c ,$(CONSTRAINTS)) -e '.[$(EXTRAS)]'
 	@touch $@
 
-demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summaries (about a minute on 2 idle cores)
+demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summaries (55 processor seconds)
 	$(BIN)/libmultilabel --config linear_demo.yml
 	$(BIN)/libmultilabel --config plant_demo.yml
 

@@ -12,9 +12,9 @@ from plant_plugin.config import load_config
 from plant_plugin.data.label_names import label_names
 from plant_plugin.training.run import run
 
-NOTE = """CHIEF COMPLAINT: fever and shortness of breath. 71 year old woman admitted from home.
-HISTORY OF PRESENT ILLNESS: Treated for severe sepsis with septic shock. Known afib. Iron deficiency anemia: treated
-with good response, monitored with serial labs."""
+NOTE = """CHIEF COMPLAINT: fever and shortness of breath. 71 year old woman.
+Admitted with community-acquired PNA and AHRF, no signs of sepsis. PMH: HTN, afib on apixaban, T2DM, ex-smoker.
+Denies any history of COPD. AKI resolved with fluids."""
 
 
 def main(**changes: Any) -> None:

@@ -38,7 +38,8 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
     Args:
         config: A configuration, by file or packaged name (`plant list configurations`); its data files are not read.
-            None: the defaults, so that ``options`` has to name the network.
+            None: the defaults, so that ``options`` has to name the network. With ``plant.yml`` the documents decide
+            what ``options`` leave open.
         options: Keys that beat the configuration's, dots reaching into blocks: ``{"stage2.epochs": 6}``.
         val_size: Share, or number, of the documents kept for validation: early stopping and thresholds. 0: none.
         threshold: What ``predict`` takes as the limit, see :meth:`plant_plugin.Predictor.predict`.
@@ -107,7 +108,12 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
                 own = " ".join(names[column] for column in labels.indices[start:end])
                 stream.write(f"{own}\t{text}\n")
         (folder / "labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        with own_folder(found_again(load_config(self.config, self._overrides(folder, len(names))))) as config:
+        asked = load_config(self.config, self._overrides(folder, len(names)))
+        if asked.choose:
+            from plant_plugin.training.choose import settle  # imports the linear model and the trials
+
+            asked = settle(asked)
+        with own_folder(found_again(asked)) as config:
             run_in_folder(config)
         trained = Path(config.checkpoint_dir)
         self.predictor_: Predictor = Predictor.load(trained, device=self.device, trust_code=True)  # as `options` say

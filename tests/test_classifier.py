@@ -12,7 +12,7 @@ import pytest
 from made_up_task import LABELS, write_splits
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import estimator_checks
@@ -107,6 +107,13 @@ def test_what_scikit_learn_asks_of_every_estimator() -> None:
         getattr(estimator_checks, check)(name, clone(estimator))
 
 
+def test_what_scikit_learn_chooses_to_check_of_a_classifier_of_texts() -> None:
+    """Its own choice: of the checks that give data it runs none where texts are wanted, and says so."""
+    with pytest.warns(SkipTestWarning, match="requires input"):
+        told = estimator_checks.check_estimator(PlantClassifier(), on_fail=None)
+    assert {one["status"] for one in told} == {"passed"}
+
+
 def test_fitting_returns_itself_keeps_its_parameters_and_repeats(fitted: PlantClassifier, data: Any) -> None:
     texts, truth = data["train"]
     estimator = small()
@@ -159,6 +166,16 @@ def test_what_cannot_be_fitted(texts: Any, labels: Any, message: str) -> None:
 def test_a_wrong_option_is_told(data: Any) -> None:
     with pytest.raises(ConfigError, match=r"stage2\.epoch"):
         small(options={**OPTIONS, "stage2.epoch": 1}).fit(*data["train"])
+
+
+def test_the_documents_decide_with_plant_yml(data: Any) -> None:
+    small_network = {key: value for key, value in OPTIONS.items() if key.startswith("network_config.")}
+    options = {**small_network, "stage1.epochs": 1, "stage2.epochs": 4, "learning_rate": 0.01}
+    classifier = small(options=options).set_params(config="plant.yml").fit(*data["train"])
+    texts, truth = data["test"]
+    assert f1_score(truth, classifier.predict(texts), average="micro") > 0.8
+    assert classifier.predictor_.max_tokens == 128  # the shortest that the rules choose; nobody said it
+    assert classifier.predictor_.model.planted_scores is not None
 
 
 @pytest.mark.integration

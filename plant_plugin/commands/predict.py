@@ -7,6 +7,7 @@ import itertools
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
 
     Pair = tuple[Document, Prediction]
 
-OUTPUTS = ("jsonl", "csv", "scores")
+OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 
 
 @click.command()
 @click.argument("model", type=shared.MODEL)
 @shared.reads_documents()
 @click.option("--output", type=click.Choice(OUTPUTS), default="jsonl", show_default=True,
-              help="scores: label:logit, as in predictions.txt.")  # fmt: skip
+              help="scores: label:logit, as in predictions.txt; fhir: R4, suggested Conditions.")  # fmt: skip
+@click.option("--system", metavar="URL", help="Code system of the labels in FHIR; ICD-10-CM's where they look so.")
 @click.option("--out", type=shared.FILE, help="Write to this file.")
 @shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
 @click.option("--top", type=shared.COUNT, help="At most so many labels; alone: without a threshold.")
@@ -38,6 +40,7 @@ def predict(
     model: Path,
     documents: Documents,
     output: str,
+    system: str | None,
     out: Path | None,
     threshold: float | str | None,
     top: int | None,
@@ -54,14 +57,18 @@ def predict(
 
     from plant_plugin.model.prediction_files import FORMATS
 
-    predictor = load(model, batch_size)
+    predictor, write = load(model, batch_size), FORMATS.get(output)
+    if write is None:
+        from plant_plugin.model.fhir import bundles, system_of
+
+        write = partial(bundles, predictor=predictor, system=system_of(predictor.labels, system))
     read, waiting = itertools.tee(documents)  # holds what the predictor has read ahead, no more
     predictions = predictor.stream((document.text for document in read), threshold=threshold, top=top)
     counts: Counter[str] = Counter()
     with _target(out) as stream:
         # A bar on the terminal where the output goes elsewhere.
         pairs = tqdm(zip(waiting, predictions, strict=False), unit=" documents", disable=None if out else True)
-        FORMATS[output](_counted(pairs, counts), stream)
+        write(_counted(pairs, counts), stream)
     _tell(counts)
 
 

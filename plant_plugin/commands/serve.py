@@ -1,4 +1,4 @@
-"""``plant serve``, and model folders to give away: ``plant export`` merges adapters, ``plant strip`` removes words."""
+"""``plant serve``, and model folders to give away: ``plant export`` adds a card, ``plant strip`` removes words."""
 
 from __future__ import annotations
 
@@ -78,18 +78,29 @@ def serve(
 @click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), default="bfloat16", show_default=True,
               help="Numbers of the merged weights.")  # fmt: skip
 @click.option("--lm-weight", help="Where the language model lies on this machine, if it has moved.")
+@click.option("--language", "languages", multiple=True, metavar="CODE", help="Of the texts, for the card; repeatable.")
 @folder_options
-def export(run_folder: Path, out: Path, dtype: str, lm_weight: str | None, trust_code: bool, check: bool) -> None:
-    """Merge the adapters of RUN_FOLDER into its language model and write a model folder that needs nothing else.
+def export(
+    run_folder: Path,
+    out: Path,
+    dtype: str,
+    lm_weight: str | None,
+    languages: tuple[str, ...],
+    trust_code: bool,
+    check: bool,
+) -> None:
+    """Write RUN_FOLDER's model into a folder that needs nothing else, with a model card, to hand on or to a hub.
 
-    The new folder works where a run folder does (--eval --checkpoint_path); OUT/backbone loads with transformers alone.
+    No text, log or prediction of the run is copied. The new folder works where a run folder does (--eval
+    --checkpoint_path). Adapters are merged into their language model; OUT/backbone then loads with transformers alone.
     """
     import torch
 
     from plant_plugin.model.export import export_model
 
-    export_model(run_folder, out, getattr(torch, dtype), lm_weight, trust_code=trust_code, check=check)
-    click.echo(f"{out}: the merged model")
+    number = getattr(torch, dtype)
+    export_model(run_folder, out, number, lm_weight, languages=languages, trust_code=trust_code, check=check)
+    click.echo(f"{out}: the model, with README.md to read and complete")
 
 
 @click.command()

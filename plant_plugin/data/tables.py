@@ -51,7 +51,9 @@ def read_csv(
     Raises:
         DataError: The file cannot be read, lacks a column, or a row is no document; with file and line.
     """
-    return _documents(_csv_rows(Path(path)), Path(path), (text_column, labels_column), allow_bad_lines)
+    return _documents(
+        _csv_rows(Path(path), (text_column, labels_column)), Path(path), (text_column, labels_column), allow_bad_lines
+    )
 
 
 def read_jsonl(
@@ -162,11 +164,14 @@ def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> 
     return text, [joined for label in found if (joined := "_".join(label.split()))]
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
+def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     csv.field_size_limit(limit(LONGEST_LINE))
     with reading_errors(str(path)), open_text(path, "") as stream:
         reader = csv.reader(bounded_lines(stream, str(path)), strict=True)
         header = next(reader, [])
+        if header and not set(columns) <= set(header):  # said of the header's own line, once
+            yield f"{path}, line 1", dict.fromkeys(header)
+            return
         while True:
             where = f"{path}, line {reader.line_num + 1}"
             try:

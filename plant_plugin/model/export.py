@@ -1,17 +1,27 @@
-"""A trained model with its adapters merged into the language model: nothing quantised, nothing to look up."""
+"""A model folder to give away: the model's own files with a card, adapters merged into the language model."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
 
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.files import atomic_folder
-from plant_plugin.model.folder import language_model_of, read_content, read_metadata, write_json, write_tensors
+from plant_plugin.files import atomic_folder, write_text
+from plant_plugin.model.card import CARD, model_card
+from plant_plugin.model.folder import (
+    language_model_of,
+    read_content,
+    read_labels,
+    read_metadata,
+    write_json,
+    write_tensors,
+)
 from plant_plugin.model.manifest import BACKBONE, CONFIG, MODEL, model_files, verify, write_manifest
+from plant_plugin.model.trained import load_model
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.hugging_face import fingerprint
 from plant_plugin.networks.backbone.loading import merge_adapters
@@ -26,31 +36,36 @@ def export_model(
     dtype: torch.dtype,
     lm_weight: str | None = None,
     *,
+    languages: Sequence[str] = (),
     trust_code: bool = False,
     check: bool = True,
 ) -> None:
-    """Write a model folder whose language model is whole: ``out/backbone`` loads with ``AutoModel`` alone, too.
+    """Write a model folder that needs nothing else, with a card, as a repository on Hugging Face's hub has it.
 
+    A language model that was not trained itself becomes whole: ``out/backbone`` loads with ``AutoModel`` alone, too.
     Adapters are added to the weights that they were trained over, the quantised ones spread out again, so that the
     logits stay those of training but for the rounding of ``dtype``. ``lm_weight`` is where the language model lies on
     this machine; None: where it lay in training. ``trust_code`` and ``check`` are as in :func:`.load_model`.
 
     Raises:
-        CheckpointError: ``folder`` holds no model over a language model that is not trained itself, or its language
-            model has changed.
+        CheckpointError: ``folder`` holds no model, or its language model has changed.
         PlantError: ``out`` is there already, or cannot be written.
     """
     content = read_content(folder, trust_code=trust_code)
     verify(folder, promised=content.get("manifest", False), contents=check)
-    if content["base"] is None:
-        what = "the checkpoint holds the whole network: there is nothing to merge"
-        raise CheckpointError(what, where=str(folder), fix="use the folder as it is")
+    if out.exists():
+        raise PlantError("it is there already", where=str(out), fix="name a new folder")
+    card = model_card(folder, content, len(read_labels(folder)[0]), languages)
+    if content["base"] is None:  # the checkpoint holds the whole network
+        load_model(folder, trust_code=trust_code, check=False)  # nothing torn is handed on
+        with atomic_folder(out) as partial:
+            _copy(folder, partial, list(model_files(folder)))
+            _finish(partial, card)
+        return
     identity, tensors = read_metadata(folder / MODEL), load_file(folder / MODEL)
     if any(needed.startswith("backbones: ") for needed in content.get("added", {})):
         what = "its language model is of a registry's own class, which AutoModel does not know"
         raise CheckpointError(what, where=str(folder), fix="use the folder as it is, with --registry")
-    if out.exists():
-        raise PlantError("it is there already", where=str(out), fix="name a new folder")
     config = content["network_config"]
     backbone = HuggingFaceBackbone(
         language_model_of(folder, content, lm_weight)["lm_weight"],
@@ -73,12 +88,22 @@ def export_model(
     content["network_config"] = {**kept, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
     content["base"], content["manifest"] = fingerprint(merged), True
     with atomic_folder(out) as partial:
-        for name in model_files(folder):
-            if name not in (MODEL, CONFIG) and not name.startswith(f"{BACKBONE}/"):
-                (partial / name).parent.mkdir(exist_ok=True)
-                shutil.copyfile(folder / name, partial / name)
+        whole = (MODEL, CONFIG)
+        kept_files = [name for name in model_files(folder) if name not in whole and not name.startswith(f"{BACKBONE}/")]
+        _copy(folder, partial, kept_files)
         merged.save_pretrained(partial / BACKBONE)  # type: ignore[operator]
         kept_tensors = {name: value for name, value in tensors.items() if name not in of_model}
         write_tensors(partial / MODEL, kept_tensors, identity)
         write_json(partial / CONFIG, content)
-        write_manifest(partial)
+        _finish(partial, card)
+
+
+def _copy(folder: Path, partial: Path, names: Sequence[str]) -> None:
+    for name in names:
+        (partial / name).parent.mkdir(exist_ok=True, parents=True)
+        shutil.copyfile(folder / name, partial / name)
+
+
+def _finish(partial: Path, card: str) -> None:
+    write_text(partial / CARD, card)
+    write_manifest(partial)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -50,6 +51,9 @@ Names = Callable[[str], str | None]
 Loaded = TypeVar("Loaded", bound="ReadyModel")
 
 CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
+REPOSITORY = re.compile(
+    r"[\w-][\w.-]*/[\w-][\w.-]*"
+)  # owner/name on the hub; no path that climbs or starts at the root
 TUNED = "micro"  # the threshold taken where none is asked for and the model has it
 
 
@@ -221,6 +225,27 @@ class ReadyModel:
             raise ConfigError(what, where="device", fix="`plant doctor` tells which devices there are") from error
         model = load_model(Path(folder), trust_code=trust_code, check=check)
         return cls(model, Path(folder), torch.device(chosen), names, batch_size)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, *, device: str | None = None, trust_code: bool = False) -> Self:
+        """As :meth:`load`, of a folder or of a repository on Hugging Face's hub.
+
+        Where no folder is called so, ``owner/repository`` is fetched by ``huggingface_hub``, which comes with
+        transformers; nothing of it is imported or run that :meth:`load` would not.
+
+        Raises:
+            CheckpointError: There is neither; else as :meth:`load`.
+        """
+        folder = Path(name)
+        if not folder.exists() and REPOSITORY.fullmatch(str(name)):
+            from huggingface_hub import snapshot_download
+
+            try:
+                folder = Path(snapshot_download(str(name)))
+            except OSError as error:  # its own errors are such
+                what = f"neither a folder nor a repository that can be fetched ({type(error).__name__})"
+                raise CheckpointError(what, where=str(name), fix=COMPLETE) from error
+        return cls.load(folder, device=device, trust_code=trust_code)
 
     @cached_property
     def column_of(self) -> dict[str, int]:

@@ -1,9 +1,9 @@
 """The built-in made-up discharge summaries, at any size: codes that come in groups, told in busy authors' words.
 
-The wording comes from descriptions and inclusion terms of ICD-10-CM (package ``simple_icd_10_cm``, offline) and from
-``demo_phrases.yml``. The task is made not to be trivial: terms are shortened, abbreviated and misspelt, some codes are
-never mentioned, and every note mentions conditions that the patient does not have. Importing this module reads all of
-ICD-10-CM (seconds).
+The 60 commonest codes are told as ``demo_phrases.yml`` has clinicians write them; beyond these, wording comes from
+descriptions and inclusion terms of ICD-10-CM (package ``simple_icd_10_cm``, offline), shortened and abbreviated. The
+task is not trivial: every note mentions conditions that the patient does not have, and categories hold several codes.
+Importing this module reads all of ICD-10-CM (seconds).
 """
 
 from __future__ import annotations
@@ -26,13 +26,19 @@ from plant_plugin.data.documents import DEMO_SPLITS
 from plant_plugin.errors import ConfigError
 from plant_plugin.prepare.output import Made, staged, write_provenance
 
-GENERATOR_VERSION = 1  # counts up whenever this module writes other notes
+GENERATOR_VERSION = 2  # counts up whenever this module writes other notes
 RANK_SHIFT = 5  # Zipf-Mandelbrot: keeps the first few codes from being in every note
 SAME_GROUP = 0.5  # chance that the next code comes from the group of one already drawn
-UNMENTIONED = 0.05  # codes that were assigned although the note says nothing
+DRAWS = 100  # after which a note keeps the codes that it has: few labels may all stand apart
+STEEP, FLAT = (
+    2.0,
+    1.2,
+)  # Zipf's exponents: of the common codes (the rarest in a dozen notes), of large label sets
 EMPTY_WORDS = re.compile(r"\b(?:other|unspecified|specified|not elsewhere classified|nos|nec)\b|[,;:()\[\]]")
 VALID, TEST, WHOLE = 3, 5, 28  # parts of all documents, those of the built-in data: 300 and 500 of 2,800
 PHRASES = yaml.safe_load(Path(__file__).with_name("demo_phrases.yml").read_text(encoding="utf-8"))
+COMMON = PHRASES["common"]
+ACUTE = "acute"  # the kind of a condition whose code is not among the common ones
 
 
 @dataclass(frozen=True)
@@ -43,14 +49,15 @@ class DemoOptions:
     train: int = 2000  # documents
     valid: int = 300
     test: int = 500
-    labels: int = 300  # codes that can be drawn
-    exponent: float = 1.2  # Zipf's: how steeply frequencies of codes fall
+    labels: int = len(COMMON)  # codes that can be drawn
+    exponent: float = STEEP  # how steeply frequencies of codes fall
 
 
 def sized(documents: int, labels: int, seed: int) -> DemoOptions:
     """Options for so many documents in all; 2,800 with the built-in seed and labels are ``demo:train`` and siblings."""
     valid, test = documents * VALID // WHOLE, documents * TEST // WHOLE
-    return DemoOptions(seed=seed, train=documents - valid - test, valid=valid, test=test, labels=labels)
+    exponent = STEEP if labels <= len(COMMON) else FLAT
+    return DemoOptions(seed, documents - valid - test, valid, test, labels, exponent)
 
 
 def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool = False) -> Made:
@@ -84,8 +91,20 @@ def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: boo
 class _Condition:
     code: str
     group: str
-    terms: tuple[str, ...]  # official description and inclusion terms, lower case
+    terms: tuple[str, ...]  # as clinicians write it; else official description and inclusion terms, lower case
     weight: float  # relative frequency
+    kind: str = ACUTE  # whose sentences it takes
+    sex: str | None = None  # of the patients who can have it
+
+    def stands_apart(self, other: _Condition) -> bool:
+        """Whether no coder gives a patient both: one category, or one of the pairs that are known."""
+        if self.code[:3] == other.code[:3]:
+            return True
+        return any(
+            (self.code.startswith(a) and other.code.startswith(b))
+            or (self.code.startswith(b) and other.code.startswith(a))
+            for a, b in PHRASES["apart"]
+        )
 
 
 class _Pool:
@@ -119,6 +138,10 @@ class _Pool:
         if not related or source.random() >= SAME_GROUP:
             return None
         return source.choices(related, [self.conditions[place].weight for place in related])[0]
+
+    def fits(self, place: int, chosen: list[int]) -> bool:
+        """Whether a coder would give this condition beside those chosen."""
+        return not any(self.conditions[place].stands_apart(self.conditions[one]) for one in chosen)
 
     def others(self, chosen: list[int], source: random.Random) -> list[_Condition]:
         """Two to four of those not chosen, each as likely."""
@@ -159,16 +182,21 @@ def _conditions(options: DemoOptions) -> list[_Condition]:
     for group, known in PHRASES["groups"].items():
         for category in known["categories"]:
             leaves = [code for code in icd.get_descendants(category) if icd.is_leaf(code)] or [category]
-            by_category.append([(code, group) for code in source.sample(leaves, len(leaves))])
-    # One code of each category in turn, so that a small label set still covers every group.
+            by_category.append([(code, group) for code in source.sample(leaves, len(leaves)) if code not in COMMON])
+    # The common codes in their order; then one of each category in turn, so that every group is covered.
     rounds = max(map(len, by_category))
-    pool = [codes[place] for place in range(rounds) for codes in by_category if place < len(codes)]
-    pool = pool[: options.labels]
-    source.shuffle(pool)
-    return [
-        _Condition(code, group, _terms(code), (rank + RANK_SHIFT) ** -options.exponent)
-        for rank, (code, group) in enumerate(pool, 1)
-    ]
+    more = [codes[place] for place in range(rounds) for codes in by_category if place < len(codes)]
+    more = more[: max(0, options.labels - len(COMMON))]
+    source.shuffle(more)
+    pool = [*((code, known["group"]) for code, known in COMMON.items()), *more][: options.labels]
+    made = []
+    for rank, (code, group) in enumerate(pool, 1):
+        weight, known = (rank + RANK_SHIFT) ** -options.exponent, COMMON.get(code)
+        if known is None:
+            made.append(_Condition(code, group, _terms(code), weight))
+        else:
+            made.append(_Condition(code, group, tuple(known["said"]), weight, known["kind"], known.get("sex")))
+    return made
 
 
 def _terms(code: str) -> tuple[str, ...]:
@@ -181,59 +209,61 @@ def _draw(pool: _Pool, source: random.Random) -> list[int]:
     """Places of four to six conditions, each next one often from the group of one already drawn."""
     chosen: list[int] = []
     number = min(source.randint(4, 6), len(pool))
-    while len(chosen) < number:
+    for _ in range(DRAWS):
         related = pool.draw_related(chosen, source)
-        chosen.append(pool.draw(chosen, source) if related is None else related)
+        place = pool.draw(chosen, source) if related is None else related
+        if pool.fits(place, chosen):
+            chosen.append(place)
+        if len(chosen) == number:
+            break
     return chosen
 
 
 def _note(chosen: list[int], pool: _Pool, source: random.Random) -> str:
     """A note of 150 to 300 words about the chosen conditions."""
-    facts = []
-    for condition in (pool.conditions[place] for place in chosen):
-        if source.random() >= UNMENTIONED:
-            times = 2 if source.random() < 0.3 else 1
-            facts += [_fill(source.choice(PHRASES["present"]), _told(condition, source)) for _ in range(times)]
+    told: dict[str, list[str]] = {heading: [] for heading in PHRASES["sections"]}
+    conditions = [pool.conditions[place] for place in chosen]
+    for condition in conditions:
+        for _ in range(2 if source.random() < 0.3 else 1):
+            _tell(told, PHRASES["present"][condition.kind], _said(condition, source), source)
         if source.random() < 0.5:
-            hints = PHRASES["groups"][condition.group]["hints"]
-            facts.append(_fill(source.choice(PHRASES["hints"]), source.choice(hints)))
+            _tell(told, PHRASES["hints"], source.choice(PHRASES["groups"][condition.group]["hints"]), source)
     for absent in pool.others(chosen, source):
-        facts.append(_fill(source.choice(PHRASES["absent"]), _told(absent, source)))
-    age, sex = source.randint(32, 91), source.choice(("man", "woman"))
-    opening = f"CHIEF COMPLAINT: {source.choice(PHRASES['symptoms'])}. {age} year old {sex} admitted from home."
-    wanted, words = source.randint(170, 270), len(" ".join([opening, *facts, *PHRASES["sections"]]).split())
-    filler = source.sample(PHRASES["filler"], len(PHRASES["filler"]))
-    while words < wanted:
-        if not filler:
-            filler = source.sample(PHRASES["filler"], len(PHRASES["filler"]))
-        a, b, c = source.randint(36, 79), source.randint(1, 9), source.randint(90, 160)
-        facts.append(filler.pop().format(a=a, b=b, c=c))
-        words += len(facts[-1].split())
-    source.shuffle(facts)
-    size = -(-len(facts) // len(PHRASES["sections"]))
+        if absent.kind in PHRASES["absent"] and not any(absent.stands_apart(one) for one in conditions):
+            _tell(told, PHRASES["absent"][absent.kind], _said(absent, source), source)
+    sex = next((one.sex for one in conditions if one.sex), source.choice(("man", "woman")))
+    opening = f"CHIEF COMPLAINT: {source.choice(PHRASES['symptoms'])}. {source.randint(55, 91)} year old {sex}."
+    wanted = source.randint(170, 270)
+    words = len(opening.split()) + sum(len(f"{name} {' '.join(facts)}".split()) for name, facts in told.items())
+    filler = [(name, one) for name, sentences in PHRASES["filler"].items() for one in sentences]
+    for heading, sentence in source.sample(filler, len(filler)):
+        if words >= wanted:
+            break
+        a, b, c = source.randint(2, 8), source.randint(61, 88), source.randint(108, 148)
+        told[heading].append(sentence.format(a=a, b=b, c=c))
+        words += len(told[heading][-1].split())
     parts = [opening]
-    for place, heading in enumerate(PHRASES["sections"]):
-        parts += [f"{heading}:", *facts[place * size : (place + 1) * size]]
+    for heading, facts in told.items():
+        parts += [f"{heading}:", *source.sample(facts, len(facts))]
     return " ".join(" ".join(parts).split())
 
 
-def _fill(template: str, words: str) -> str:
-    sentence = template.format(words)
-    return sentence[0].upper() + sentence[1:]
+def _tell(told: dict[str, list[str]], templates: dict[str, list[str]], words: str, source: random.Random) -> None:
+    """Add a sentence to one of the parts of a note that have sentences of this kind."""
+    heading = source.choice(sorted(templates))
+    sentence = source.choice(templates[heading]).format(words)
+    told[heading].append(sentence[0].upper() + sentence[1:])
 
 
-def _told(condition: _Condition, source: random.Random) -> str:
-    """The condition as someone in a hurry writes it: another term, abbreviated, a word lost, a letter swapped."""
-    told = source.choice(condition.terms)
+def _said(condition: _Condition, source: random.Random) -> str:
+    """A condition as clinicians write it; an official term is abbreviated and may lose a word."""
+    said = source.choice(condition.terms)
+    if condition.code in COMMON:
+        return said
     for long_form, short in PHRASES["abbreviations"].items():
-        if long_form in told and source.random() < 0.5:
-            told = re.sub(rf"\b{long_form}\b", short, told)
-    words = told.split()
+        if long_form in said and source.random() < 0.5:
+            said = re.sub(rf"\b{long_form}\b", short, said)
+    words = said.split()
     if len(words) > 3:
         words = [word for word in words if source.random() >= 0.15] or words
-    place = source.randrange(len(words))
-    word = words[place]
-    if len(word) > 5 and source.random() < 0.05:
-        swap = source.randrange(1, len(word) - 2)
-        words[place] = word[:swap] + word[swap + 1] + word[swap] + word[swap + 2 :]
     return " ".join(words)

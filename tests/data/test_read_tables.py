@@ -114,7 +114,7 @@ def test_class_labels_of_hugging_face_become_names(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.csv", f"text,labels\n{SECRET},A\n{SECRET},A,B\n", "line 3: 3 columns where the header has 2"),
-        ("a.csv", f"body,labels\n{SECRET},A\n", "line 2: there is no column 'text'"),
+        ("a.csv", f"body,labels\n{SECRET},A\n", "line 1: there is no column 'text'"),
         ("a.csv", f'text,labels\n"{SECRET}"x,A\n', "line 2: no row of a table"),
         ("a.csv", "text,labels\n", "holds no document"),
         ("a.jsonl", f'{{"text": "{SECRET}"', "line 1: no JSON object"),

@@ -15,7 +15,7 @@ from plant_plugin.prepare.demo import DemoOptions, prepare_demo, sized, write_no
 
 
 def test_the_built_in_data_are_what_the_generator_writes(tmp_path: Path) -> None:
-    assert sized(2800, 300, 20240607) == DemoOptions()
+    assert sized(2800, 60, 20240607) == DemoOptions()
     for split, lines in write_notes(DemoOptions()).items():
         assert "".join(lines) == demo_file(split, tmp_path).read_text(encoding="utf-8")
 
@@ -41,6 +41,45 @@ def test_the_command(tmp_path: Path) -> None:
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
     assert (tmp_path / "one" / "train.txt").read_bytes() != (tmp_path / "three" / "train.txt").read_bytes()
+
+
+def test_the_common_codes_are_icd_10_cm_and_stand_in_a_group_whose_sentences_are_there() -> None:
+    assert len(demo.COMMON) == 60
+    for code, known in demo.COMMON.items():
+        assert demo.icd.is_valid_item(code)
+        assert demo.icd.is_leaf(code)
+        assert known["group"] in demo.PHRASES["groups"]
+        assert known["kind"] in demo.PHRASES["present"]
+        assert len(set(known["said"])) >= 3
+    everywhere = [said for known in demo.COMMON.values() for said in known["said"]]
+    assert len(set(everywhere)) == len(everywhere)  # no wording is of two codes
+    assert all(len(pair) == 2 for pair in demo.PHRASES["apart"])
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "named"),
+    [
+        ("I10", "HTN", "Essential (primary) hypertension"),
+        ("J96.01", "AHRF", "Acute respiratory failure with hypoxia"),
+        ("N18.30", "CKD III", "Chronic kidney disease, stage 3 unspecified"),
+        ("I21.4", "NSTEMI", "Non-ST elevation (NSTEMI) myocardial infarction"),
+        ("L89.152", "stage II sacral decubitus ulcer", "Pressure ulcer of sacral region, stage 2"),
+        ("Z95.5", "Has a coronary stent", "Presence of coronary angioplasty implant and graft"),
+    ],
+)
+def test_what_is_said_is_what_the_code_means(code: str, said: str, named: str) -> None:
+    assert said in demo.COMMON[code]["said"]
+    assert demo.icd.get_description(code) == named
+
+
+def test_codes_beyond_the_common_ones_come_from_the_classification() -> None:
+    conditions = demo._conditions(sized(28, 200, 1))
+    assert [one.code for one in conditions[:60]] == list(demo.COMMON)
+    rest = conditions[60:]
+    assert len({one.code for one in conditions}) == 200
+    assert all(one.terms == demo._terms(one.code) and one.kind == "acute" for one in rest)
+    lines = list(write_notes(sized(56, 3, 1))["train"])  # all three may stand together, two of some others not
+    assert all(1 <= len(line.partition("\t")[0].split()) <= 3 for line in lines)
 
 
 def test_more_labels_than_codes(tmp_path: Path) -> None:

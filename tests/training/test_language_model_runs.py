@@ -111,12 +111,7 @@ def test_two_stages_checkpoint_another_place_and_export(configuration: Path, tmp
     assert call(plant, ["export", str(folder), "--out", str(out)]).exit_code == 2  # it is there already
 
 
-def test_a_whole_network_has_nothing_to_merge(made: Callable[..., Config], tmp_path: Path) -> None:
-    content = {"format": 3, "base": None, "model_name": "PLANT", "network_config": {}, "max_seq_length": None,
-               "word_vectors": None, "planted_scores": False, "hashes": {"labels": "", "vocabulary": ""}}  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(content))
-    with pytest.raises(CheckpointError, match="nothing to merge"):
-        export_model(tmp_path, tmp_path / "out", torch.float32)
+def test_what_is_no_model_is_not_exported(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no complete PLANT model"):
         export_model(tmp_path / "none", tmp_path / "out", torch.float32)
 

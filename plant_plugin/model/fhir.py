@@ -1,0 +1,86 @@
+"""Predictions as FHIR R4: of each document a Bundle of Conditions that a machine suggests and nobody has confirmed.
+
+What a reader has to know of the addresses used here stands in docs/new_documents.md. No text is written: evidence is
+where it stands, in characters. Source: HL7 FHIR R4 (4.0.1), resources Bundle and Condition.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Sequence
+from typing import IO
+
+from plant_plugin.errors import ConfigError
+from plant_plugin.model.passages import Passage
+from plant_plugin.model.prediction_files import DIGITS, Pairs
+from plant_plugin.model.predictor import Predictor
+from plant_plugin.model.trained import ScoredLabel
+
+ICD10CM = "http://hl7.org/fhir/sid/icd-10-cm"
+CODE = re.compile(r"[A-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4})?", re.IGNORECASE)
+STATUS = "http://terminology.hl7.org/CodeSystem/condition-ver-status"
+ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
+OURS = "urn:plant-plugin:fhir"  # what FHIR has no element for
+SUGGESTION = {"system": f"{OURS}:origin", "code": "machine-suggestion", "display": "Suggested by a machine"}
+
+
+def system_of(labels: Sequence[str], given: str | None) -> str:
+    """The code system of a model's labels: the one given, or ICD-10-CM where all labels are written as its codes are.
+
+    Raises:
+        ConfigError: None is given, and the labels are none of ICD-10-CM's.
+    """
+    if given is not None:
+        return given
+    if other := next((label for label in labels if not CODE.fullmatch(label)), None):
+        what = f"FHIR wants the code system, and {other[:80]!r} is not written as ICD-10-CM's codes are"
+        raise ConfigError(what, where="--system", fix="name its address, e.g. http://hl7.org/fhir/sid/icd-9-cm")
+    return ICD10CM
+
+
+def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str | None = None) -> None:
+    """A line for each document: a Bundle of the type ``collection``, without entries where nothing was predicted."""
+    codes = system_of(predictor.labels, system)
+    for document, prediction in pairs:
+        found, evidence = prediction.labels, dict[str, list[Passage]]()
+        if found:
+            explained = predictor.explain(document.text, [one.label for one in found])
+            evidence = {one.found.label: one.passages for one in explained.labels}
+        bundle: dict[str, object] = {
+            "resourceType": "Bundle",
+            "identifier": {"system": f"{OURS}:document", "value": document.id},
+            "type": "collection",
+        }
+        if found:  # an empty list is no FHIR
+            bundle["entry"] = [
+                {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(one, evidence[one.label], codes)}
+                for one in found
+            ]
+        stream.write(json.dumps(bundle, ensure_ascii=False) + "\n")
+
+
+def _condition(found: ScoredLabel, passages: Sequence[Passage], system: str) -> dict[str, object]:
+    code = {"system": system, "code": found.label.upper() if system == ICD10CM else found.label}
+    named = {} if found.name is None else {"display": found.name}
+    return {
+        "resourceType": "Condition",
+        "meta": {"tag": [SUGGESTION]},
+        "extension": [
+            {"url": f"{OURS}:probability", "valueDecimal": round(found.probability, DIGITS)},
+            *(_evidence(one) for one in passages),
+        ],
+        "verificationStatus": {"coding": [{"system": STATUS, "code": "unconfirmed"}]},
+        "code": {"coding": [code | named]},
+        "subject": {"extension": [{"url": ABSENT, "valueCode": "unknown"}]},
+    }
+
+
+def _evidence(passage: Passage) -> dict[str, object]:
+    parts = [
+        {"url": "start", "valueInteger": passage.start},
+        {"url": "end", "valueInteger": passage.end},
+        {"url": "score", "valueDecimal": round(float(passage.score), DIGITS)},
+    ]
+    return {"url": f"{OURS}:evidence", "extension": parts}
