@@ -22,6 +22,7 @@ from plant_plugin.model.word_strength import (
     CONTRIBUTION,
     EXPLAINED,
     MIG,
+    PARTS,
     PHRASES,
     EncodedDocument,
     label_strengths,
@@ -29,7 +30,7 @@ from plant_plugin.model.word_strength import (
 )
 
 BEST = 5  # labels shown where none is above the threshold
-OF_NETWORK = (CONTRIBUTION, ATTENTION)
+OF_NETWORK = (CONTRIBUTION, ATTENTION, *PARTS)
 TERMS = 10  # terms of the planted scores that are named
 
 
@@ -66,6 +67,11 @@ class LabelEvidence:
     def phrases(self) -> Floats | None:
         """(W,) what planted phrases at each word add to the planted scores; None where there are none."""
         return self.measures.get(PHRASES)
+
+    @property
+    def attention_parts(self) -> dict[str, Floats]:
+        """Name -> (W,) what the attention is a sum of, before that is scaled to 1; empty where it is one whole."""
+        return {part: self.measures[part] for part in PARTS if part in self.measures}
 
     @property
     def strength(self) -> Floats:
@@ -106,7 +112,7 @@ def explain(
     encoded = EncodedDocument(predictor, text)
     words = words_of_tokens(text, encoded.spans)
     evidence = []
-    strengths, added = label_strengths(encoded, words, columns, EXPLAINED), _planted(encoded, columns)
+    strengths, added = label_strengths(encoded, words, columns, (*EXPLAINED, *PARTS)), _planted(encoded, columns)
     listed = predictor.model.shortlist([text])
     for column, own, (planted, terms) in zip(columns, strengths, added, strict=True):
         measures, bias, elsewhere = own

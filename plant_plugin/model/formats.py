@@ -39,6 +39,9 @@ class Word(TypedDict):
     attention: float
     contribution: Annotated[float | None, Field(description="Logits that the word adds.")]
     relevance: Annotated[float | None, Field(description="Mutual information with the label in training, scaled to 1.")]
+    attention_parts: NotRequired[
+        Annotated[dict[str, float], Field(description="PLANTL2R alone: learned, static and differentiable attention.")]
+    ]
 
 
 class Term(TypedDict):
@@ -109,7 +112,7 @@ def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> Exp
 
 def _word(explanation: Explanation, evidence: LabelEvidence, place: int) -> Word:
     start, end = explanation.words[place].tolist()
-    return {
+    word: Word = {
         "start": start,
         "end": end,
         "text": explanation.text[start:end],
@@ -117,6 +120,9 @@ def _word(explanation: Explanation, evidence: LabelEvidence, place: int) -> Word
         "contribution": None if evidence.contribution is None else float(evidence.contribution[place]),
         "relevance": None if evidence.relevance is None else float(evidence.relevance[place]),
     }
+    if evidence.attention_parts:
+        word["attention_parts"] = {name: float(part[place]) for name, part in evidence.attention_parts.items()}
+    return word
 
 
 def print_explanation(explanation: Explanation, console: Console) -> None:
@@ -161,7 +167,7 @@ def _table(explanation: Explanation, evidence: LabelEvidence) -> Table:
     from rich.text import Text
 
     table = Table("word", box=None, padding=(0, 2, 0, 2))
-    for heading in ("contribution", "attention", "MIG"):
+    for heading in ("contribution", "attention", "MIG", *evidence.attention_parts):
         table.add_column(heading, justify="right")
     for place in evidence.strongest(SHOWN_WORDS):
         word = _word(explanation, evidence, place)
@@ -171,5 +177,6 @@ def _table(explanation: Explanation, evidence: LabelEvidence) -> Table:
             "–" if adds is None else f"{adds:+.2f}",
             f"{word['attention']:.1%}",
             "–" if relevance is None else f"{relevance:.2f}",
+            *(f"{part:.3f}" for part in word.get("attention_parts", {}).values()),
         )
     return table

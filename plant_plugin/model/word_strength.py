@@ -32,6 +32,7 @@ CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, MIG, LINEAR, PHRASES, RANDOM =
     "random",
 )  # fmt: skip
 EXPLAINED = (CONTRIBUTION, ATTENTION, MIG, PHRASES)  # that explanations show, and that their passages can go by
+PARTS = ("learned", "static", "differentiable")  # of an attention that is a sum: the first PLANT's A, S and P
 WITHOUT_NETWORK = (MIG, LINEAR, PHRASES)
 EVERY = (CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, *WITHOUT_NETWORK)
 
@@ -127,6 +128,12 @@ class EncodedDocument:
             raise ConfigError("the network does not show its attention", where="model_name", fix=fix) from error
         return _numpy(found[0])
 
+    def attention_parts(self, columns: Sequence[int]) -> dict[str, Floats]:
+        """What the attention is a sum of, each (M, T), as it goes into the logit; empty where it is one whole."""
+        with torch.inference_mode():
+            parts = self.predictor.network.attention_parts(self._hidden, self._labels(columns))
+        return {name: _numpy(part[0]) for name, part in parts.items()}
+
     def contributions(self, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
         """Logits that each token adds (M, T), and that none of them adds (M,); None: the network cannot tell."""
         with torch.inference_mode():
@@ -213,6 +220,8 @@ def _measures(
         bias = parts[1]
     if ATTENTION in orders:
         found[ATTENTION], _ = words.summed(encoded.attention(columns))
+    if set(PARTS) & set(orders):
+        found |= {name: words.summed(part)[0] for name, part in encoded.attention_parts(columns).items()}
     if WITHOUT_PRIOR in orders and network.has_prior:
         found[WITHOUT_PRIOR], _ = words.summed(encoded.attention(columns, with_prior=False))
     if GRADIENT in orders and (gradient := encoded.gradient_times_input(columns)) is not None:

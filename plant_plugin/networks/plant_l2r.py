@@ -285,6 +285,11 @@ class PLANTL2R(PlantableNetwork):
         found = [head.attention(own, labels, with_prior=with_prior) for head, own in self.members(hidden)]
         return torch.stack(found).mean(dim=0)
 
+    def attention_parts(self, hidden: Hidden, labels: Tensor) -> dict[str, Tensor]:
+        """A, S and P of the heads, their mean."""
+        found = [head.parts(own, labels) for head, own in self.members(hidden)]
+        return {name: torch.stack([parts[name] for parts in found]).mean(dim=0) for name in found[0]}
+
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Those of the heads, their mean; what is left of the logit of a mean probability is told with the bias."""
         parts, biases = zip(*(head.contributions(own, labels) for head, own in self.members(hidden)), strict=True)

@@ -94,6 +94,10 @@ class PlantableNetwork(nn.Module, ABC):
             raise ValueError("a network with a prior of its own has to define `attention`")
         return self.scores(hidden, labels).masked_fill(~hidden.mask[:, None, :], float("-inf")).softmax(dim=-1)
 
+    def attention_parts(self, hidden: Hidden, labels: Tensor) -> dict[str, Tensor]:
+        """What the attention of chosen labels (B, M) is a sum of, by name, each (B, M, T); empty: it is one whole."""
+        return {}
+
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor] | None:
         """What each position adds to the logits of chosen labels (B, M), and what none of them adds.
 

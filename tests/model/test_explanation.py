@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from test_predictor import NETWORKS
 
 from plant_plugin import Predictor
@@ -18,6 +20,7 @@ from plant_plugin.data.subword_tokens import SubwordTokens
 from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import ConfigError
 from plant_plugin.model import explanation as module
+from plant_plugin.model.formats import as_dictionary, print_explanation
 from plant_plugin.model import word_strength
 from plant_plugin.model.manifest import write_manifest
 from plant_plugin.model.passages import EvidenceRule, passages
@@ -198,3 +201,35 @@ def test_a_text_is_read_once_for_all_labels(predictor: Predictor, monkeypatch: p
     once = len(read)
     predictor.explain("filler1 sign3x", top=12)
     assert len(read) == 2 * once > 0
+
+
+@pytest.mark.parametrize("changes", [{}, {"directions": "both"}, {"static": 0.0}, {"differentiable": False}])
+def test_the_parts_of_the_first_plants_attention_are_shown_apart(
+    untrained: Callable[..., Path], changes: dict[str, Any]
+) -> None:
+    options = NETWORKS["PLANTL2R"] | changes
+    predictor = Predictor.load(untrained(model_name="PLANTL2R", network_config=options), device="cpu")
+    text = " ".join(found for found in NOTE.split() if "neverseen" not in found)  # all its words are the model's
+    [evidence] = predictor.explain(text, ["L3"]).labels
+    parts = evidence.attention_parts
+    gone = {"static": {"static"}, "differentiable": {"differentiable"}}.get(next(iter(changes), ""), set())
+    assert set(parts) == {"learned", "static", "differentiable"} - gone
+    for name in set(parts) - {"static"}:
+        assert parts[name].sum() == pytest.approx(1, abs=1e-5)  # each a softmax
+    whole = np.sum([*parts.values()], axis=0)
+    if changes != {"directions": "both"}:  # there the shown attention is a mean of two that are scaled first
+        np.testing.assert_allclose(evidence.attention, whole / whole.sum(), atol=1e-5)
+    if "static" in parts:  # the relevance itself, times `static`
+        assert evidence.relevance is not None
+        np.testing.assert_allclose(parts["static"], evidence.relevance, atol=1e-5)
+    [label] = as_dictionary(predictor.explain(text, ["L3"]))["labels"]
+    assert all(set(word["attention_parts"]) == set(parts) for word in label["words"])
+    console = Console(width=200, record=True, file=io.StringIO())
+    print_explanation(predictor.explain(text, ["L3"]), console)
+    assert re.search(" +".join(["word", "contribution", "attention", "MIG", *parts]), console.export_text())
+
+
+def test_an_attention_that_is_one_whole_has_no_parts(predictor: Predictor) -> None:
+    [label] = as_dictionary(predictor.explain(NOTE, ["L3"]))["labels"]
+    assert label["words"]
+    assert not any("attention_parts" in word for word in label["words"])
