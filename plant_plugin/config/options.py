@@ -182,6 +182,9 @@ class ShortlistOptions(Block):
     size: AtLeast1 | Literal["auto"] | None = key(
         None, "labels a document, the highest by planted scores; null: all; auto: chosen on validation documents"
     )
+    rows: Literal["all", "touched"] = key(
+        "all", "of label tables that a step goes through; touched: those of its labels, far faster", later=True
+    )
 
 
 @dataclass(frozen=True)

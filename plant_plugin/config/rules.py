@@ -112,6 +112,11 @@ def _check_shortlist(settings: Settings, problems: Problems) -> None:
     if size == AUTO and settings.val_file is None and not settings.val_size:
         fix = "give val_file or val_size, or a number"
         problems.add("shortlist.size", "there are no validation documents to choose it on", fix, value=size)
+    if settings.shortlist.rows == "touched":
+        able = settings.model_name == "PLANT" and settings.optimizer in ("adam", "adamw")
+        if not able or settings.devices != 1 or settings.num_nodes != 1:
+            fix = "leave it out, or take PLANT, adam or adamw, and one device"
+            problems.add("shortlist.rows", "only PLANT with Adam on one device can", fix, value="touched")
 
 
 def _check_evidence(settings: Settings, network: Entry | None, problems: Problems) -> None:
