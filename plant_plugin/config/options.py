@@ -46,6 +46,9 @@ class RelevanceOptions(Block):
         "share", "of mutual information: a share of the label's highest, or nats as the first PLANT has it", later=True
     )
     top: AtLeast1 = key(4000, "token types kept per label")
+    counts: Text | None = key(
+        None, "what `plant relevance merge` wrote, in place of counting the training file; null: count it", later=True
+    )
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,9 @@ class ShortlistOptions(Block):
 
     size: AtLeast1 | Literal["auto"] | None = key(
         None, "labels a document, the highest by planted scores; null: all; auto: chosen on validation documents"
+    )
+    rows: Literal["all", "touched"] = key(
+        "all", "of label tables that a step goes through; touched: those of its labels, far faster", later=True
     )
 
 

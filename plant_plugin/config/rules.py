@@ -112,6 +112,11 @@ def _check_shortlist(settings: Settings, problems: Problems) -> None:
     if size == AUTO and settings.val_file is None and not settings.val_size:
         fix = "give val_file or val_size, or a number"
         problems.add("shortlist.size", "there are no validation documents to choose it on", fix, value=size)
+    if settings.shortlist.rows == "touched":
+        able = settings.model_name == "PLANT" and settings.optimizer in ("adam", "adamw")
+        if not able or settings.devices != 1 or settings.num_nodes != 1:
+            fix = "leave it out, or take PLANT, adam or adamw, and one device"
+            problems.add("shortlist.rows", "only PLANT with Adam on one device can", fix, value="touched")
 
 
 def _check_evidence(settings: Settings, network: Entry | None, problems: Problems) -> None:
@@ -210,6 +215,10 @@ def _check_files(settings: Settings, problems: Problems) -> None:
     _check_file("label_file", settings.label_file, problems)
     _check_file("stage1.ranker", settings.stage1.ranker, problems)
     _check_file("vocab_file", settings.vocab_file, problems)
+    own = settings.relevance
+    if _check_file("relevance.counts", own.counts, problems) and (own.measure, own.association) != ("mig", "positive"):
+        fix = "use measure: mig and association: positive, or leave counts out"
+        problems.add("relevance.counts", "holds documents of pairs that meet, and nothing of others", fix)
     vectors = settings.embed_file
     if vectors is not None and vectors not in GLOVE:
         near = suggestion(vectors, GLOVE)

@@ -35,6 +35,7 @@ class LabelAttentionHead(LinearReadoutHead):
     """
 
     pool: Tensor
+    touched_rows = False  # whether chosen labels give their tables a sparse gradient; see training/rows.py
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class LabelAttentionHead(LinearReadoutHead):
     def queries(self, labels: Tensor | None = None) -> Tensor:
         """Projected label embeddings over √D, (…, A, D)."""
         few = self._few(labels)
-        queries = self.query(self.label_embeddings if few is None else self.label_embeddings[few])
+        queries = self.query(self._rows(self.label_embeddings, few))
         queries = self._split(self._wide(queries)) / math.sqrt(self.hidden_size // self.num_heads)
         return queries if labels is few else queries[labels]
 
@@ -101,7 +102,7 @@ class LabelAttentionHead(LinearReadoutHead):
     def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Fact 1: what each label reads per head, (…, A, D), and its bias (…,), folded from boost, pool and W_c."""
         few = self._few(labels)
-        multiply, add = (part if few is None else part[few] for part in (self.boost_multiply, self.boost_add))
+        multiply, add = (self._rows(table, few) for table in (self.boost_multiply, self.boost_add))
         weight = self.pool @ self.classifier  # (H,)
         reading = multiply * weight  # (…, H)
         bias = (add @ weight) / self.hidden_size + reading @ self.merge.bias
@@ -110,6 +111,11 @@ class LabelAttentionHead(LinearReadoutHead):
 
     def _split(self, states: Tensor) -> Tensor:
         return states.unflatten(-1, (self.num_heads, -1))  # (…, A, D)
+
+    def _rows(self, table: Tensor, labels: Tensor | None) -> Tensor:
+        if labels is None:
+            return table
+        return functional.embedding(labels, table, sparse=True) if self.touched_rows else table[labels]
 
     def _few(self, labels: Tensor | None) -> Tensor | None:
         """The labels to project: the chosen ones where they are fewer than all, else all (None) to pick from."""

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,12 @@ from plant_plugin.data.tokens import TokenArrays, Tokens, build_tokens, encode_c
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
+from plant_plugin.files import sha256
 from plant_plugin.relevance import Relevance, compute_relevance
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.relevance.site_counts import SiteCounts
 from plant_plugin.report.result import labels_outside
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import count, is_first, rank
@@ -189,8 +192,10 @@ def mark_tokens(prepared: Prepared, phrases: Phrases | None, strength: float, sp
 
 
 def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> None:
-    """Compute the relevance of the training split, or read it where this run has already written it."""
-    key = json.dumps([asdict(options), prepared.training.hash()])
+    """Compute the relevance of the training split or of counts, or read it where this run has already written it."""
+    asked = asdict(options)
+    counts = asked.pop("counts")
+    key = json.dumps([asked, sha256(counts) if counts else prepared.training.hash()])
     expect = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
     expect["options"] = hashlib.sha256(key.encode()).hexdigest()
     path = run.folder / "relevance.npz"
@@ -203,9 +208,26 @@ def add_relevance(prepared: Prepared, options: RelevanceOptions, run: Run) -> No
             except CheckpointError as error:  # the data are the same, see training/resume.py: so the file is damaged
                 run.log(f"{error.message}\nThe relevance is computed again.")
         tokens, (arrays, labels) = prepared.tokens, (prepared.arrays["train"], prepared.labels["train"])
-        prepared.relevance = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, options)
+        if counts:
+            prepared.relevance = _relevance_of_counts(prepared, Path(counts), options, run)
+        else:
+            prepared.relevance = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, options)
         if is_first():
             prepared.relevance.save(path, **expect)
+
+
+def _relevance_of_counts(prepared: Prepared, path: Path, options: RelevanceOptions, run: Run) -> Relevance:
+    """The relevance that sites have counted; how much of what is trained on they know is said."""
+    found, names = SiteCounts.load(path), prepared.corpus.label_names
+    if found.cut != type(prepared.tokens).__name__:
+        what = f"counts {found.cut}, this network reads {type(prepared.tokens).__name__}"
+        raise DataError(what, where=str(path), fix="count with the network_config that is trained")
+    relevance = found.relevance(names, prepared.tokens, options)
+    known = int((np.diff(relevance.matrix.indptr) > 0).sum())
+    run.log(f"relevance of {found.documents:,} counted documents; {known} of {len(names)} labels have words there")
+    if not known:
+        raise DataError("no label here has a word there", where=str(path), fix="merge counts of the same labels")
+    return relevance
 
 
 def _report(corpus: Corpus, arrays: dict[str, TokenArrays], sentences: int, run: Run) -> None:

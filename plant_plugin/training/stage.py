@@ -20,6 +20,7 @@ from plant_plugin.config import Config
 from plant_plugin.config.options import StageOptions
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
+from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import hard_negatives
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
@@ -29,6 +30,7 @@ from plant_plugin.report.metric_log import Place
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import count, device_of, is_first, rank
 from plant_plugin.training.guards import StepGuard, in_pieces
+from plant_plugin.training.rows import RowAdam, RowAdamW, clip_norm
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +42,7 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adamax": torch.optim.Adamax,
     "sgd": torch.optim.SGD,
 }
+TOUCHED: dict[str, Callable[..., Optimizer]] = {"adam": RowAdam, "adamw": RowAdamW}
 CYCLES = {"slanted_triangular": (0.1, 1 / 32), "one_cycle": (0.25, 1 / 25)}  # share that climbs, and from what
 FUSED = ("adam", "adamw")  # have a compiled step on CPUs
 
@@ -192,7 +195,7 @@ class StageModule(L.LightningModule):
     ) -> None:
         """Clip by norm; a step that is not finite loses its gradient, so that the optimiser leaves all as it is."""
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        norm = nn.utils.clip_grad_norm_(parameters, math.inf if gradient_clip_val is None else gradient_clip_val)
+        norm = clip_norm(parameters, math.inf if gradient_clip_val is None else gradient_clip_val)
         good = self.guard.finite(norm, scaled=getattr(self.trainer.precision_plugin, "scaler", None) is not None)
         if not self.trainer.strategy.reduce_boolean_decision(good):  # all processes leave out the same step
             for parameter in parameters:
@@ -219,7 +222,11 @@ class StageModule(L.LightningModule):
         extra: dict[str, float] = {"momentum": config.momentum} if kind == "sgd" else {}
         if kind in FUSED and device_of(config.cpu).type == "cpu":
             extra["fused"] = True  # one pass over each tensor; on a GPU it would unscale fp16 gradients by itself
-        optimizer = OPTIMIZERS[kind](groups, weight_decay=config.weight_decay, **extra)
+        touched = config.shortlist.rows == "touched"
+        for head in self.network.modules():
+            if isinstance(head, LabelAttentionHead):
+                head.touched_rows = touched
+        optimizer = (TOUCHED if touched else OPTIMIZERS)[kind](groups, weight_decay=config.weight_decay, **extra)
         batches, limit = len(self.train_batches), config.limit_train_batches
         share = float(limit) if limit <= 1 else min(1.0, limit / max(1, batches))  # a share, or a number of batches
         total = max(1, math.ceil(math.ceil(batches * share) / options.accumulate) * self.epochs)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import torch
 from safetensors.torch import load_file
 
 from plant_plugin.config import Config
-from plant_plugin.errors import PlantError
+from plant_plugin.errors import ConfigError, DataError, PlantError
 from plant_plugin.networks.kernels import label_attention
 from plant_plugin.relevance import Relevance
+from plant_plugin.relevance.site_counts import SiteCounts
 from plant_plugin.report.run import Run
 from plant_plugin.training.guards import StepGuard, in_pieces, out_of_memory
 from plant_plugin.training.prepare import add_relevance, prepare
@@ -176,3 +178,34 @@ def test_a_damaged_relevance_file_is_made_again(made: Made, tmp_path: Path, caps
     assert "The relevance is computed again." in capsys.readouterr().err
     for matrix in (prepared.relevance.matrix, Relevance.load(path).matrix):
         assert (matrix != whole).nnz == 0
+
+
+def test_relevance_of_counts_is_that_of_the_training_file(made: Made, tmp_path: Path) -> None:
+    config = made()
+    record = Run(tmp_path / "run")
+    prepared = prepare(config, record)
+    add_relevance(prepared, config.relevance, record)
+    assert prepared.relevance is not None
+    expected = prepared.relevance.matrix
+    arrays, names, tokens = prepared.arrays["train"], prepared.corpus.label_names, prepared.tokens
+    counted = SiteCounts.of(arrays, prepared.labels["train"], names, tokens, 1)
+    for path, counts in (("all.npz", counted), ("few.npz", counted.aligned(names[:1], counted.types))):
+        counts.save(tmp_path / path)
+    options = made(relevance__counts=str(tmp_path / "all.npz")).relevance
+    add_relevance(prepared, options, record)
+    assert prepared.relevance.matrix is not expected
+    assert (prepared.relevance.matrix != expected).nnz == 0
+    add_relevance(prepared, replace(options, counts=str(tmp_path / "few.npz")), record)  # not what the run kept
+    assert set(prepared.relevance.matrix.nonzero()[0].tolist()) == {0}
+    foreign = replace(counted, labels=[f"{name}?" for name in names])
+    foreign.save(tmp_path / "few.npz")
+    with pytest.raises(DataError, match="no label here has a word there"):
+        add_relevance(prepared, replace(options, counts=str(tmp_path / "few.npz")), record)
+
+
+def test_counts_that_no_run_can_use(made: Made, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        made(relevance__counts=str(tmp_path / "none.npz"))
+    (tmp_path / "some.npz").touch()
+    with pytest.raises(ConfigError, match="documents of pairs that meet"):
+        made(relevance__counts=str(tmp_path / "some.npz"), relevance__association="any")

@@ -1,0 +1,173 @@
+"""What the relevance is made of, counted where the documents lie, so that sites add up counts and share no documents.
+
+A file says of each label, each token type and each pair of the two how many documents have it. What fewer than
+``min_count`` documents have is left out, names included, before the file is written. Counts are sums: with
+``min_count`` 1 what several sites add up to is what one site with all documents counts. Sites need neither the same
+labels nor the same vocabulary: names are matched, not numbers.
+
+Shapes: N documents, L labels, V token types.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from plant_plugin.config.options import RelevanceOptions
+from plant_plugin.data.tokens import TokenArrays, Tokens
+from plant_plugin.errors import DataError
+from plant_plugin.evaluation.arrays import WHOLE, ArrayFile
+from plant_plugin.relevance import mutual_information as single
+from plant_plugin.relevance.mutual_information import Integers, Margins, Relevance, Table
+from plant_plugin.relevance.spool import Spool
+
+FORMAT_VERSION = 1
+PAIRS = RelevanceOptions()  # documents of pairs that meet
+HIGHEST = int(np.iinfo(np.int32).max)
+FIX = "write it anew with `plant relevance CONFIG --counts FILE.npz`"
+
+
+@dataclass(frozen=True)
+class SiteCounts:
+    """Documents of labels, token types and pairs; of one site or of several."""
+
+    cut: str  # what the token types are: the class of the vocabulary
+    min_count: int  # the least count that a site has told
+    documents: int  # N
+    labels: Sequence[str]  # (L,)
+    types: Sequence[str]  # (V,)
+    label_documents: Integers  # n_l, (L,)
+    type_documents: Integers  # n_t, (V,)
+    pairs: sp.csr_array  # n_lt (L, V) int32
+
+    @classmethod
+    def of(
+        cls, arrays: TokenArrays, labels: sp.csr_array, names: Sequence[str], tokens: Tokens, min_count: int
+    ) -> SiteCounts:
+        """Count the token types (of ``tokens``) and labels (N, L; their ``names``) of documents."""
+        single.check(arrays, labels)
+        with Spool(on_disk=False) as spool:
+            counts = single.count_documents(arrays, labels, tokens.size, tokens.special_ids, PAIRS, spool)
+            blocks = []
+            for part in single.blocks_of(counts.cells(PAIRS), single.BLOCK_CELLS):
+                offsets, columns, numbers = counts.table(part, PAIRS)
+                block = sp.csr_array((numbers, columns, offsets), shape=(len(offsets) - 1, tokens.size))
+                block.data[block.data < min_count] = 0
+                block.eliminate_zeros()
+                blocks.append(block)
+        documents, of_labels, of_types = counts.margins
+        kept, told = (np.flatnonzero(margin >= max(1, min_count)) for margin in (of_labels, of_types))
+        pairs = sp.csr_array(sp.vstack(blocks, format="csr"))[kept][:, told]
+        own_names = [names[int(label)] for label in kept]
+        own_types = [tokens.token(int(token)) for token in told]
+        own = (own_names, own_types, of_labels[kept], of_types[told], pairs)
+        return cls(type(tokens).__name__, min_count, documents, *own)
+
+    def aligned(self, labels: Sequence[str], types: Sequence[str]) -> SiteCounts:
+        """The same for these labels and token types in this order: others are left out, new ones have 0."""
+        rows, columns = _places(self.labels, labels), _places(self.types, types)
+        pairs = sp.coo_array(self.pairs)
+        row, column = rows[pairs.row], columns[pairs.col]
+        both = (row >= 0) & (column >= 0)
+        found = sp.csr_array((pairs.data[both], (row[both], column[both])), shape=(len(labels), len(types)))
+        found.sort_indices()
+        of_labels, of_types = np.zeros(len(labels), np.int64), np.zeros(len(types), np.int64)
+        of_labels[rows[rows >= 0]] = self.label_documents[rows >= 0]
+        of_types[columns[columns >= 0]] = self.type_documents[columns >= 0]
+        return SiteCounts(self.cut, self.min_count, self.documents, labels, types, of_labels, of_types, found)
+
+    def relevance(self, labels: Sequence[str], tokens: Tokens, options: RelevanceOptions) -> Relevance:
+        """The relevance of ``tokens`` for ``labels``; with all counts what :func:`.compute_relevance` gives."""
+        here = self.aligned(labels, [tokens.token(token) for token in range(tokens.size)])
+        margins = Margins(self.documents, here.label_documents, here.type_documents)
+        counts = here.pairs
+        table = Table(counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data)
+        values = single.values_of(table, slice(0, len(labels)), margins, options)
+        with Spool(on_disk=False) as spool:
+            return Relevance(single.assemble([values], tokens.size, spool))
+
+    def save(self, path: Path) -> None:
+        """Write an ``.npz`` file of plain arrays; names are JSON in UTF-8."""
+        content: dict[str, Any] = {"data": self.pairs.data, "indices": self.pairs.indices, "indptr": self.pairs.indptr}
+        content |= {"label_documents": self.label_documents, "type_documents": self.type_documents}
+        content |= {name: np.int64(getattr(self, name)) for name in ("documents", "min_count")}
+        content |= {name: _packed(getattr(self, name)) for name in ("labels", "types")}
+        single.write_arrays(path, {**content, "counts_version": np.int64(FORMAT_VERSION), "cut": np.array(self.cut)})
+
+    @classmethod
+    def load(cls, path: Path) -> SiteCounts:
+        """Read what :meth:`save` wrote, from a site that is not to be believed.
+
+        Raises:
+            DataError: No such file, or its counts cannot be counts of the same documents; the array is named.
+        """
+        file = ArrayFile.read(path, "counts of relevance", fix=FIX, error=DataError)
+        if (version := file.whole("counts_version")) != FORMAT_VERSION:
+            file.wrong("counts_version", f"is {version}, expected {FORMAT_VERSION}")
+        documents = file.whole("documents")
+        labels, types = (_unpacked(file, name) for name in ("labels", "types"))
+        of_labels = file.array("label_documents", WHOLE, (len(labels),), low=1, high=documents).astype(np.int64)
+        of_types = file.array("type_documents", WHOLE, (len(types),), low=1, high=documents).astype(np.int64)
+        pairs = file.rows(("data", "indices", "indptr"), (len(labels), len(types)), kinds=WHOLE, ordered=True)
+        row = np.repeat(np.arange(len(labels)), np.diff(pairs.indptr))
+        if (pairs.data < 1).any() or (pairs.data > np.minimum(of_labels[row], of_types[pairs.indices])).any():
+            file.wrong("data", "holds a pair in no document, or in more than its label or its word")
+        pairs = sp.csr_array(
+            (pairs.data.astype(np.int32), pairs.indices, pairs.indptr), shape=(len(labels), len(types))
+        )
+        return cls(
+            file.text("cut"), file.whole("min_count", low=1), documents, labels, types, of_labels, of_types, pairs
+        )
+
+
+def merged(sites: Sequence[tuple[Path, SiteCounts]]) -> SiteCounts:
+    """The sum of what the sites' files hold, names in ascending order.
+
+    Raises:
+        DataError: Sites that cut texts into words and into sub-words, or more documents than 2³¹.
+    """
+    first_path, first = sites[0]
+    for path, site in sites[1:]:
+        if site.cut != first.cut:
+            what = f"counts {site.cut}, {first_path} counts {first.cut}"
+            raise DataError(what, where=str(path), fix="count with the same lm_weight, or without, at every site")
+    documents = sum(site.documents for _, site in sites)
+    if documents > HIGHEST:
+        raise DataError(f"{documents:,} documents, at most {HIGHEST:,} are counted", where=str(sites[-1][0]))
+    labels = sorted({name for _, site in sites for name in site.labels})
+    types = sorted({name for _, site in sites for name in site.types})
+    of_labels, of_types = np.zeros(len(labels), np.int64), np.zeros(len(types), np.int64)
+    pairs = sp.csr_array((len(labels), len(types)), dtype=np.int32)
+    for _, site in sites:
+        here = site.aligned(labels, types)
+        of_labels, of_types = of_labels + here.label_documents, of_types + here.type_documents
+        pairs = sp.csr_array(pairs + here.pairs)
+    pairs.sort_indices()
+    least = max(site.min_count for _, site in sites)
+    return SiteCounts(first.cut, least, documents, labels, types, of_labels, of_types, pairs)
+
+
+def _places(names: Sequence[str], among: Sequence[str]) -> Integers:
+    """Where each of the names stands among others; -1 where it does not."""
+    place = {name: number for number, name in enumerate(among)}
+    return np.array([place.get(name, -1) for name in names], dtype=np.int64)
+
+
+def _packed(names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    return np.frombuffer(json.dumps(list(names), ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+def _unpacked(file: ArrayFile, name: str) -> list[str]:
+    try:
+        names = json.loads(file.array(name, "u", (None,), high=255).tobytes().decode())
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(one, str) for one in names) or len({*names}) != len(names):
+        file.wrong(name, "is no list of different names")
+    return names
