@@ -21,12 +21,14 @@ Thresholds come from the validation documents of each run.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from plant_plugin import Predictor
 from plant_plugin.commands.shared import marked_documents
-from plant_plugin.files import atomic_write
+from plant_plugin.files import atomic_write, write_text
 from plant_plugin.model.plausibility import MarkedPairs, Plausibility, marked_pairs, plausibility
 from plant_plugin.model.trained import with_unrefitted
 from plant_plugin.report.label_statistics import read_train_counts
@@ -51,13 +53,13 @@ def measured(runs: list[Path], seed: int) -> tuple[list[Plausibility], MarkedPai
     return plausibility(pairs, counts, seed=seed), pairs[0][0]
 
 
-def table(found: dict[str, list[Plausibility]], name: str, pairs: MarkedPairs) -> str:
+def table(found: dict[str, list[Plausibility]], name: str, pairs: int, documents: int) -> str:
     """Markdown: a row for each system and order of the words; then F1 by training documents."""
     lines = [
         f"# Plausibility on {name}",
         "",
         "Written by `benchmarks/experiments/plausibility.py`: words that explanations name beside those that coders",
-        f"marked, in %, means over {len(pairs):,} pairs of document and label of {len(set(pairs.documents)):,} test",
+        f"marked, in %, means over {pairs:,} pairs of document and label of {documents:,} test",
         "documents and over the runs of a system, with 95 % intervals over documents. Named is a word at or above a",
         "share of the strongest word, chosen on validation documents. AP: area under the precision-recall curve.",
         "",
@@ -85,18 +87,24 @@ def main() -> None:
     """Measure the runs and write table and picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name")
-    parser.add_argument("systems", nargs="+", metavar="NAME=RUN,RUN")
+    parser.add_argument("systems", nargs="*", metavar="NAME=RUN,RUN")
     parser.add_argument("--order", default="attention", help="of the words, in the picture")
     parser.add_argument("--tables", type=Path, default=TABLES)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    found: dict[str, list[Plausibility]] = {}
-    pairs = MarkedPairs()
+    kept = options.tables / f"plausibility_{options.name}.json"
+    known = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {"systems": {}}
     for given in options.systems:
         system, _, runs = given.partition("=")
-        found[system], pairs = measured([Path(run) for run in runs.split(",")], options.seed)
+        measured_now, pairs = measured([Path(run) for run in runs.split(",")], options.seed)
+        counts = {"pairs": len(pairs), "documents": len(set(pairs.documents))}
+        if known["systems"] and counts != {name: known[name] for name in counts}:
+            raise SystemExit(f"{system}: tested on {counts}, the systems in {kept.name} on others")
+        known = {**counts, "systems": {**known["systems"], system: [asdict(one) for one in measured_now]}}
+    write_text(kept, json.dumps(known, indent=1))
+    found = {system: [Plausibility(**one) for one in orders] for system, orders in known["systems"].items()}
     with atomic_write(options.tables / f"plausibility_{options.name}.md") as temporary:
-        temporary.write_text(table(found, options.name, pairs), encoding="utf-8")
+        temporary.write_text(table(found, options.name, known["pairs"], known["documents"]), encoding="utf-8")
     lines = {
         system: Line([(100 * x, 100 * y) for x, y in sorted(one.curve) if x <= MOST_WORDS])
         for system, orders in found.items()
