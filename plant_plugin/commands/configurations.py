@@ -55,13 +55,19 @@ def _first_comment(path: Path) -> str:
 
 @click.command(cls=ConfigCommand)
 @click.argument("config")
-def validate(config: str, **flags: object) -> None:
+@json_option
+def validate(config: str, as_json: bool, **flags: object) -> None:
     """Check CONFIG, a file or the name of a packaged configuration, with the flags given."""
     from plant_plugin.config import load_config
 
     settings = load_config(config, overrides_from(flags))
     model = f"linear, {settings.linear_technique}" if settings.linear else settings.model_name
     ours = not settings.linear and registry.get("networks", model).ours
+    if as_json:
+        files = {key: getattr(settings, key) for key in ("training_file", "val_file", "test_file")}
+        strategy = settings.strategy if ours else None
+        click.echo(json.dumps({"model": model, "strategy": strategy, **files, "hash": settings.hash()}, indent=1))
+        return
     strategy = f", strategy {settings.strategy}" if ours else ""
     click.echo(f"{settings.config_path}: no problems found")
     click.echo(f"  model: {model}{strategy}")

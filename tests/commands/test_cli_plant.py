@@ -87,6 +87,14 @@ def test_validate_a_good_configuration(config_file: str) -> None:
     assert "PLANT, strategy plant" in outcome.output
 
 
+def test_validate_as_json(config_file: str) -> None:
+    told = json.loads(invoke("validate", config_file, "--json").output)
+    assert told["model"] == "PLANT"
+    assert told["hash"].startswith(invoke("validate", config_file).output.split()[-1])
+    linear = json.loads(invoke("validate", config_file, "--json", "--linear", "--linear_technique", "tree").output)
+    assert (linear["model"], linear["strategy"]) == ("linear, tree", None)
+
+
 def test_validate_with_flags_that_do_not_fit(config_file: str) -> None:
     outcome = invoke("validate", config_file, "--network_config.pool_sise", "4", "--batch_size", "0")
     assert outcome.exit_code == 2
