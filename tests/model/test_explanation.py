@@ -20,8 +20,8 @@ from plant_plugin.data.subword_tokens import SubwordTokens
 from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import ConfigError
 from plant_plugin.model import explanation as module
-from plant_plugin.model.formats import as_dictionary, print_explanation
 from plant_plugin.model import word_strength
+from plant_plugin.model.formats import as_dictionary, print_explanation
 from plant_plugin.model.manifest import write_manifest
 from plant_plugin.model.passages import EvidenceRule, passages
 from plant_plugin.model.word_strength import words_of_tokens
