@@ -5,7 +5,8 @@
 Small random models on the processor, each in a process of its own: two training steps of PLANT with AdamW. Language
 models: width 256, 6 layers, 1,000 sub-words, 2 documents of 512 sub-words, 200 labels. Word-level encoders: width 256,
 8 documents of 512 words out of 5,000, 1,000 labels; of PLANTL2R the embeddings are 128 wide. Writes
-``benchmarks/speed/backbones.json`` and ``benchmarks/tables/backbones.md``. Times are for comparing rows of one run, not machines.
+``benchmarks/speed/backbones.json`` and ``benchmarks/tables/backbones.md``. Times are for comparing rows of
+one run, not machines.
 """
 
 from __future__ import annotations
