@@ -4,8 +4,9 @@
 
 Small random models on the processor, each in a process of its own: two training steps of PLANT with AdamW. Language
 models: width 256, 6 layers, 1,000 sub-words, 2 documents of 512 sub-words, 200 labels. Word-level encoders: width 256,
-8 documents of 512 words out of 5,000, 1,000 labels. Writes ``benchmarks/speed/backbones.json`` and
-``benchmarks/tables/backbones.md``. Times are for comparing rows of one run, not machines.
+8 documents of 512 words out of 5,000, 1,000 labels; of PLANTL2R the embeddings are 128 wide. Writes
+``benchmarks/speed/backbones.json`` and ``benchmarks/tables/backbones.md``. Times are for comparing rows of
+one run, not machines.
 """
 
 from __future__ import annotations
@@ -42,6 +43,15 @@ WORD_LEVEL: dict[str, dict[str, Any]] = {
     "bilstm": {},
     "bilstm, 2 layers": {"num_layers": 2},
 }
+L2R = {"embed_dim": 128, "hidden_size": 256, "num_layers": 2, "ranker_size": 64, "ranker_hidden": 64, "inattention": 20}
+FIRST_PLANT: dict[str, dict[str, Any]] = {
+    "segments of 72": {},
+    "one segment": {"segment_tokens": None},
+    "segments of 72, gradient to the last 2": {"gradient_segments": 2},
+    "segments of 72, both directions": {"directions": "both"},
+    "segments of 72, A alone": {"static": 0.0, "differentiable": False, "inattention": None},
+    "segments of 72, 3 layers of 512": {"num_layers": 3, "hidden_size": 512},
+}
 PRIORS = {"all of it, float32": {}, "with a planted prior": {"planted_prior": "additive"}}
 
 
@@ -73,15 +83,21 @@ def case(family: str, way: str) -> tuple[dict[str, Any], Size]:
     """``network_config`` without ``lm_weight``, and the sizes."""
     if family in FAMILIES:
         return WAYS[way], OVER_LANGUAGE_MODELS
+    if family == "PLANTL2R":
+        return {**L2R, **FIRST_PLANT[way]}, OVER_WORDS
     return {"encoder": family.partition(",")[0], **WORD_LEVEL[family], **PRIORS[way]}, OVER_WORDS
 
 
 def expected(family: str, way: str) -> dict[str, int]:
     """What the formula says."""
     from plant_plugin.config.network import PLANT as Arguments
-    from plant_plugin.networks.footprint import Plan, footprint, words_footprint
+    from plant_plugin.config.network import PLANTL2R as FirstArguments
+    from plant_plugin.networks.footprint import Plan, footprint, l2r_footprint, words_footprint
 
     options, size = case(family, way)
+    if family == "PLANTL2R":
+        found = l2r_footprint(FirstArguments(**options), size.batch, TOKENS, size.labels, size.words)
+        return {"trained": found.trained, "formula_bytes": found.total}
     own = Arguments(**HEAD, **options)
     plan = Plan(size.batch, TOKENS, size.labels, own, chosen=size.chosen, narrow=4, stored=4, noise=4)
     if family in FAMILIES:
@@ -105,23 +121,31 @@ def train(options: dict[str, Any], size: Size, tokens: int) -> tuple[Any, float]
     from scipy import sparse
 
     from plant_plugin.networks.plant import PLANT
+    from plant_plugin.networks.plant_l2r import PLANTL2R
 
-    vectors = None if "lm_weight" in options else torch.randn(size.words, 100)
-    network = PLANT(size.labels, vectors, **HEAD, **options).train()
+    first_plant = "ranker_size" in options
+    vectors = None if "lm_weight" in options else torch.randn(size.words, options.get("embed_dim", 100))
+    arguments = options if first_plant else {**HEAD, **options}
+    network = (PLANTL2R if first_plant else PLANT)(size.labels, vectors, **arguments).train()
     if network.has_prior:
         shape = (size.labels, size.words)
         network.plant_relevance(sparse.random_array(shape, density=0.05, format="csr", dtype="float32", rng=0))
     optimizer = torch.optim.AdamW([weight for weight in network.parameters() if weight.requires_grad], lr=1e-5)
     text = torch.randint(3, size.words, (size.batch, tokens))
+    if first_plant:  # its tables are as large as there are distinct words
+        text = torch.randperm(size.words - 3)[: size.batch * tokens].reshape(size.batch, tokens) + 3
     length = torch.full((size.batch,), tokens)
     batch = {"text": text, "length": length, "mask": torch.ones_like(text, dtype=torch.bool)}
     labels, seconds = torch.randint(size.labels, (size.batch, size.chosen)), 0.0
     for _ in range(STEPS):
         start = time.perf_counter()
         hidden = network.encode(batch)
-        with torch.no_grad():
-            network.logits(hidden)
-        network.selected_logits(hidden, labels).square().mean().backward()
+        if first_plant:  # every label of every direction has a gradient
+            sum(head(own).square().mean() for head, own in network.members(hidden)).backward()
+        else:
+            with torch.no_grad():
+                network.logits(hidden)
+            network.selected_logits(hidden, labels).square().mean().backward()
         del hidden
         optimizer.step()
         optimizer.zero_grad()
@@ -195,7 +219,11 @@ def measured() -> dict[str, Any]:
 
     torch.set_num_threads(1)
     found = []
-    for row in [*itertools.product(FAMILIES, WAYS), *itertools.product(WORD_LEVEL, PRIORS)]:
+    for row in [
+        *itertools.product(FAMILIES, WAYS),
+        *itertools.product(WORD_LEVEL, PRIORS),
+        *itertools.product(["PLANTL2R"], FIRST_PLANT),
+    ]:
         with multiprocessing.get_context("fork").Pool(1) as pool:
             found.append(pool.apply(measure, row))
         print(json.dumps(found[-1]), file=sys.stderr, flush=True)

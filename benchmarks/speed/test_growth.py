@@ -10,6 +10,7 @@ import torch
 
 from plant_plugin.networks.kernels.ranking_loss import ranking_loss
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
+from plant_plugin.networks.plant_l2r import PLANTL2R
 from plant_plugin.networks.plantable import Hidden
 
 
@@ -47,3 +48,23 @@ def test_ranking_loss(measure: Callable[..., Any], along: str, size: int) -> Non
         ranking_loss(scores, relevance, mask, shape["K"]).sum().backward()
 
     measure("ranking loss, value and gradient (L=64, T=2048, K=500)", "plant_plugin", step, along=along, size=size)
+
+
+@pytest.mark.parametrize("size", [2000, 6000, 20000])
+@pytest.mark.parametrize("way", ["training, gradient to the last 20 segments", "prediction"])
+def test_first_plant(measure: Callable[..., Any], way: str, size: int) -> None:
+    torch.manual_seed(0)
+    options = {"hidden_size": 256, "num_layers": 2, "ranker_size": 64, "ranker_hidden": 64, "inattention": 20}
+    network = PLANTL2R(50, torch.randn(2000, 128), segment_tokens=72, gradient_segments=20, static=0.0, **options)
+
+    def step(tokens: int = size) -> None:
+        text = torch.randint(3, 2000, (1, tokens))
+        batch = {"text": text, "length": torch.tensor([tokens]), "mask": torch.ones_like(text, dtype=torch.bool)}
+        network.zero_grad()
+        with torch.set_grad_enabled(way != "prediction"):
+            logits = network.train(way != "prediction")(batch)["logits"]
+        if logits.requires_grad:
+            logits.sum().backward()
+
+    step(100)  # what is compiled and loaded on first use does not grow
+    measure(f"PLANTL2R, {way} (B=1 H=256 L=50)", "plant_plugin", step, along="T", size=size)

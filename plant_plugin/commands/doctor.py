@@ -19,6 +19,7 @@ import click
 
 from plant_plugin.commands.shared import COUNT, registry_option
 from plant_plugin.config import Config, load_config, registry
+from plant_plugin.config.network import PLANTL2R
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
@@ -242,14 +243,19 @@ def _show_needs(
     settings: Config, tokens: int | None, labels: int | None, documents: int | None, words: int | None, *, on_gpu: bool
 ) -> None:
     """Print parameters, memory part by part, disk and time of a configuration; what is None is counted."""
-    from plant_plugin.networks.footprint import footprint, plan_of, words_footprint
+    from plant_plugin.networks.footprint import footprint, l2r_footprint, plan_of, words_footprint
 
     network = settings.network_config
     over_language_model = bool(network.get("lm_weight"))
     other = network.get("freeze_encoder") or network.get("encoder") == "awd_lstm"
-    if settings.model_name != "PLANT" or other or settings.strategy == PLANTED_SCORES:
+    first_plant = settings.model_name == "PLANTL2R"
+    if settings.strategy == PLANTED_SCORES or (not first_plant and (settings.model_name != "PLANT" or other)):
         fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
-        _row("needs", "memory and time are worked out for PLANT without freeze_encoder and awd_lstm only", fix)
+        _row(
+            "needs",
+            "memory and time are worked out for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm",
+            fix,
+        )
         return
     tokens = tokens or settings.max_seq_length
     if tokens is None:
@@ -257,19 +263,22 @@ def _show_needs(
     if labels is None or documents is None:
         counted = _counted(settings.training_file)
         documents, labels = documents or counted[0], labels or counted[1]
-    plan, positions = plan_of(settings, tokens, labels, on_gpu=on_gpu), documents * tokens
-    if over_language_model:
+    positions, batch_size = documents * tokens, settings.stage2.batch_size or settings.batch_size
+    plan = None if first_plant else plan_of(settings, tokens, labels, on_gpu=on_gpu)
+    if plan is not None and over_language_model:
         unit, of_what, found = "sub-words", "language model", footprint(_shape(network), plan)
     else:
-        file = settings.embed_file
-        width = _width_of_vectors(file) if file else plan.network.embed_dim
         if words is None:
             words, read = _words(settings, tokens)
             positions = positions if read is None else read
-        found = words_footprint(plan, words, width)
-        unit, of_what = "words", "words and encoder"
+        unit, of_what, file = "words", "words and encoder", settings.embed_file
+        if plan is None:
+            found = l2r_footprint(PLANTL2R(**network), batch_size, tokens, labels, words)
+        else:
+            found = words_footprint(plan, words, _width_of_vectors(file) if file else plan.network.embed_dim)
+    batch_size = batch_size if plan is None else plan.batch_size
     click.echo(f"{settings.config_path}: {documents:,} documents of {tokens:,} {unit}, {labels:,} labels, ", nl=False)
-    click.echo(f"{plan.batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}")
+    click.echo(f"{batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}")
     _show_footprint(found, of_what, positions, on_gpu=on_gpu)
     _show_tables(settings, documents, labels, found.checkpoint)
 
