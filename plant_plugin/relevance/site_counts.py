@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,15 +142,19 @@ def merged(sites: Sequence[tuple[Path, SiteCounts]]) -> SiteCounts:
         raise DataError(f"{documents:,} documents, at most {HIGHEST:,} are counted", where=str(sites[-1][0]))
     labels = sorted({name for _, site in sites for name in site.labels})
     types = sorted({name for _, site in sites for name in site.types})
-    of_labels, of_types = np.zeros(len(labels), np.int64), np.zeros(len(types), np.int64)
-    pairs = sp.csr_array((len(labels), len(types)), dtype=np.int32)
-    for _, site in sites:
-        here = site.aligned(labels, types)
-        of_labels, of_types = of_labels + here.label_documents, of_types + here.type_documents
-        pairs = sp.csr_array(pairs + here.pairs)
-    pairs.sort_indices()
-    least = max(site.min_count for _, site in sites)
-    return SiteCounts(first.cut, least, documents, labels, types, of_labels, of_types, pairs)
+    aligned = (site.aligned(labels, types) for _, site in sites)
+    total = next(aligned)
+    for here in aligned:
+        total = replace(
+            total,
+            min_count=max(total.min_count, here.min_count),
+            documents=total.documents + here.documents,
+            label_documents=total.label_documents + here.label_documents,
+            type_documents=total.type_documents + here.type_documents,
+            pairs=sp.csr_array(total.pairs + here.pairs),
+        )
+    total.pairs.sort_indices()
+    return total
 
 
 def _places(names: Sequence[str], among: Sequence[str]) -> Integers:
