@@ -14,9 +14,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.config.options import RelevanceOptions
@@ -94,7 +94,11 @@ class SiteCounts:
 
     def save(self, path: Path) -> None:
         """Write an ``.npz`` file of plain arrays; names are JSON in UTF-8."""
-        content: dict[str, Any] = {"data": self.pairs.data, "indices": self.pairs.indices, "indptr": self.pairs.indptr}
+        content: dict[str, npt.ArrayLike] = {
+            "data": self.pairs.data,
+            "indices": self.pairs.indices,
+            "indptr": self.pairs.indptr,
+        }
         content |= {"label_documents": self.label_documents, "type_documents": self.type_documents}
         content |= {name: np.int64(getattr(self, name)) for name in ("documents", "min_count")}
         content |= {name: _packed(getattr(self, name)) for name in ("labels", "types")}
@@ -163,7 +167,7 @@ def _places(names: Sequence[str], among: Sequence[str]) -> Integers:
     return np.array([place.get(name, -1) for name in names], dtype=np.int64)
 
 
-def _packed(names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _packed(names: Sequence[str]) -> npt.NDArray[np.uint8]:
     return np.frombuffer(json.dumps(list(names), ensure_ascii=False).encode(), dtype=np.uint8)
 
 
