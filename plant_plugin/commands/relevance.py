@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -46,7 +46,7 @@ class _RelevanceCommand(ConfigCommand):
     """``merge`` in place of a configuration is the command that adds up counts."""
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
         if args[:1] == ["merge"]:
             return merge.make_context(f"{info_name} merge", args[1:], parent, **extra)

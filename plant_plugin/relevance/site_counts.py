@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.config.options import RelevanceOptions
@@ -94,7 +94,11 @@ class SiteCounts:
 
     def save(self, path: Path) -> None:
         """Write an ``.npz`` file of plain arrays; names are JSON in UTF-8."""
-        content: dict[str, Any] = {"data": self.pairs.data, "indices": self.pairs.indices, "indptr": self.pairs.indptr}
+        content: dict[str, npt.ArrayLike] = {
+            "data": self.pairs.data,
+            "indices": self.pairs.indices,
+            "indptr": self.pairs.indptr,
+        }
         content |= {"label_documents": self.label_documents, "type_documents": self.type_documents}
         content |= {name: np.int64(getattr(self, name)) for name in ("documents", "min_count")}
         content |= {name: _packed(getattr(self, name)) for name in ("labels", "types")}
@@ -142,15 +146,19 @@ def merged(sites: Sequence[tuple[Path, SiteCounts]]) -> SiteCounts:
         raise DataError(f"{documents:,} documents, at most {HIGHEST:,} are counted", where=str(sites[-1][0]))
     labels = sorted({name for _, site in sites for name in site.labels})
     types = sorted({name for _, site in sites for name in site.types})
-    of_labels, of_types = np.zeros(len(labels), np.int64), np.zeros(len(types), np.int64)
-    pairs = sp.csr_array((len(labels), len(types)), dtype=np.int32)
-    for _, site in sites:
-        here = site.aligned(labels, types)
-        of_labels, of_types = of_labels + here.label_documents, of_types + here.type_documents
-        pairs = sp.csr_array(pairs + here.pairs)
-    pairs.sort_indices()
-    least = max(site.min_count for _, site in sites)
-    return SiteCounts(first.cut, least, documents, labels, types, of_labels, of_types, pairs)
+    aligned = (site.aligned(labels, types) for _, site in sites)
+    total = next(aligned)
+    for here in aligned:
+        total = replace(
+            total,
+            min_count=max(total.min_count, here.min_count),
+            documents=total.documents + here.documents,
+            label_documents=total.label_documents + here.label_documents,
+            type_documents=total.type_documents + here.type_documents,
+            pairs=sp.csr_array(total.pairs + here.pairs),
+        )
+    total.pairs.sort_indices()
+    return total
 
 
 def _places(names: Sequence[str], among: Sequence[str]) -> Integers:
@@ -159,7 +167,7 @@ def _places(names: Sequence[str], among: Sequence[str]) -> Integers:
     return np.array([place.get(name, -1) for name in names], dtype=np.int64)
 
 
-def _packed(names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _packed(names: Sequence[str]) -> npt.NDArray[np.uint8]:
     return np.frombuffer(json.dumps(list(names), ensure_ascii=False).encode(), dtype=np.uint8)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -37,18 +36,20 @@ class _Rows(Optimizer):
                     table.grad = None
         super().step()  # all others, as ever
         for group, table, gradient in sparse:
-            self._touch(group, table, gradient)
+            self._touch(table, gradient, group["lr"], group["weight_decay"], group["betas"], group["eps"])
             table.grad = gradient
         return loss
 
     @torch.no_grad()
-    def _touch(self, group: dict[str, Any], table: Tensor, gradient: Tensor) -> None:
-        kept, rate, decay = self.state[table], group["lr"], group["weight_decay"]
+    def _touch(
+        self, table: Tensor, gradient: Tensor, rate: float, decay: float, betas: tuple[float, float], eps: float
+    ) -> None:
+        kept = self.state[table]
         if not kept:
             kept["step"] = torch.zeros((), dtype=torch.float32)  # as Adam's own, which may have the next step
             kept |= {name: torch.zeros_like(table) for name in ("exp_avg", "exp_avg_sq")}
         kept["step"] += 1
-        step, (first, second) = float(kept["step"]), group["betas"]
+        step, (first, second) = float(kept["step"]), betas
         (rows,), values = gradient.indices(), gradient.values()
         own = table[rows]
         if decay and self.decoupled:
@@ -57,7 +58,7 @@ class _Rows(Optimizer):
             values = values + decay * own
         mean = kept["exp_avg"][rows].lerp_(values, 1 - first)
         square = kept["exp_avg_sq"][rows].mul_(second).addcmul_(values, values, value=1 - second)
-        spread = (square.sqrt() / math.sqrt(1 - second**step)).add_(group["eps"])
+        spread = (square.sqrt() / math.sqrt(1 - second**step)).add_(eps)
         own.addcdiv_(mean, spread, value=-rate / (1 - first**step))
         for whole, part in ((table, own), (kept["exp_avg"], mean), (kept["exp_avg_sq"], square)):
             whole.index_copy_(0, rows, part)
