@@ -23,6 +23,7 @@ ENDINGS = (".md", ".csv", ".tex", ".json", ".html")
 @click.option("--scores", required=True, type=FILE, help="label:score lines, a sparse .npz or a dense .npy.")
 @click.option("--train", type=FILE, help="Training documents, for propensities and frequency bins.")
 @click.option("--label-file", type=FILE, help="The label set, one a line; names the columns of .npz and .npy.")
+@click.option("--test-filter", type=FILE, help="Lines of document TAB label: pairs that count neither way.")
 @click.option("--out", type=FILE, help="result.json to write; what plant compare needs goes beside it.")
 @click.option("--scores-are", "unit", type=click.Choice(["probability", "logit"]), help="Default: by their range.")
 @click.option("--threshold", "given", multiple=True, metavar="NAME=VALUE", help="micro=0.31 or macro=0.2.")
@@ -36,6 +37,7 @@ def evaluate(
     scores: Path,
     train: Path | None,
     label_file: Path | None,
+    test_filter: Path | None,
     out: Path | None,
     unit: str | None,
     given: tuple[str, ...],
@@ -53,12 +55,19 @@ def evaluate(
     from plant_plugin.data.tables import read_any
     from plant_plugin.data.text import Documents
     from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
-    from plant_plugin.report.result import Result, label_counts, labels_outside, save_result
+    from plant_plugin.report.result import (
+        Result,
+        filter_hash,
+        filtered_pairs,
+        label_counts,
+        labels_outside,
+        save_result,
+    )
     from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(given)
     if out:
-        _check_out(out, [path for path in (truth, scores, train, label_file) if path])
+        _check_out(out, [path for path in (truth, scores, train, label_file, test_filter) if path])
     read, named = read_scores(scores)
     columns = read_label_file(label_file) if label_file else None
     if columns == []:
@@ -81,6 +90,7 @@ def evaluate(
         thresholds=thresholds,
         propensity=propensity,
         outside=labels_outside(tested.labels, labels),
+        removed=None if test_filter is None else filtered_pairs(test_filter, labels, len(tested.labels)),
         where=str(scores),
     )
     if dropped_scores:
@@ -92,7 +102,7 @@ def evaluate(
         **seeded,
         "split": "test",
         **found,
-        "hashes": {"labels": corpus.label_hash(), "test": test.hash()},
+        "hashes": {"labels": corpus.label_hash(), "test": test.hash(), **filter_hash(test_filter)},
     }
     result["counts"]["dropped_labels"] = corpus.counts["dropped_labels"]
     print_results(result)

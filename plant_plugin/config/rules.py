@@ -214,6 +214,7 @@ def _check_files(settings: Settings, problems: Problems) -> None:
         elif name not in DEMO:
             problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
     _check_file("label_file", settings.label_file, problems)
+    _check_file("test_filter_file", settings.test_filter_file, problems)
     _check_file("stage1.ranker", settings.stage1.ranker, problems)
     _check_file("vocab_file", settings.vocab_file, problems)
     own = settings.relevance

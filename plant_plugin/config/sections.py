@@ -70,6 +70,9 @@ class Data:
         None, "Validation documents: a file, or demo:valid for the built-in data; without it, a part of training_file."
     )
     test_file: Text | None = key(None, "Test documents: a file, or demo:test for the built-in data.")
+    test_filter_file: Text | None = key(
+        None, "Labels left out of single test documents, e.g. themselves: lines of document TAB label.", later=True
+    )
     label_file: Text | None = key(None, "The label set, one label a line; without it, the labels met in the data.")
     val_size: Number = key(0.2, "Validation documents split off training_file: a share below 1, or a whole number.")
     min_vocab_freq: AtLeast1 = key(1, "Words in fewer training documents than this are unknown.")

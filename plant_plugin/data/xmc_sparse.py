@@ -85,6 +85,23 @@ def read_pairs(path: Path) -> Iterator[list[int]]:
         yield labels
 
 
+def read_filter(path: Path) -> Iterator[tuple[str, int, str]]:
+    """Pairs of a filter file: a label that is the document itself, or a copy of it, which no system is to be asked for.
+
+    Yields:
+        Where it stands, the document's number in its file, from 0, and the label.
+
+    Raises:
+        DataError: A line is not of the format.
+    """
+    with text_lines(path) as stream:
+        for line, text in enumerate(stream, 1):
+            where, parts = f"{path}, line {line}", text.split()
+            if len(parts) != 2 or not (parts[0].isascii() and parts[0].isdigit()):
+                raise DataError("not of the format", where=where, fix="a line has to be 'document label'")
+            yield where, int(parts[0]), parts[1]
+
+
 def _numbered(path: Path, documents: int) -> Iterator[tuple[int, str]]:
     number, fix = 1, "the file is cut off or joined from two; download it again"
     with text_lines(path) as stream:

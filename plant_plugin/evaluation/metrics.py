@@ -18,7 +18,7 @@ from plant_plugin.evaluation.classification import Predicted, classified, labels
 from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.roc import RocParts, roc_areas
-from plant_plugin.evaluation.store import Matrix, ScoreStore, checked
+from plant_plugin.evaluation.store import Matrix, ScoreStore, checked, without
 
 PROBABILITY_HALF = MappingProxyType({"0.5": 0.0})
 
@@ -38,6 +38,7 @@ class Evaluator:
             probability 0.5. A label is predicted when its score is greater.
         propensity: A and B of the propensity model.
         outside: (N,) true labels of each document of the file that are outside the label set; for MAP-gold.
+        removed: (N, L); the labels stored for a document are neither scored nor true there (XMC's filter files).
         spill_folder: See :class:`.store.ScoreStore`.
         keep_documents: Keep what :meth:`per_document` hands out.
 
@@ -55,6 +56,7 @@ class Evaluator:
         thresholds: Mapping[str, float] = PROBABILITY_HALF,
         propensity: tuple[float, float] = (0.55, 1.5),
         outside: npt.ArrayLike | None = None,
+        removed: sp.csr_matrix | None = None,
         spill_folder: str | os.PathLike[str] | None = None,
         keep_documents: bool = False,
     ) -> None:
@@ -66,6 +68,7 @@ class Evaluator:
             raise ValueError(f"train_label_counts has shape {self.train_label_counts.shape}, expected {(num_labels,)}")
         self._propensity = propensity
         self._outside = None if outside is None else np.asarray(outside, dtype=np.int64)
+        self._removed = removed
         self._spill_folder = spill_folder
         self._by_default = metrics is None
         asked = names.by_default(self.thresholds) if metrics is None else metrics
@@ -136,8 +139,10 @@ class Evaluator:
         first = self._documents
         self._documents += truth.shape[0]
         self._areas = None
-        self._truth.append(truth)
         self._numbers.append(np.asarray(np.arange(first, self._documents) if documents is None else documents))
+        if self._removed is not None:
+            scores, truth = without(scores, truth, self._removed[self._numbers[-1]])
+        self._truth.append(truth)
         if sparse and self._by_default:
             self._whole_rankings = self._keep_scores = False
             self.metrics = [metric for metric in self.metrics if not metric.needs_whole_ranking]

@@ -49,6 +49,21 @@ def checked(scores: Matrix, truth: Matrix) -> tuple[Scores | sp.csr_matrix, sp.c
     return found, true
 
 
+def without(
+    scores: Scores | sp.csr_matrix, truth: sp.csr_matrix, removed: sp.csr_matrix
+) -> tuple[Scores | sp.csr_matrix, sp.csr_matrix]:
+    """A batch as ``checked`` returns it; the pairs that ``removed`` (B, L) stores are neither scored nor true in it."""
+    gone = rows_of(removed) * removed.shape[1] + removed.indices
+    truth.data[np.isin(rows_of(truth) * truth.shape[1] + truth.indices, gone)] = 0
+    truth.eliminate_zeros()
+    if sp.issparse(scores):
+        scores.data[np.isin(rows_of(scores) * scores.shape[1] + scores.indices, gone)] = -np.inf
+    else:
+        scores = scores.copy()  # it may be the caller's
+        scores[rows_of(removed), removed.indices] = -np.inf
+    return scores, truth
+
+
 class ScoreStore:
     """Scores (N, L) appended row by row to a temporary file of 4·N·L bytes, and the truth beside them in memory.
 

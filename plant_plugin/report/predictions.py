@@ -149,6 +149,7 @@ def evaluate_predictions(
     thresholds: Mapping[str, float] | None = None,
     propensity: tuple[float, float] = (0.55, 1.5),
     outside: npt.NDArray[np.int64] | None = None,
+    removed: sp.csr_matrix | None = None,
     where: str = "",
 ) -> tuple[Result, PerDocument]:
     """Every metric that these predictions allow; what is not said here is as of the :class:`.metrics.Evaluator`.
@@ -163,6 +164,7 @@ def evaluate_predictions(
         thresholds: More thresholds, in the unit of the scores, e.g. ``micro``.
         propensity: A and B.
         outside: Without it MAP-gold is left out.
+        removed: (N, L), as of :func:`.result.filtered_pairs`.
         where: The file of scores, for errors.
 
     Returns:
@@ -190,7 +192,7 @@ def evaluate_predictions(
     limits = {"0.5": UNITS[unit], **(thresholds or {})}
     evaluator = Evaluator(
         len(labels), train_label_counts=train_counts, num_train=num_train, thresholds=limits, propensity=propensity,
-        outside=outside, keep_documents=True,
+        outside=outside, removed=removed, keep_documents=True,
     )  # fmt: skip
     whole = not sp.issparse(scores) or scores.nnz == scores.shape[0] * scores.shape[1]
     for rows in _blocks(*scores.shape):

@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import platform
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,16 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from typing_extensions import Required, TypedDict
 
 from plant_plugin.config import Config
 from plant_plugin.config.sections import Data
+from plant_plugin.data.xmc_sparse import read_filter
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.store import Matrix
 from plant_plugin.evaluation.thresholds import Tuned, tune
-from plant_plugin.files import atomic_write, read_json, write_sealed
+from plant_plugin.files import atomic_write, read_json, sha256, write_sealed
 from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.machine import processor_name, usable_cores
 from plant_plugin.report.run import Run
@@ -123,6 +126,30 @@ def labels_outside(label_lists: Iterable[Iterable[str]], labels: list[str]) -> n
     return np.array([len(set(names) - known) for names in label_lists], dtype=np.int64)
 
 
+def filtered_pairs(path: str | Path, labels: list[str], documents: int) -> sp.csr_matrix:
+    """The pairs of a filter file as stored ones (N, L); those of labels outside the label set are nowhere scored.
+
+    Raises:
+        DataError: A line is not of the format, or of a document that the test file does not have.
+    """
+    column_of = {name: column for column, name in enumerate(labels)}
+    rows, columns = array("q"), array("q")
+    for where, document, label in read_filter(Path(path)):
+        if document >= documents:
+            what = f"document {document:,}, but the test file has {documents:,}, counted from 0"
+            raise DataError(what, where=where, fix="take filter and test file of one data set")
+        if label in column_of:
+            rows.append(document)
+            columns.append(column_of[label])
+    ones = np.ones(len(rows), dtype=np.float32)
+    return sp.csr_matrix((ones, (rows, columns)), shape=(documents, len(labels)))
+
+
+def filter_hash(path: str | Path | None) -> dict[str, str]:
+    """What a result says of its filter file, if it has one: results with different ones cannot be compared."""
+    return {} if path is None else {"test_filter": sha256(path)}
+
+
 def tuned_thresholds(run: Run, scored: Scored) -> dict[str, float]:
     """Thresholds in score space: 0.0 (probability 0.5) and, with a validation split, those tuned on it alone.
 
@@ -154,6 +181,9 @@ def report(config: Config, run: Run, scored: Scored, thresholds: dict[str, float
         return {}
     thresholds = tuned_thresholds(run, scored) if thresholds is None else thresholds
     with run.phase("test"):
+        removed = None
+        if config.test_filter_file is not None and scored.outside is not None:  # it is of every test split
+            removed = filtered_pairs(config.test_filter_file, scored.labels, len(scored.outside))
         evaluator = Evaluator(
             len(scored.labels),
             train_label_counts=scored.train_counts,
@@ -161,6 +191,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: dict[str, float
             thresholds=thresholds,
             propensity=(config.propensity_a, config.propensity_b),
             outside=scored.outside,
+            removed=removed,
             spill_folder=run.folder,
             keep_documents=True,
         )
@@ -183,7 +214,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: dict[str, float
         "cpu_s": costs["cpu_s"],
         "peak_memory_mb": costs["peak_memory_mb"],
         "device": scored.device,
-        "hashes": {**scored.hashes, "config": config.hash()},
+        "hashes": {**scored.hashes, **filter_hash(config.test_filter_file), "config": config.hash()},
         "backend": evaluator.backend,
     }
     if config.refit != "none" and not config.eval:

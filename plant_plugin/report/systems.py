@@ -111,7 +111,9 @@ def check_same_split(system: System, baseline: System) -> None:
         DataError: Another split, another number of documents, or (where per-document values are kept) documents whose
             true labels differ.
     """
-    for what, keys in (("test splits", ("hashes", "test")), ("numbers of documents", ("counts", "documents"))):
+    filters = ("filters (test_filter_file)", ("hashes", "test_filter"))  # nowhere said: none
+    number = ("numbers of documents", ("counts", "documents"))
+    for what, keys in (("test splits", ("hashes", "test")), number, filters):
         ours, theirs = system.told(*keys), baseline.told(*keys)
         if ours != theirs:
             raise DataError(

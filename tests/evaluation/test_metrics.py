@@ -406,3 +406,29 @@ def test_reference_values(case: str, logits: bool, backend: str, shared: Path, m
         "AUC-micro": "micro_auc",
     }.items():
         assert found[name] == pytest.approx(sklearn[key], abs=1e-6), name
+
+
+@pytest.mark.parametrize("as_scores", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_removed_labels_are_neither_scored_nor_true(as_scores) -> None:
+    """As a filter file has it, whatever the order in which documents come."""
+    scores, truth = split(5)
+    gone = np.random.default_rng(2).random(truth.shape) < 0.3
+    assert truth[gone].any()
+    kept = scores.copy(), truth.copy()
+    plain = evaluate(as_scores(scores), truth)
+    order = np.random.default_rng(3).permutation(DOCUMENTS)
+    settings = {"train_label_counts": training_counts(), "num_train": 1000}
+    evaluator = Evaluator(LABELS, removed=sp.csr_matrix(gone.astype(np.float32)), keep_documents=True, **settings)
+    for rows in np.array_split(order, 4):
+        evaluator.update(as_scores(scores[rows]), truth[rows], rows)
+    found = evaluator.compute()
+    np.testing.assert_array_equal(scores, kept[0])  # what was handed over stays
+    np.testing.assert_array_equal(truth, kept[1])
+    np.testing.assert_array_equal(
+        evaluator.per_document(list("abcdefghijklmnopqrstuvw")).truth.toarray(), truth * ~gone
+    )
+    scores[gone] = -np.inf
+    expected = evaluate(as_scores(scores), truth * ~gone)
+    assert found == pytest.approx(expected)
+    assert found["P@5"] != plain["P@5"]
+    assert found["PSP@5"] != plain["PSP@5"]

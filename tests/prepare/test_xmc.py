@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 from made_up_xmc import TEST, TRAIN, WRITERS, joined, read_back, text_lines
 
 from plant_plugin.cli import plant
+from plant_plugin.config.yaml_file import packaged_configs
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.xmc import xmc
 from plant_plugin.prepare.xmc.xmc import prepare_xmc, propensities_of
@@ -225,3 +227,58 @@ def test_a_pyxclib_that_does_not_load(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "xclib.data", None)
     made = prepare_xmc(written("pairs", tmp_path), tmp_path / "out")
     assert made["counts"]["train_compared_with_pyxclib"] is False
+
+
+NUMBERED = pytest.mark.parametrize("shape", [shape for shape in WRITERS if shape != "attention_xml"])
+
+
+@NUMBERED
+def test_filters_of_test_documents_come_along(shape: str, tmp_path: Path) -> None:
+    source = written(shape, tmp_path)
+    without = prepare_xmc(source, tmp_path / "without")
+    assert "test_filter" not in without["counts"]
+    assert not (tmp_path / "without" / "test_filter.txt").exists()
+    text_lines(source / "filter_labels_test.txt", ["0 2", "1 0", "1 2"])
+    made = prepare_xmc(source, tmp_path / "out")
+    assert made["counts"] == {**without["counts"], "test_filter": 3}
+    assert (tmp_path / "out" / "test_filter.txt").read_text() == "0\t2\n1\t0\n1\t2\n"
+    sources = json.loads((tmp_path / "out" / "provenance.json").read_text())["sources"]
+    assert "filter_labels_test.txt" in json.dumps(sources)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["0 2", "2 0"], r"filter_labels_test.txt, line 2: no document of the test file's 2 has this number"),
+        (["0 3"], r"line 1: no label of the test file's 3 has this number"),
+        (["0 -1"], r"line 1: no label"),
+        (["0 2", "0"], r"line 2: not of the format"),
+        (["secret 2"], r"line 1: not of the format"),
+    ],
+)
+def test_filters_of_other_data(lines: list[str], message: str, tmp_path: Path) -> None:
+    source = written("json", tmp_path)
+    text_lines(source / "filter_labels_test.txt", lines)
+    with pytest.raises(DataError, match=message) as caught:
+        prepare_xmc(source, tmp_path / "out")
+    assert "secret" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_filters_need_labels_by_number(tmp_path: Path) -> None:
+    source = written("attention_xml", tmp_path)
+    text_lines(source / "filter_labels_test.txt", ["0 2"])
+    with pytest.raises(DataError, match="numbers labels, which are names here"):
+        prepare_xmc(source, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("name", "archive"), [("eurlex4k", "EUR-Lex"), ("wiki10_31k", "Wiki10-31K"), ("amazon670k", "Amazon-670K")]
+)
+@pytest.mark.parametrize("model", ["plant", "linear"])
+def test_configurations_read_what_is_written_and_have_its_propensities(model: str, name: str, archive: str) -> None:
+    path = packaged_configs()[f"{model}_{name}"]
+    assert f"# Data: plant prepare xmc {archive} data/{name}\n" in path.read_text(encoding="utf-8")
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert (found["propensity_a"], found["propensity_b"]) == xmc.PROPENSITIES[propensities_of(archive)]
+    assert (found["training_file"], found["test_file"]) == (f"data/{name}/train.txt", f"data/{name}/test.txt")

@@ -7,6 +7,7 @@
 - ``sparse``: ``*train.txt``, ``*test.txt`` (a header, then ``label,label feature:value``) beside texts, or with a
   vocabulary
 
+In any but ``attention_xml``, ``filter_labels_test.txt`` may lie beside: ``document label`` lines, both from 0.
 Texts are lines of ``trn_raw_texts.txt``, ``X.trn.txt`` or ``train_texts.txt``, in the same folder or in ``raw_data``.
 Source: http://manikvarma.org/downloads/XC/XMLRepository.html
 """
@@ -14,7 +15,7 @@ Source: http://manikvarma.org/downloads/XC/XMLRepository.html
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -32,6 +33,7 @@ NAMES = {"train": ("trn", "train"), "test": ("tst", "test")}
 FOLDERS = ("", "raw_data", "raw")
 TEXTS = ("{}_raw_texts.txt", "X.{}.txt", "{}_texts.txt", "raw_{}_texts.txt")
 LABEL_NAMES = ("Y.txt", "lbl_raw_texts.txt", "lbl.txt", "output-items.txt", "label_names.txt")
+TEST_FILTER = "filter_labels_test.txt"
 ONE_LINE = str.maketrans("\t\r\n", "   ")
 
 
@@ -44,6 +46,7 @@ class Shape:
     read: Callable[[str], Iterator[Document]]  # documents of "train" or "test"
     labels: list[str] | None = field(repr=False)  # their names by id; None where labels are names themselves
     by_split: Files  # where the labels of documents are
+    test_filter: Path | None = None  # labels left out of single test documents
 
 
 @dataclass
@@ -144,14 +147,24 @@ def find_shape(source: Path, vocabulary: Path | None = None, encoding: str = "ut
     for pattern, shape_of in SHAPES.items():
         files = folder.both(pattern)
         if files is not None:
-            return shape_of(folder, files)
+            return _with_filter(folder, shape_of(folder, files))
     files = _sparse_files(source)
     if files:
-        return _sparse(folder, files)
+        return _with_filter(folder, _sparse(folder, files))
     what = "none of the shapes of the extreme classification repository"
     names = "trn.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt"
     fix = f"it should hold {names}, or a *train.txt that starts with three numbers"
     raise DataError(what, where=str(source), fix=fix)
+
+
+def _with_filter(folder: Folder, shape: Shape) -> Shape:
+    path = folder.first([TEST_FILTER])
+    if path is None:
+        return shape
+    if shape.labels is None:
+        what, fix = "a filter file numbers labels, which are names here", "take the file away"
+        raise DataError(what, where=str(path), fix=fix)
+    return replace(shape, files=[*shape.files, path], test_filter=path)
 
 
 def _json(folder: Folder, files: Files) -> Shape:

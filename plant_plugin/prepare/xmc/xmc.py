@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.xmc_sparse import read_pairs, read_xmc
+from plant_plugin.data.xmc_sparse import read_filter, read_pairs, read_xmc
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import Made, describe, staged, write_provenance
 from plant_plugin.prepare.xmc.shapes import Shape, find_shape
@@ -39,6 +39,8 @@ def prepare_xmc(
 ) -> Made:
     """Write ``train.txt``, ``test.txt``, ``label_names.tsv``, ``propensity.yml`` and ``provenance.json`` into ``out``.
 
+    Beside a filter file of the test documents also ``test_filter.txt``, for the key ``test_filter_file``.
+
     Args:
         source: The data set's folder, of any shape of :mod:`plant_plugin.prepare.xmc.shapes`.
         out: The folder to write.
@@ -55,6 +57,8 @@ def prepare_xmc(
     kind = propensities or propensities_of(source.resolve().name)
     with nullcontext() if dry_run else staged(out) as stage:
         counts = _counts(shape, stage, kind)
+        if shape.test_filter is not None:
+            counts["test_filter"] = _write_filter(shape, shape.test_filter, stage, counts)
         if stage is not None:
             a, b = PROPENSITIES[kind]
             lines = f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n"
@@ -100,6 +104,22 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, int | str]
         with open(stage / LABEL_NAMES, "w", encoding="utf-8", newline="\n") as stream:
             stream.writelines(f"{label}\t{name}\n" for label, name in zip(ids, names, strict=True))
     return counts
+
+
+def _write_filter(shape: Shape, source: Path, stage: Path | None, counts: dict[str, int | str]) -> int:
+    """Write ``test_filter.txt``, where there is a stage, and count its pairs."""
+    pairs = 0
+    with open(
+        os.devnull if stage is None else stage / "test_filter.txt", "w", encoding="utf-8", newline="\n"
+    ) as stream:
+        for where, document, label in read_filter(source):
+            for what, number, size in (("document", str(document), counts["test"]), ("label", label, counts["labels"])):
+                if not number.isdecimal() or int(number) >= int(size):
+                    told = f"no {what} of the test file's {size} has this number"
+                    raise DataError(told, where=where, fix="take the files of one data set; both count from 0")
+            stream.write(f"{document}\t{int(label)}\n")
+            pairs += 1
+    return pairs
 
 
 def compare_with_xclib(path: Path, with_features: bool) -> bool:
