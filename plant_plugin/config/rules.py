@@ -304,8 +304,9 @@ def _check_network(settings: Settings, network: Entry, problems: Problems) -> No
     """Rules of networks beyond their own arguments."""
     if settings.data_format == "xmc" and network.ours:
         if settings.vocab_file is None or settings.network_config.get("lm_weight"):
-            fix = "give vocab_file, one word for each feature, and an encoder of words; or --linear"
-            problems.add("data_format", "bags of words need their words", fix)
+            fix = "give vocab_file, one word for each feature, and an encoder of words; without them --linear runs"
+            what = f"{network.name} attends to text, and bags of words need their words"
+            problems.add("data_format", what, fix)
     elif settings.data_format == "svm" or (settings.data_format == "xmc" and not network.ours):
         problems.add("data_format", "networks read text", "use txt, or --linear")
     if not 0 < settings.metric_threshold < 1:

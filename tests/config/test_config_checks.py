@@ -105,7 +105,12 @@ def test_ends_of_ranges_are_allowed() -> None:
         ({"eval": True}, "eval", "no model to evaluate"),
         ({"eval": True, "test_file": None, "checkpoint_path": "."}, "eval", "nothing to evaluate"),
         ({"data_format": "svm"}, "data_format", "networks read text"),
-        ({"data_format": "xmc"}, "data_format", "bags of words need their words"),
+        (
+            {"data_format": "xmc"},
+            "data_format",
+            "(?s)PLANT attends to text, .* need their words.*without them --linear runs",
+        ),
+        ({"test_filter_file": "none.txt"}, "test_filter_file", "no such file"),
         ({"loss_function": "cross_entropy"}, "loss_function", "does not read it"),
         ({"lr_scheduler": "ReduceLROnPlateau"}, "lr_scheduler", "stage1.schedule"),
         ({"save_k_predictions": 5, "predict_out_path": "none/p.txt"}, "predict_out_path", "folder does not exist"),

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from made_up import LABELS, Outcome
 
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
+from plant_plugin.files import sha256
 from plant_plugin.host.linear import CountableTruth
 
 Baseline = Callable[..., Outcome]
@@ -152,3 +153,18 @@ def test_column_counts_where_libmultilabel_asks_for_axis_2() -> None:
     truth = CountableTruth(sp.csr_matrix(np.array([[1, 0, 1], [1, 0, 0]])))
     assert np.sum(truth.tocsc(), 2).tolist() == [[2, 0, 1]]
     assert truth.tocsc().sum(axis=1).tolist() == [[2], [1]]
+
+
+def test_filtered_labels_are_left_out_of_the_result(baseline: Baseline, data: Path, tmp_path: Path) -> None:
+    labels = [line.split("\t")[0].split() for line in (data / "test.txt").read_text().splitlines()]
+    path = tmp_path / "filter.txt"
+    path.write_text("".join(f"{document} {names[0]}\n" for document, names in enumerate(labels) if names))
+    plain, filtered = baseline(**LINEAR), baseline(**LINEAR, data_name="filtered", test_filter_file=str(path))
+    left = sum(len(set(names)) - 1 for names in labels if names)
+    assert filtered.result["metrics"]["P@3"] <= left / 3 / len(labels) < plain.result["metrics"]["P@3"]
+    assert filtered.logs["test"] == plain.logs["test"]  # LibMultiLabel's own numbers
+    assert filtered.result["hashes"]["test_filter"] == sha256(path)
+    assert "test_filter" not in plain.result["hashes"]
+    path.write_text(f"0 {labels[0][0]}\n{len(labels)} {labels[0][0]}\n")
+    with pytest.raises(DataError, match=r"filter\.txt, line 2: document 24, but the test file has 24"):
+        baseline(**LINEAR, data_name="wrong", test_filter_file=str(path))

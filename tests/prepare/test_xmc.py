@@ -278,7 +278,7 @@ def test_filters_need_labels_by_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", ["plant", "linear"])
 def test_configurations_read_what_is_written_and_have_its_propensities(model: str, name: str, archive: str) -> None:
     path = packaged_configs()[f"{model}_{name}"]
-    assert f"# Data: plant prepare xmc {archive} data/{name}\n" in path.read_text(encoding="utf-8")
+    assert f"# first: plant prepare xmc {archive} data/{name}\n" in path.read_text(encoding="utf-8")
     found = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert (found["propensity_a"], found["propensity_b"]) == xmc.PROPENSITIES[propensities_of(archive)]
     assert (found["training_file"], found["test_file"]) == (f"data/{name}/train.txt", f"data/{name}/test.txt")

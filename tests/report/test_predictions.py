@@ -16,6 +16,7 @@ from plant_plugin.data.text import read_libmultilabel_text
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.per_document import load_per_document
+from plant_plugin.files import sha256
 from plant_plugin.report.predictions import evaluate_predictions, read_score_lines, read_score_matrix
 from plant_plugin.report.result import write_predictions
 
@@ -295,3 +296,18 @@ def test_propensity_scored_precision_is_a_ratio_of_sums() -> None:
     found = evaluate_predictions(scores, truth, ["a", "b"], train_counts=np.array([8, 1]), num_train=10, unit="logit")
     frequent, rare = (1 + (np.log(10) - 1) * 2.5**0.55 * (n + 1.5) ** -0.55 for n in (8, 1))
     assert found[0]["metrics"]["PSP@1"] == pytest.approx(frequent / (frequent + rare))  # the mean of ratios is 0.5
+
+
+@pytest.mark.parametrize("scores", ["all.txt", "all.npy"])
+def test_filtered_pairs_count_neither_way(folder: Path, scores: str) -> None:
+    _, truth = drawn()
+    rows, columns = np.nonzero(truth)
+    chosen = sp.csr_matrix((np.ones(9), (rows[::3][:9], columns[::3][:9])), shape=truth.shape)
+    pairs = zip(*chosen.nonzero(), strict=True)
+    (folder / "filter.txt").write_text("".join(f"{row}\t{LABELS[column]}\n" for row, column in pairs))
+    given = ["--label-file", str(folder / "labels.txt")]
+    found = result(folder, scores, *given, "--test-filter", str(folder / "filter.txt"))
+    none = np.zeros(NUMBER, dtype=int)
+    assert found["metrics"] == pytest.approx(expected(outside=none, removed=chosen))
+    assert found["hashes"]["test_filter"] == sha256(folder / "filter.txt")
+    assert found["metrics"]["P@1"] != result(folder, scores, *given)["metrics"]["P@1"]
