@@ -249,9 +249,9 @@ def test_filters_of_test_documents_come_along(shape: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["0 2", "2 0"], r"filter_labels_test.txt, line 2: no document of the test file's 2 has this number"),
-        (["0 3"], r"line 1: no label of the test file's 3 has this number"),
-        (["0 -1"], r"line 1: no label"),
+        (["0 2", "2 0"], r"filter_labels_test.txt, line 2: not one of 2 test documents and one of 3 labels"),
+        (["0 3"], r"line 1: not one of 2"),
+        (["0 -1"], r"line 1: not one of 2"),
         (["0 2", "0"], r"line 2: not of the format"),
         (["secret 2"], r"line 1: not of the format"),
     ],

@@ -58,7 +58,7 @@ def prepare_xmc(
     with nullcontext() if dry_run else staged(out) as stage:
         counts = _counts(shape, stage, kind)
         if shape.test_filter is not None:
-            counts["test_filter"] = _write_filter(shape, shape.test_filter, stage, counts)
+            counts["test_filter"] = _write_filter(shape.test_filter, stage, counts)
         if stage is not None:
             a, b = PROPENSITIES[kind]
             lines = f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n"
@@ -106,17 +106,16 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, int | str]
     return counts
 
 
-def _write_filter(shape: Shape, source: Path, stage: Path | None, counts: dict[str, int | str]) -> int:
+def _write_filter(source: Path, stage: Path | None, counts: dict[str, int | str]) -> int:
     """Write ``test_filter.txt``, where there is a stage, and count its pairs."""
     pairs = 0
-    with open(
-        os.devnull if stage is None else stage / "test_filter.txt", "w", encoding="utf-8", newline="\n"
-    ) as stream:
+    documents, labels = int(counts["test"]), int(counts["labels"])
+    path = os.devnull if stage is None else stage / "test_filter.txt"
+    with open(path, "w", encoding="utf-8", newline="\n") as stream:
         for where, document, label in read_filter(source):
-            for what, number, size in (("document", str(document), counts["test"]), ("label", label, counts["labels"])):
-                if not number.isdecimal() or int(number) >= int(size):
-                    told = f"no {what} of the test file's {size} has this number"
-                    raise DataError(told, where=where, fix="take the files of one data set; both count from 0")
+            if document >= documents or not label.isdecimal() or int(label) >= labels:
+                what = f"not one of {documents:,} test documents and one of {labels:,} labels, both from 0"
+                raise DataError(what, where=where, fix="take the files of one data set")
             stream.write(f"{document}\t{int(label)}\n")
             pairs += 1
     return pairs
