@@ -72,8 +72,8 @@ def anew(data: Path, out: Path, name: str) -> Path:
 
 def measured(folder: Path, data: Path, documents: int) -> Row:
     """Of a run: MAP over every gold code, in percent, of validation and test, and processor seconds."""
-    keys = {"training_file": str(data / "train.txt"), "val_file": str(data / "valid.txt"), "model_name": "PLANT"}
-    model, corpus = Predictor.load(folder, device="cpu"), load_corpus(load_config(None, keys))
+    keys = {"training_file": str(data / "train.txt"), "val_file": str(data / "valid.txt")}
+    model, corpus = Predictor.load(folder, device="cpu"), load_corpus(load_config(CONFIG, keys))
     assert corpus.val is not None
     outside = labels_outside(corpus.val.labels, model.labels)
     evaluator = Evaluator(len(model.labels), metrics=["MAP-gold"], outside=outside)
