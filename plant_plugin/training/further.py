@@ -60,22 +60,22 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     asked = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
     if "strategy" not in asked:
         raise CheckpointError("the log of the run does not tell its configuration", where=str(folder), fix=COMPLETE)
-    old = _corpus(folder, load_config(None, asked))
+    before = load_config(None, asked)
+    old = _corpus(folder, before)
     read: Keys = {"training_file": str(file), "val_file": None, "test_file": None, "val_size": 0}
-    read["remove_no_label_data"] = True
+    read |= {"remove_no_label_data": True, "data_format": "txt"}  # the file's ending says which
     beside = packed(evidence_beside(file))
     evidence = EvidenceOptions(training_file=None if beside is None else str(beside))
-    new = load_corpus(dataclasses.replace(load_config(None, asked), **read, evidence=evidence)).train
+    new = load_corpus(dataclasses.replace(before, **read, evidence=evidence)).train
     changes: Keys = {
         **asked,
         "go_on_from": str(folder),
         "new_documents": len(new),
-        "strategy": PLANTED_SCORES if asked["strategy"] == PLANTED_SCORES else "end_to_end",
+        "strategy": PLANTED_SCORES if before.strategy == PLANTED_SCORES else "end_to_end",
         "stage2.epochs": EPOCHS,
     }
-    if asked.get("go_on_from") is None:  # else it is low
-        rate = asked["stage2"]["learning_rate"] or asked["learning_rate"]
-        changes["stage2.learning_rate"] = rate / SLOWER
+    if before.go_on_from is None:  # else it is low
+        changes["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
     config = load_config(None, {**changes, **flags})
     trained = content["model_name"], content["network_config"]
     if config.strategy != PLANTED_SCORES and trained != (config.model_name, config.network_config):
@@ -166,4 +166,4 @@ def _moved(before: Sequence[str], after: Sequence[str]) -> tuple[Tensor, Tensor]
     """Places of what both have, before and after."""
     place = {name: number for number, name in enumerate(after)}
     both = [(number, place[name]) for number, name in enumerate(before) if name in place]
-    return tuple(torch.tensor(both, dtype=torch.long).reshape(-1, 2).T)  # type: ignore[return-value]
+    return tuple(torch.tensor(both, dtype=torch.long).reshape(-1, 2).T)

@@ -86,6 +86,20 @@ def test_what_a_desk_has_finished_is_learned(old: Config, new: Path, tmp_path: P
     assert np.isfinite(list(json.loads((made / "thresholds.json").read_text()).values())).all()
 
 
+def test_both_trainings_of_refit_go_on_and_drawn_validation_documents_stay_so(new: Path, tmp_path: Path) -> None:
+    write_marked_splits(tmp_path)
+    runs, drawn = tmp_path / "old", {"val_file": None, "evidence__val_file": None, "val_size": 20}
+    config = marked_config(tmp_path, result_dir=str(runs), refit="train+val", stage2__epochs=1, **drawn)
+    run(config)
+    done = train("--from", config.checkpoint_dir, new, "--result_dir", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    [made] = (tmp_path / "runs").iterdir()
+    was, is_now = (set((made / "documents" / f"{name}.txt").read_text().splitlines()) for name in ("valid", "train"))
+    assert (len(was), len(is_now), len(was & is_now)) == (20, 80, 0)
+    assert "NEW" in Predictor.load(made, device="cpu").labels
+    assert (made / "first_pass" / "model.safetensors").is_file()
+
+
 def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> None:
     from dataclasses import replace
 
