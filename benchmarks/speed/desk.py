@@ -22,7 +22,7 @@ from sqlalchemy import insert
 
 from plant_plugin.report.machine import processor_name
 from plant_plugin.serving.desk.export import export
-from plant_plugin.serving.desk.figures import figures
+from plant_plugin.serving.desk.figures import figures, figures_apart
 from plant_plugin.serving.desk.store import Decision, Desk
 from plant_plugin.serving.desk.tables import changes, documents, suggestions, work
 
@@ -93,7 +93,7 @@ def measure(desk: Desk, folder: Path) -> dict[str, list[tuple[float, float]]]:
         found["decision"].append(timed(lambda: desk.decide(coder, f"speed-{turn}-key", document, decision)))  # noqa: B023
         desk.finish(coder, f"speed-{turn}-done", document)
     with ThreadPoolExecutor(1) as beside:  # as in the server
-        counting, found["next document beside figures"] = beside.submit(figures, desk), []
+        counting, found["next document beside figures"] = beside.submit(figures_apart, desk.path), []
         while not counting.done():
             found["next document beside figures"].append(timed(go_on))
     found["export"] = [timed(lambda: export(desk, folder / "out"))]

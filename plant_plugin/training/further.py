@@ -11,7 +11,7 @@ Source: ours; replay is that of Robins 1995, "Catastrophic forgetting, rehearsal
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -21,16 +21,17 @@ from torch import Tensor
 from plant_plugin.config import Config, load_config
 from plant_plugin.config.options import PLANTED_SCORES, EvidenceOptions
 from plant_plugin.config.values import Keys
-from plant_plugin.data.documents import DEMO_PREFIX, FILES, Corpus, Split, load_corpus
-from plant_plugin.data.evidence import evidence_beside, write_evidence
+from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
+from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.text import packed
 from plant_plugin.data.tokens import WordTokens, load_tokens
 from plant_plugin.errors import CheckpointError, DataError
-from plant_plugin.files import write_text
+from plant_plugin.files import private_files
 from plant_plugin.model.folder import COMPLETE, read_content, read_labels
 from plant_plugin.model.manifest import MODEL, verify
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import trained_state
+from plant_plugin.prepare.marked.marked import Marked, write_sets
 from plant_plugin.report.logs import logged_config
 from plant_plugin.report.record import FIRST_PASS
 from plant_plugin.training.prepare import Prepared
@@ -55,34 +56,54 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
         CheckpointError: The folder is no model.
         DataError: The run's training file is gone, or a file cannot be read, or no document of ``file`` has a label.
     """
-    read_content(folder, trust_code=True)  # imports nothing
+    content = read_content(folder, trust_code=True)  # imports nothing
     asked = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
     if "strategy" not in asked:
         raise CheckpointError("the log of the run does not tell its configuration", where=str(folder), fix=COMPLETE)
-    old = _corpus(folder, load_config(None, asked))
+    before = load_config(None, asked)
+    old = _corpus(folder, before)
     read: Keys = {"training_file": str(file), "val_file": None, "test_file": None, "val_size": 0}
-    read["remove_no_label_data"] = True
+    read |= {"remove_no_label_data": True, "data_format": "txt"}  # the file's ending says which
     beside = packed(evidence_beside(file))
     evidence = EvidenceOptions(training_file=None if beside is None else str(beside))
-    new = load_corpus(dataclasses.replace(load_config(None, asked), **read, evidence=evidence)).train
+    new = load_corpus(dataclasses.replace(before, **read, evidence=evidence)).train
     changes: Keys = {
         **asked,
         "go_on_from": str(folder),
         "new_documents": len(new),
-        "strategy": PLANTED_SCORES if asked["strategy"] == PLANTED_SCORES else "end_to_end",
+        "strategy": PLANTED_SCORES if before.strategy == PLANTED_SCORES else "end_to_end",
         "stage2.epochs": EPOCHS,
     }
-    if asked.get("go_on_from") is None:  # else it is low
-        rate = asked["stage2"]["learning_rate"] or asked["learning_rate"]
-        changes["stage2.learning_rate"] = rate / SLOWER
+    if before.go_on_from is None:  # else it is low
+        changes["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
     config = load_config(None, {**changes, **flags})
+    trained = content["model_name"], content["network_config"]
+    if config.strategy != PLANTED_SCORES and trained != (config.model_name, config.network_config):
+        raise _another(folder)
     made = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
-    known = set(new.texts)
-    kept = [row for row, text in enumerate(old.train.texts) if text not in known]
-    files = _write(made / DOCUMENTS / "train.txt", "train", [(new, range(len(new))), (old.train, kept)])
-    if old.val is not None and config.val_file is None:  # it was drawn from the training file
-        files |= _write(made / DOCUMENTS / "valid.txt", "val", [(old.val, range(len(old.val)))])
+    known = {" ".join(text.split()) for text in new.texts}
+    kept = [row for row, text in enumerate(old.train.texts) if " ".join(text.split()) not in known]
+    sets = {"train": [*_marked(new, range(len(new))), *_marked(old.train, kept)]}
+    if old.val is None:  # none, or merged
+        changes |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
+    elif config.val_file is None:  # drawn from the training file
+        sets["valid"] = list(_marked(old.val, range(len(old.val))))
+    with private_files():
+        write_sets(made / DOCUMENTS, {"": sets}, (), {"command": "train --from", "options": {}, "counts": {}})
+    files: Keys = {"data_format": "txt"}
+    for name, key in (("train", "training_file"), ("valid", "val_file")):
+        path = made / DOCUMENTS / f"{name}.txt"
+        if name in sets:
+            files[key] = str(path)
+            files[f"evidence.{key}"] = str(evidence_beside(path)) if evidence_beside(path).exists() else None
     return dataclasses.replace(load_config(None, {**changes, **flags, **files}), checkpoint_dir=made)
+
+
+def _marked(split: Split, rows: Iterable[int]) -> Iterator[Marked]:
+    for row in rows:
+        evidence = {} if split.evidence is None else split.evidence[row]
+        labels = {label: [[span] for span in evidence.get(label, [])] for label in split.labels[row]}
+        yield Marked(split.texts[row], labels)
 
 
 def _corpus(folder: Path, config: Config) -> Corpus:
@@ -92,23 +113,6 @@ def _corpus(folder: Path, config: Config) -> Corpus:
         what = f"the documents that the run was trained on are not there any more: {source}"
         raise DataError(what, where=str(folder), fix="put the file back where it lay, or train anew on all documents")
     return load_corpus(dataclasses.replace(config, test_file=None, include_test_labels=False))
-
-
-def _write(path: Path, split: str, parts: Sequence[tuple[Split, Sequence[int]]]) -> dict[str, object]:
-    """Write documents and evidence, and tell the keys that name them."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    rows = [(documents, row) for documents, rows in parts for row in rows]
-    lines = (f"{' '.join(documents.labels[row])}\t{documents.texts[row]}\n" for documents, row in rows)
-    write_text(path, "".join(lines))
-    path.chmod(0o600)
-    keys: dict[str, object] = {FILES[split]: str(path), "data_format": "txt"}
-    if any(documents.evidence is not None for documents, _ in parts):
-        marks = [documents.evidence[row] if documents.evidence is not None else {} for documents, row in rows]
-        written = evidence_beside(path)
-        write_evidence(written, [{label: [[span] for span in own] for label, own in one.items()} for one in marks])
-        written.chmod(0o600)
-        keys[f"evidence.{FILES[split]}"] = str(written)
-    return keys
 
 
 def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared, *, first: bool) -> None:
@@ -128,8 +132,7 @@ def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared, *, f
     content = read_content(folder, trust_code=True)
     verify(folder, promised=content.get("manifest", False))
     if (content["model_name"], content["network_config"]) != network.built_as:
-        fix = "leave model_name and network_config as they were, or train anew"
-        raise CheckpointError("it holds another network", where=str(folder), fix=fix)
+        raise _another(folder)
     labels, _ = read_labels(folder)
     label_rows = _moved(labels, prepared.corpus.label_names)
     tokens, tables = load_tokens(folder), {table.data_ptr() for table in network.word_tables()}
@@ -150,6 +153,11 @@ def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared, *, f
             _copy(tensor, known, label_rows)
 
 
+def _another(folder: Path) -> CheckpointError:
+    fix = "leave model_name and network_config as they were, or train anew"
+    return CheckpointError("it holds another network", where=str(folder), fix=fix)
+
+
 def _copy(tensor: Tensor, known: Tensor, rows: tuple[Tensor, Tensor]) -> None:
     tensor[rows[1]] = known[rows[0]].to(tensor)
 
@@ -158,4 +166,4 @@ def _moved(before: Sequence[str], after: Sequence[str]) -> tuple[Tensor, Tensor]
     """Places of what both have, before and after."""
     place = {name: number for number, name in enumerate(after)}
     both = [(number, place[name]) for number, name in enumerate(before) if name in place]
-    return tuple(torch.tensor(both, dtype=torch.long).reshape(-1, 2).T)  # type: ignore[return-value]
+    return tuple(torch.tensor(both, dtype=torch.long).reshape(-1, 2).T)

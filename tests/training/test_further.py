@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from plant_plugin.cli import plant
 from plant_plugin.config import Config
 from plant_plugin.model.predictor import Predictor
-from plant_plugin.report.logs import logged_config
+from plant_plugin.report.logs import logged_config, write_log_config
 from plant_plugin.training.run import run
 
 
@@ -55,7 +55,7 @@ def test_a_run_goes_on_with_new_documents_labels_and_words(old: Config, new: Pat
     told = logged_config(made)
     assert (told["go_on_from"], told["new_documents"]) == (str(old.checkpoint_dir), 10)
     documents = made / "documents" / "train.txt"
-    assert documents.read_text().startswith(new.read_text())
+    assert documents.read_text().startswith(new.read_text().replace(" \n", "\n"))
     assert len(documents.read_text().splitlines()) == 100
     assert stat.S_IMODE(documents.stat().st_mode) == 0o600
     # with a rate of nearly nothing the weights are the old ones, in their new places
@@ -86,6 +86,20 @@ def test_what_a_desk_has_finished_is_learned(old: Config, new: Path, tmp_path: P
     assert np.isfinite(list(json.loads((made / "thresholds.json").read_text()).values())).all()
 
 
+def test_both_trainings_of_refit_go_on_and_drawn_validation_documents_stay_so(new: Path, tmp_path: Path) -> None:
+    write_marked_splits(tmp_path)
+    runs, drawn = tmp_path / "old", {"val_file": None, "evidence__val_file": None, "val_size": 20}
+    config = marked_config(tmp_path, result_dir=str(runs), refit="train+val", stage2__epochs=1, **drawn)
+    run(config)
+    done = train("--from", config.checkpoint_dir, new, "--result_dir", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    [made] = (tmp_path / "runs").iterdir()
+    was, is_now = (set((made / "documents" / f"{name}.txt").read_text().splitlines()) for name in ("valid", "train"))
+    assert (len(was), len(is_now), len(was & is_now)) == (20, 80, 0)
+    assert "NEW" in Predictor.load(made, device="cpu").labels
+    assert (made / "first_pass" / "model.safetensors").is_file()
+
+
 def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> None:
     from dataclasses import replace
 
@@ -104,8 +118,7 @@ def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> No
 def test_what_is_missing_is_said_and_nothing_stays(old: Config, new: Path, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     shutil.copytree(old.checkpoint_dir, gone)
-    text = (gone / "logs.json").read_text().replace(str(old.training_file), "nowhere.txt")
-    (gone / "logs.json").write_text(text)
+    write_log_config(gone / "logs.json", {**logged_config(gone), "training_file": "nowhere.txt"})
     runs = tmp_path / "runs"
     refused = train("--from", gone, new, "--result_dir", runs)
     assert refused.exit_code

@@ -22,7 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from plant_plugin.errors import PlantError
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.desk.codes import Codes
-from plant_plugin.serving.desk.figures import Figures, figures
+from plant_plugin.serving.desk.figures import Figures, figures_apart
 from plant_plugin.serving.desk.people import LEAD, LONGEST, SignIn
 from plant_plugin.serving.desk.store import Decision, Desk, Opened, Refused, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, model_hash, suggest
@@ -56,7 +56,7 @@ class Sitting:
         """How the team does, as of ``FRESH`` seconds ago at most; counted once for all who ask meanwhile."""
         async with self._counting:
             if self._figures is None or time.monotonic() - self._figures[0] > FRESH:
-                found = await run_in_threadpool(figures, self.desk)
+                found = await run_in_threadpool(figures_apart, self.desk.path)
                 self._figures = time.monotonic(), found
             return self._figures[1]
 
