@@ -91,12 +91,11 @@ def case(family: str, way: str) -> tuple[dict[str, Any], Size]:
 def expected(family: str, way: str) -> dict[str, int]:
     """What the formula says."""
     from plant_plugin.config.network import PLANT as Arguments
-    from plant_plugin.config.network import PLANTL2R as FirstArguments
     from plant_plugin.networks.footprint import Plan, footprint, l2r_footprint, words_footprint
 
     options, size = case(family, way)
     if family == "PLANTL2R":
-        found = l2r_footprint(FirstArguments(**options), size.batch, TOKENS, size.labels, size.words)
+        found = l2r_footprint(options, size.batch, TOKENS, size.labels, size.words)
         return {"trained": found.trained, "formula_bytes": found.total}
     own = Arguments(**HEAD, **options)
     plan = Plan(size.batch, TOKENS, size.labels, own, chosen=size.chosen, narrow=4, stored=4, noise=4)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DESK = click.argument("desk_file", metavar="DESK.sqlite", type=FILE)
 SHOWN_CODES = 30
+SQLITE = b"SQLite format 3\0"  # how such a file begins
 
 
 def open_desk(path: Path, *, make: bool = False) -> Desk:
@@ -33,6 +34,15 @@ def open_desk(path: Path, *, make: bool = False) -> Desk:
     if context := click.get_current_context(silent=True):
         context.call_on_close(opened.close)
     return opened
+
+
+def is_desk(path: Path) -> bool:
+    """Whether a file is a database, as a desk is one; what it holds is checked when it is opened."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(len(SQLITE)) == SQLITE
+    except OSError:  # a folder, or nothing
+        return False
 
 
 @click.group()

@@ -21,7 +21,6 @@ from plant_plugin.commands import shared
 from plant_plugin.commands.rows import GIB, Rows, check, fits, row
 from plant_plugin.commands.shared import COUNT, json_option, registry_option
 from plant_plugin.config import Config, load_config, registry
-from plant_plugin.config.network import PLANTL2R
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
@@ -234,16 +233,10 @@ def _show_needs(
     from plant_plugin.networks.footprint import footprint, l2r_footprint, plan_of, words_footprint
 
     network = settings.network_config
-    over_language_model = bool(network.get("lm_weight"))
     other = network.get("freeze_encoder") or network.get("encoder") == "awd_lstm"
-    first_plant = settings.model_name == "PLANTL2R"
-    if settings.strategy == PLANTED_SCORES or (not first_plant and (settings.model_name != "PLANT" or other)):
+    if settings.model_name not in ("PLANT", "PLANTL2R") or other or settings.strategy == PLANTED_SCORES:
         fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
-        row(
-            "needs",
-            "memory and time are worked out for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm",
-            fix,
-        )
+        row("needs", "worked out only for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm", fix)
         return
     tokens = tokens or settings.max_seq_length
     if tokens is None:
@@ -251,24 +244,23 @@ def _show_needs(
     if labels is None or documents is None:
         counted = _counted(settings.training_file)
         documents, labels = documents or counted[0], labels or counted[1]
-    positions, batch_size = documents * tokens, settings.stage2.batch_size or settings.batch_size
-    plan = None if first_plant else plan_of(settings, tokens, labels, on_gpu=on_gpu)
-    if plan is not None and over_language_model:
+    plan = plan_of(settings, tokens, labels, on_gpu=on_gpu) if settings.model_name == "PLANT" else None
+    batch_size = plan.batch_size if plan else settings.stage2.batch_size or settings.batch_size
+    read: int | None = None  # words, where texts are
+    if plan and network.get("lm_weight"):
         unit, of_what, found = "sub-words", "language model", footprint(_shape(network), plan)
     else:
         if words is None:
             words, read = _words(settings, tokens)
-            positions = positions if read is None else read
         unit, of_what, file = "words", "words and encoder", settings.embed_file
-        if plan is None:
-            found = l2r_footprint(PLANTL2R(**network), batch_size, tokens, labels, words)
-        else:
+        if plan:
             found = words_footprint(plan, words, _width_of_vectors(file) if file else plan.network.embed_dim)
-    batch_size = batch_size if plan is None else plan.batch_size
+        else:
+            found = l2r_footprint(network, batch_size, tokens, labels, words)
     told = f"{documents:,} documents of {tokens:,} {unit}, {labels:,} labels, {batch_size} a batch"
     told += f", on a {'GPU' if on_gpu else 'processor'}"
     row("configuration", told, line=f"{settings.config_path}: {told}")
-    _show_footprint(found, of_what, positions, on_gpu=on_gpu)
+    _show_footprint(found, of_what, documents * tokens if read is None else read, on_gpu=on_gpu)
     _show_tables(settings, documents, labels, found.checkpoint)
 
 

@@ -34,6 +34,7 @@ NOT_READ_BY_PLANT = {
 }
 READ_BY_PLANT_ONLY = (
     "strategy", "precision", "kernels", "checkpoint_every", "max_skipped_steps", "logger", "devices", "num_nodes",
+    "go_on_from", "new_documents",
 )  # fmt: skip
 
 
@@ -227,6 +228,8 @@ def _check_files(settings: Settings, problems: Problems) -> None:
     start, resume = settings.checkpoint_path, settings.resume
     if start is not None and not os.path.exists(start):
         problems.add("checkpoint_path", "no such file or folder", PATH_FIX, value=start)
+    if settings.go_on_from is not None and not os.path.isdir(settings.go_on_from):
+        problems.add("go_on_from", "no such folder", PATH_FIX, value=settings.go_on_from)
     if resume not in (None, AUTO) and not os.path.isdir(resume):
         problems.add("resume", "no such folder", PATH_FIX, value=resume)
 

@@ -125,6 +125,15 @@ class Training:
     scheduler_config: Values | None = key(None, "An argument of lr_scheduler.")
     patience: AtLeast0 = key(5, "Epochs without a better early_stopping_metric before training ends.")
     early_stopping_metric: Text | None = key(None, "What patience watches; val_metric unless given.")
+    go_on_from: Text | None = key(
+        None, "A run folder whose weights training goes on from, with more documents: `plant train --from`.", later=True
+    )
+    new_documents: AtLeast0 = key(
+        0, "With go_on_from: so many documents at the head of training_file are new to that run.", later=True
+    )
+    replay: NotNegative = key(
+        1.0, "With go_on_from: documents known to that run that the network reads again for each new one.", later=True
+    )
     limit_train_batches: Number = key(1.0, "Share of the training batches to use, for trying things out.")
     limit_val_batches: Number = key(1.0, "Share of the validation batches to use.")
     limit_test_batches: Number = key(1.0, "Share of the test batches to use.")

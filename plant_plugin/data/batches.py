@@ -70,6 +70,7 @@ class Batches:
     states: FrozenStates | None = None
     marks: TokenMarks | None = None
     shortlist: npt.NDArray[np.int32] | None = None  # (N, S) labels, ascending
+    rows: Places | None = None  # the documents that are passed, ascending; None: all
 
     def __post_init__(self) -> None:
         if len(self.arrays) != self.labels.shape[0]:
@@ -92,7 +93,8 @@ class Batches:
 
     def __len__(self) -> int:
         """Batches of this epoch and process; with ``batch_tokens`` a few more or fewer in another epoch."""
-        whole = -(-len(self.arrays) // self.batch_size) if self.batch_tokens is None else len(self._order())
+        passed = len(self.arrays) if self.rows is None else len(self.rows)
+        whole = -(-passed // self.batch_size) if self.batch_tokens is None else len(self._order())
         return -(-whole // self._parts)
 
     def set_epoch(self, epoch: int, start: int = 0) -> None:
@@ -110,10 +112,11 @@ class Batches:
 
     def _order(self) -> list[Places]:
         lengths = self.arrays.lengths
+        rows = np.arange(len(lengths)) if self.rows is None else self.rows
         if not self.shuffle:
-            return self._batches_of(np.argsort(-lengths, kind="stable"), lengths)
+            return self._batches_of(rows[np.argsort(-lengths[rows], kind="stable")], lengths)
         random = np.random.default_rng([self.seed, self.epoch])
-        mixed = random.permutation(len(lengths))
+        mixed = rows[random.permutation(len(rows))]
         size = self.batch_size
         if self.batch_tokens is not None:
             size = max(1, int(self.batch_tokens / max(1.0, lengths.mean()))) if len(lengths) else 1

@@ -10,7 +10,8 @@ beside it. Attention is taken to be computed without its T × T weights (sdpa, f
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from torch import nn
 from plant_plugin.config.network import PLANT, PLANTL2R
 from plant_plugin.config.options import SHORTLIST_SIZES
 from plant_plugin.config.sections import Settings
+from plant_plugin.config.values import Value
 from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
@@ -202,13 +204,16 @@ def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
     return Footprint(of_words + in_encoder, trained, parts, trained * FLOAT, flops)
 
 
-def l2r_footprint(given: PLANTL2R, batch_size: int, tokens: int, labels: int, vocabulary: int) -> Footprint:
+def l2r_footprint(
+    network_config: Mapping[str, Value], batch_size: int, tokens: int, labels: int, vocabulary: int
+) -> Footprint:
     """Parameters, memory and arithmetic of the first PLANT in stage 2, once all of it trains, in float32.
 
     The distinct words **U** of a batch are taken to be as many as they can be, so tables by word are an upper bound.
     """
+    given = PLANTL2R(**network_config)
     with torch.device("meta"):
-        network = FirstPlant(labels, torch.empty(vocabulary, given.embed_dim), **asdict(given))
+        network = FirstPlant(labels, torch.empty(vocabulary, given.embed_dim), **network_config)
     everything = sum(weight.numel() for weight in network.parameters())
     in_encoder = sum(weight.numel() for weight in network.backbone.parameters())
     directions, width = len(network.heads), given.embed_dim

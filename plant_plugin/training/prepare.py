@@ -104,18 +104,34 @@ class Prepared:
         return [hashlib.sha256(text.encode()).hexdigest()[:12] for text in self.texts(name, documents)]
 
     def split(
-        self, name: str, size: int | None = None, shuffle: bool = False, seed: int = 0, tokens: int | None = None
+        self,
+        name: str,
+        size: int | None = None,
+        shuffle: bool = False,
+        seed: int = 0,
+        tokens: int | None = None,
+        rows: npt.NDArray[np.int64] | None = None,
     ) -> Batches:
         """Batches of a split: of ``tokens`` tokens or ``size`` documents, ``eval_batch_size`` where none is given."""
         size, pad = size or self.evaluation.eval_batch_size, self.tokens.pad_id
         optional = self.states.get(name), self.marks.get(name), self.shortlists.get(name)
-        return Batches(self.arrays[name], self.labels[name], size, pad, shuffle, seed, tokens, *optional)
+        return Batches(self.arrays[name], self.labels[name], size, pad, shuffle, seed, tokens, *optional, rows)
 
     def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
         """Training batches of a stage and, where there is a validation split, its batches: this process's part."""
         size, seed = options.batch_size or config.batch_size, config.seed or 0
-        train = self.split("train", size, config.shuffle, seed, options.batch_tokens).take_part(rank(), count())
+        rows = None if config.go_on_from is None else self._further(config.new_documents, config.replay, seed)
+        train = self.split("train", size, config.shuffle, seed, options.batch_tokens, rows).take_part(rank(), count())
         return train, self.split("val").take_part(rank(), count()) if "val" in self.arrays else None
+
+    def _further(self, new: int, replay: float, seed: int) -> npt.NDArray[np.int64]:
+        """What a network that goes on reads: the ``new`` documents, others drawn at random, and sentences of both."""
+        documents = len(self.corpus.train)
+        new = min(new, documents)
+        again = min(round(replay * new), documents - new)
+        drawn = new + np.random.default_rng(seed).choice(documents - new, again, replace=False)
+        parents = np.array(self.training.parents or range(documents))
+        return np.flatnonzero(np.isin(parents, [*range(new), *drawn.tolist()]))
 
     def outside(self, name: str) -> npt.NDArray[np.int64]:
         """Labels of each document of a split that are not in the label set, (N,)."""

@@ -37,6 +37,12 @@ CACHE_VERSION = 4  # counts up when the solver or what is written changes
 UNREAD = {*CHOSEN, "names"}  # options that the linear model is fitted without
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
+MORE_SHARES = (
+    1.5,
+    2.0,
+    3.0,
+    5.0,
+)  # and with a shortlist: the logits of all other labels are equal, the spread is small
 # Tried adjustments, in units of the linear score (0 absent, 1 present) for a label e times rarer.
 ADJUSTMENTS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05)
 # Tried weights ν of the labels' names, in units of the linear score; with 4 a name that is the whole document counts 4.
@@ -237,7 +243,9 @@ class _Weighing:
         names: tuple[float, ...] = NAME_WEIGHTS
         if planted.names is None or self.options.name_weight is not None:
             names = (self.options.name_weight or 0.0,)
-        tried = list(itertools.product(SHARES if unit is None else (1.0,), names))
+        listed = (self.prepared.shortlist_size or len(self.trained)) < len(self.trained)
+        shares = (*SHARES, *MORE_SHARES) if listed else SHARES
+        tried = list(itertools.product(shares if unit is None else (1.0,), names))
         best, told = 0, ""
         if len(tried) > 1 and self.features is not None:
             evaluators = [self.prepared.evaluator(metrics, "val") for _ in tried]

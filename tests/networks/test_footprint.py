@@ -257,7 +257,7 @@ L2R = {"embed_dim": 20, "hidden_size": 32, "num_layers": 2, "ranker_size": 6, "r
 def test_the_first_plant_keeps_what_autograd_keeps(changes: dict[str, Any]) -> None:
     given = FirstArguments(**{**L2R, **changes})
     network = FirstPlant(30, torch.zeros(50, 20), **{**L2R, **changes})
-    found = l2r_footprint(given, BATCH, TOKENS, 30, 50)
+    found = l2r_footprint({**L2R, **changes}, BATCH, TOKENS, 30, 50)
     assert found.trained == sum(weight.numel() for weight in network.parameters())
     assert found.parameters == sum(weight.numel() for weight in network.backbone.parameters())
     assert found.checkpoint == sum(4 * tensor.numel() for tensor in trained_state(network).values())
@@ -274,7 +274,7 @@ def test_the_first_plant_keeps_what_autograd_keeps(changes: dict[str, Any]) -> N
 
 
 def test_the_first_plants_memory_does_not_grow_with_a_document_but_for_what_is_read() -> None:
-    given = FirstArguments(**L2R, gradient_segments=2)
+    given = {**L2R, "gradient_segments": 2}
     short, long = (l2r_footprint(given, 1, tokens, 30, 50).bytes for tokens in (320, 3200))
     grown = {part: long[part] / short[part] for part in long if long[part] != short[part]}
     assert grown == {"states": 10, "readings behind segments": 10}

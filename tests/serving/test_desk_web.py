@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.app import create_app
-from plant_plugin.serving.desk import people
+from plant_plugin.serving.desk import people, web
 from plant_plugin.serving.desk.store import Desk
 from plant_plugin.serving.desk.suggestions import LEAST, MOST, model_hash, suggest
 from plant_plugin.serving.desk.web import router
@@ -286,6 +286,19 @@ def test_figures_are_for_leads(sitter: Sitter, app: Any, desk: Desk) -> None:
     [row] = [one for one in found["codes"] if one["label"] == predicted[0]]
     assert row == {"label": predicted[0], "suggested": 1, "accepted": 1, "rejected": 0, "added": 0}
     assert shown["name"] not in str(found)
+
+
+def test_figures_are_counted_once_for_a_while(
+    sitter: Sitter, app: Any, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lead = Sitter(app, desk.people.add("lea", "lead"))
+    assert lead.client.get("/desk/figures").json()["finished"] == 0
+    document = sitter.post("next", order="sent")["document"]["id"]
+    sitter.decide(document, "L3")
+    sitter.finish(document)
+    assert lead.client.get("/desk/figures").json()["finished"] == 0
+    monkeypatch.setattr(web, "FRESH", -1.0)
+    assert lead.client.get("/desk/figures").json()["finished"] == 1
 
 
 def test_a_server_without_a_desk_has_none(predictor: Predictor, tmp_path: Path) -> None:

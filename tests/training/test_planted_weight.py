@@ -138,12 +138,14 @@ def weigh(
     truth: sp.csr_array,
     counts: np.ndarray,
     said: list[str],
+    shortlist: int | None = None,
 ) -> None:
     """Choose the weights on validation documents with these logits."""
     documents, labels = truth.shape
     prepared = SimpleNamespace(
         planted_scores=planted,
         num_labels=labels,
+        shortlist_size=shortlist,
         labels={"val": truth},
         corpus=SimpleNamespace(val=SimpleNamespace(texts=list(range(documents)))),
         train_counts=counts,
@@ -154,6 +156,18 @@ def weigh(
         SimpleNamespace(log=said.append, phase=lambda name: nullcontext()),
     )
     planted_weight.plant_weight(prepared, config, run, lambda: [(logits, truth, np.arange(documents))])
+
+
+@pytest.mark.parametrize(("shortlist", "further"), [(None, False), (30, False), (8, True)])
+def test_with_a_shortlist_scores_may_overrule_the_network(shortlist: int | None, further: bool) -> None:
+    """Which knows nothing here, and has the lowest logit for all labels but eight."""
+    random = np.random.default_rng(5)
+    truth = sp.csr_array((random.random((200, 30)) < 0.1).astype(np.float32))
+    logits = np.full((200, 30), -1, dtype=np.float32)
+    logits[:, :8] = random.normal(size=(200, 8)) + 1
+    planted = Fixed((truth.toarray() + random.normal(size=(200, 30)) / 4).astype(np.float32), np.zeros(30, np.float32))
+    weigh(planted, PlantedScoresOptions(model="ridge"), "nDCG@5", logits, truth, np.ones(30, int), [], shortlist)
+    assert (planted.weight > 1.2 * logits.std() / planted.linear_scores_of(None).std()) == further
 
 
 @pytest.mark.parametrize("metric", ["nDCG@5", "Loss", "Macro-F1"])  # the others have no say before thresholds are tuned

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import time
 from importlib.resources import files
 from typing import Annotated, Literal
 
@@ -34,6 +35,7 @@ POLICY = (
     "frame-ancestors 'none'"
 )
 WAIT = 2.0  # seconds between two looks for documents that the model has not read
+FRESH = 30.0  # seconds for which figures are not counted again
 SPANS, LABEL_LENGTH = 200, 200  # of a decision, at most
 UNREADABLE = HTTPException(401, "sign in")
 ELSEWHERE = HTTPException(403, "this request does not come from the desk's page")
@@ -47,6 +49,16 @@ class Sitting:
     def __init__(self, desk: Desk, predictor: Predictor, queue: ModelQueue) -> None:
         self.desk, self.predictor, self.queue = desk, predictor, queue
         self.model, self.codes = model_hash(predictor), Codes(predictor.labels, predictor.names)
+        self._figures: tuple[float, Figures] | None = None  # when they were counted
+        self._counting = asyncio.Lock()
+
+    async def figures(self) -> Figures:
+        """How the team does, as of ``FRESH`` seconds ago at most; counted once for all who ask meanwhile."""
+        async with self._counting:
+            if self._figures is None or time.monotonic() - self._figures[0] > FRESH:
+                found = await run_in_threadpool(figures, self.desk)
+                self._figures = time.monotonic(), found
+            return self._figures[1]
 
     async def ahead(self) -> None:
         """Let the model read what it has not, for as long as the server runs; whoever waits comes between."""
@@ -264,8 +276,8 @@ async def undo(asked: UndoQuestion, who: Changes, at: At) -> dict[str, object]:
 
 
 @router.get("/figures")
-def team_figures(who: Reads, at: At) -> Figures:
+async def team_figures(who: Reads, at: At) -> Figures:
     """How the team does; for leads alone."""
     if who.coder.role != LEAD:
         raise HTTPException(403, "this is for leads")
-    return figures(at.desk)
+    return await at.figures()

@@ -1,0 +1,161 @@
+"""A training that goes on from a trained model, with more documents: ``plant train --from``.
+
+What is exact and cheap is made anew from all documents: vocabulary, relevance, phrases, planted scores, their weights
+and thresholds. The network keeps its weights: rows of words and labels that it knows move to their new places, a label
+that is new begins as the mean of all known ones. It then reads the new documents, and some of the old ones with them,
+so that it does not forget these.
+
+Source: ours; replay is that of Robins 1995, "Catastrophic forgetting, rehearsal and pseudorehearsal".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from plant_plugin.config import Config, load_config
+from plant_plugin.config.options import PLANTED_SCORES, EvidenceOptions
+from plant_plugin.config.values import Keys
+from plant_plugin.data.documents import DEMO_PREFIX, FILES, Corpus, Split, load_corpus
+from plant_plugin.data.evidence import evidence_beside, write_evidence
+from plant_plugin.data.text import packed
+from plant_plugin.data.tokens import WordTokens, load_tokens
+from plant_plugin.errors import CheckpointError, DataError
+from plant_plugin.files import write_text
+from plant_plugin.model.folder import COMPLETE, read_content, read_labels
+from plant_plugin.model.manifest import MODEL, verify
+from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.networks.trained_state import trained_state
+from plant_plugin.report.logs import logged_config
+from plant_plugin.report.record import FIRST_PASS
+from plant_plugin.training.prepare import Prepared
+
+DOCUMENTS = "documents"  # folder in a run's own: what it was trained on, which the next training goes on with
+EPOCHS, SLOWER = 1, 3.0  # passes over new documents; by what their learning rate is lower than a new network's
+AFRESH = ("resume", "checkpoint_path", "silent", "result_dir")  # not taken over
+
+
+def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
+    """The configuration with which the run of ``folder`` goes on with the documents of ``file``; they are written down.
+
+    The old and the new documents come to lie in ``documents/`` of the new run's folder, readable to their owner alone:
+    the training after this one needs them. A new document whose text was known takes the place of the old one.
+
+    Args:
+        folder: A finished run of our strategies.
+        file: Documents with labels, and their evidence file beside them where there is one.
+        flags: Keys that beat those of the run.
+
+    Raises:
+        CheckpointError: The folder is no model.
+        DataError: The run's training file is gone, or a file cannot be read, or no document of ``file`` has a label.
+    """
+    read_content(folder, trust_code=True)  # imports nothing
+    asked = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
+    if "strategy" not in asked:
+        raise CheckpointError("the log of the run does not tell its configuration", where=str(folder), fix=COMPLETE)
+    old = _corpus(folder, load_config(None, asked))
+    read: Keys = {"training_file": str(file), "val_file": None, "test_file": None, "val_size": 0}
+    read["remove_no_label_data"] = True
+    beside = packed(evidence_beside(file))
+    evidence = EvidenceOptions(training_file=None if beside is None else str(beside))
+    new = load_corpus(dataclasses.replace(load_config(None, asked), **read, evidence=evidence)).train
+    changes: Keys = {
+        **asked,
+        "go_on_from": str(folder),
+        "new_documents": len(new),
+        "strategy": PLANTED_SCORES if asked["strategy"] == PLANTED_SCORES else "end_to_end",
+        "stage2.epochs": EPOCHS,
+    }
+    if asked.get("go_on_from") is None:  # else it is low
+        rate = asked["stage2"]["learning_rate"] or asked["learning_rate"]
+        changes["stage2.learning_rate"] = rate / SLOWER
+    config = load_config(None, {**changes, **flags})
+    made = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
+    known = set(new.texts)
+    kept = [row for row, text in enumerate(old.train.texts) if text not in known]
+    files = _write(made / DOCUMENTS / "train.txt", "train", [(new, range(len(new))), (old.train, kept)])
+    if old.val is not None and config.val_file is None:  # it was drawn from the training file
+        files |= _write(made / DOCUMENTS / "valid.txt", "val", [(old.val, range(len(old.val)))])
+    return dataclasses.replace(load_config(None, {**changes, **flags, **files}), checkpoint_dir=made)
+
+
+def _corpus(folder: Path, config: Config) -> Corpus:
+    """The documents of a run, without its test split."""
+    source = str(config.training_file)
+    if not source.startswith(DEMO_PREFIX) and not Path(source).exists():
+        what = f"the documents that the run was trained on are not there any more: {source}"
+        raise DataError(what, where=str(folder), fix="put the file back where it lay, or train anew on all documents")
+    return load_corpus(dataclasses.replace(config, test_file=None, include_test_labels=False))
+
+
+def _write(path: Path, split: str, parts: Sequence[tuple[Split, Sequence[int]]]) -> dict[str, object]:
+    """Write documents and evidence, and tell the keys that name them."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    rows = [(documents, row) for documents, rows in parts for row in rows]
+    lines = (f"{' '.join(documents.labels[row])}\t{documents.texts[row]}\n" for documents, row in rows)
+    write_text(path, "".join(lines))
+    path.chmod(0o600)
+    keys: dict[str, object] = {FILES[split]: str(path), "data_format": "txt"}
+    if any(documents.evidence is not None for documents, _ in parts):
+        marks = [documents.evidence[row] if documents.evidence is not None else {} for documents, row in rows]
+        written = evidence_beside(path)
+        write_evidence(written, [{label: [[span] for span in own] for label, own in one.items()} for one in marks])
+        written.chmod(0o600)
+        keys[f"evidence.{FILES[split]}"] = str(written)
+    return keys
+
+
+def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared, *, first: bool) -> None:
+    """Give a fresh network the weights of a run, where its words and labels are some of this one's; in place.
+
+    Args:
+        folder: The run's folder.
+        network: As :func:`.construct` made it.
+        prepared: Its vocabulary and labels.
+        first: Take the weights of the first pass, where the run has two.
+
+    Raises:
+        CheckpointError: It is no model, or torn, or another network.
+    """
+    if first and (folder / FIRST_PASS).is_dir():
+        folder = folder / FIRST_PASS
+    content = read_content(folder, trust_code=True)
+    verify(folder, promised=content.get("manifest", False))
+    if (content["model_name"], content["network_config"]) != network.built_as:
+        fix = "leave model_name and network_config as they were, or train anew"
+        raise CheckpointError("it holds another network", where=str(folder), fix=fix)
+    labels, _ = read_labels(folder)
+    label_rows = _moved(labels, prepared.corpus.label_names)
+    tokens, tables = load_tokens(folder), {table.data_ptr() for table in network.word_tables()}
+    word_rows = (torch.empty(0, dtype=torch.long),) * 2
+    if isinstance(tokens, WordTokens) and isinstance(prepared.tokens, WordTokens):
+        word_rows = _moved(tokens.words, prepared.tokens.words)
+    before = load_file(folder / MODEL)
+    for name, tensor in trained_state(network).items():
+        known = before.get(name)
+        if known is None or known.shape[1:] != tensor.shape[1:]:
+            raise CheckpointError(f"{name} is missing or of another shape", where=str(folder), fix=COMPLETE)
+        if tensor.data_ptr() in tables:
+            _copy(tensor, known, word_rows)
+        elif known.shape == tensor.shape:
+            tensor.copy_(known)
+        else:  # a row for each label
+            tensor.copy_(known.mean(dim=0).expand_as(tensor))
+            _copy(tensor, known, label_rows)
+
+
+def _copy(tensor: Tensor, known: Tensor, rows: tuple[Tensor, Tensor]) -> None:
+    tensor[rows[1]] = known[rows[0]].to(tensor)
+
+
+def _moved(before: Sequence[str], after: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """Places of what both have, before and after."""
+    place = {name: number for number, name in enumerate(after)}
+    both = [(number, place[name]) for number, name in enumerate(before) if name in place]
+    return tuple(torch.tensor(both, dtype=torch.long).reshape(-1, 2).T)  # type: ignore[return-value]

@@ -1,0 +1,119 @@
+"""``plant train --from``: a run goes on with more documents, from files or from a desk."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner, Result
+from marked_task import marked_config, write_marked_split, write_marked_splits
+from safetensors.torch import load_file
+
+from plant_plugin.cli import plant
+from plant_plugin.config import Config
+from plant_plugin.model.predictor import Predictor
+from plant_plugin.report.logs import logged_config
+from plant_plugin.training.run import run
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    """A run that knows the labels of half of the made-up files, but for one that was left out."""
+    folder = tmp_path_factory.mktemp("old")
+    write_marked_splits(folder)
+    config = marked_config(folder, batch_size=16, stage2__epochs=3, result_dir=str(folder / "runs"))
+    run(config)
+    return config
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    """Ten documents, one with a label that nobody knows."""
+    write_marked_split(tmp_path, "new", 10, 7)
+    path = tmp_path / "new.txt"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(["NEW " + lines[0].replace("filler", "unheardof"), *lines[1:]]))
+    (tmp_path / "new_evidence.tsv").write_text("")
+    return path
+
+
+def train(*arguments: object) -> Result:
+    return CliRunner().invoke(plant, ["train", *map(str, arguments), "--silent"])
+
+
+def test_a_run_goes_on_with_new_documents_labels_and_words(old: Config, new: Path, tmp_path: Path) -> None:
+    done = train("--from", old.checkpoint_dir, new, "--result_dir", tmp_path / "runs", "--stage2.learning_rate", 1e-9)
+    assert done.exit_code == 0, done.output
+    [made] = (tmp_path / "runs").iterdir()
+    before, after = (Predictor.load(folder, device="cpu") for folder in (old.checkpoint_dir, made))
+    assert sorted({*before.labels, "NEW"}) == after.labels
+    told = logged_config(made)
+    assert (told["go_on_from"], told["new_documents"]) == (str(old.checkpoint_dir), 10)
+    documents = made / "documents" / "train.txt"
+    assert documents.read_text().startswith(new.read_text())
+    assert len(documents.read_text().splitlines()) == 100
+    assert stat.S_IMODE(documents.stat().st_mode) == 0o600
+    # with a rate of nearly nothing the weights are the old ones, in their new places
+    was, is_now = (load_file(folder / "model.safetensors") for folder in (old.checkpoint_dir, made))
+    rows = [after.labels.index(label) for label in before.labels]
+    table = "head.label_embeddings"
+    torch.testing.assert_close(is_now[table][rows], was[table], atol=1e-5, rtol=0)
+    torch.testing.assert_close(is_now[table][after.labels.index("NEW")], was[table].mean(dim=0), atol=1e-5, rtol=0)
+    words = [(before.model.tokens.id_of[word], after.model.tokens.id_of[word]) for word in ("filler3", "sign1x")]
+    name = next(name for name in was if name.startswith("backbone.embedding"))
+    for one, other in words:
+        torch.testing.assert_close(is_now[name][other], was[name][one], atol=1e-5, rtol=0)
+    again = train("--from", made, new, "--result_dir", tmp_path / "again")
+    assert again.exit_code == 0, again.output
+    [third] = (tmp_path / "again").iterdir()
+    assert len((third / "documents" / "train.txt").read_text().splitlines()) == 100  # what is known stands there once
+
+
+def test_what_a_desk_has_finished_is_learned(old: Config, new: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
+    desk = tmp_path / "desk.sqlite"
+    for words in (["add-coder", desk, "ana"], ["add-documents", desk, new, "--coded-by", "ana"]):
+        assert CliRunner().invoke(plant, ["desk", *map(str, words)]).exit_code == 0
+    done = train("--from", old.checkpoint_dir, desk, "--result_dir", tmp_path / "runs")
+    assert done.exit_code == 0, done.output
+    [made] = (tmp_path / "runs").iterdir()
+    assert "NEW" in Predictor.load(made, device="cpu").labels
+    assert np.isfinite(list(json.loads((made / "thresholds.json").read_text()).values())).all()
+
+
+def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> None:
+    from dataclasses import replace
+
+    from plant_plugin.report.run import Run
+    from plant_plugin.training.prepare import prepare
+
+    config = replace(old, go_on_from=str(old.checkpoint_dir), new_documents=5, replay=2.0)
+    prepared = prepare(config, Run(Path(old.checkpoint_dir), silent=True, tests=False))
+    train_batches, _ = prepared.batches(config.stage2, config)
+    parents = prepared.training.parents or range(len(prepared.training))
+    seen = [parents[row] for batch in train_batches for row in batch["document"].tolist()]
+    assert {*range(5)} < set(seen)
+    assert len(set(seen)) == 15
+
+
+def test_what_is_missing_is_said_and_nothing_stays(old: Config, new: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    shutil.copytree(old.checkpoint_dir, gone)
+    text = (gone / "logs.json").read_text().replace(str(old.training_file), "nowhere.txt")
+    (gone / "logs.json").write_text(text)
+    runs = tmp_path / "runs"
+    refused = train("--from", gone, new, "--result_dir", runs)
+    assert refused.exit_code
+    assert "nowhere.txt" in refused.output
+    refused = train("--from", tmp_path, new, "--result_dir", runs)
+    assert "no complete PLANT model" in refused.output
+    refused = train("--from", old.checkpoint_dir, new, "--result_dir", runs, "--network_config.hidden_size", 20)
+    assert refused.exit_code
+    assert "another network" in refused.output
+    assert "--from" in train("--from", old.checkpoint_dir, new, "-c", "plant.yml").output
+    assert not runs.exists() or not list(runs.iterdir())
