@@ -27,7 +27,14 @@ import yaml
 from plant_plugin.config import Config
 from plant_plugin.config.choice import ENGLISH, LEAD, Choice, Facts, choices, filled, flat, left_open
 from plant_plugin.config.load import checked_config
-from plant_plugin.config.options import NO_NAMES, PLANTED_SCORES, EvidenceOptions, PlantedScoresOptions
+from plant_plugin.config.options import (
+    AUTO,
+    NO_NAMES,
+    PLANTED_SCORES,
+    SHORTLIST_SIZES,
+    EvidenceOptions,
+    PlantedScoresOptions,
+)
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.sections import BLOCKS
 from plant_plugin.config.values import Keys, Value
@@ -305,18 +312,33 @@ def _pace(config: Config) -> tuple[float, float, int]:
         run = Run(config.checkpoint_dir, silent=True, tests=False)
         prepared = prepare(config, run)
         network = build_network(prepared, config, run, planted=True).to(device_of(config.cpu))
+        size = max(SHORTLIST_SIZES) if config.shortlist.size == AUTO else config.shortlist.size
+        if size is not None:
+            documents = len(prepared.arrays[prepared.training.name])
+            prepared.shortlists[prepared.training.name] = _any_labels(documents, prepared.num_labels, int(size))
         train, val = prepared.batches(config.stage2, config)
         modules = Stage1(network, config.stage1, config, train, val), Stage2(network, config.stage2, config, train, val)
         first, second = (_seconds(module) for module in modules)
     return first, second, len(train)
 
 
+def _any_labels(documents: int, labels: int, size: int) -> npt.NDArray[np.int32]:
+    """Shortlists (N, S) drawn at random: a step takes as long with them, and no scores need fitting."""
+    size = min(size, labels)
+    part = labels // size  # one label of each, so that they ascend
+    drawn = np.random.default_rng(0).integers(part, size=(documents, size), dtype=np.int32)
+    return np.arange(size, dtype=np.int32) * part + drawn
+
+
 def _seconds(module: StageModule) -> float:
-    """Of a step with its gradient, the mean of a few behind one that is not counted."""
+    """Of a step with its gradient and the optimiser's, the mean of a few behind one that is not counted."""
     device, took = device_of(module.config.cpu), 0.0
+    optimizer = module.configure_optimizers()["optimizer"]
     for number, batch in enumerate(islice(module.train_batches, PROBED + 1)):
         start = time.perf_counter()
+        optimizer.zero_grad()
         module.training_loss({name: value.to(device) for name, value in batch.items()}).backward()
+        optimizer.step()
         took += (time.perf_counter() - start) * (number > 0)
         made = number
     return took / max(1, made)

@@ -20,6 +20,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.training import choose
 from plant_plugin.training.choose import Trial, language_of, settle
 from plant_plugin.training.run import run
+from plant_plugin.training.stage import StageModule
 
 Make = Callable[..., Config]
 SMALL = {"network_config.hidden_size": 16, "network_config.embed_dim": 16, "network_config.pool_size": 8, "cpu": True}
@@ -123,6 +124,28 @@ def test_the_pace_is_measured(mine: Make) -> None:
     assert 0 < first < 10
     assert 0 < second < 10
     assert steps == 8  # of 120 documents, 16 at once
+
+
+def test_the_pace_is_that_of_a_shortlist(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def seconds(module: StageModule) -> float:
+        seen.append(next(iter(module.train_batches)))
+        return 0.1
+
+    monkeypatch.setattr(choose, "_seconds", seconds)
+    choose._pace(settle(mine(shortlist__size=5)))
+    choose._pace(settle(mine()))
+    assert [batch["shortlist"].shape[1] if "shortlist" in batch else None for batch in seen] == [5, 5, None, None]
+
+
+@pytest.mark.parametrize(("labels", "size"), [(7, 5), (5, 5), (3, 5), (100_003, 100)])
+def test_labels_drawn_for_it_are_different_ones(labels: int, size: int) -> None:
+    drawn = choose._any_labels(50, labels, size)
+    assert drawn.shape == (50, min(size, labels))
+    assert (np.diff(drawn, axis=1) > 0).all()
+    assert drawn.min() >= 0
+    assert drawn.max() < labels
 
 
 def test_a_trial_finds_where_words_count_and_phrases_tell(mine: Make) -> None:
