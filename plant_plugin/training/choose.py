@@ -88,13 +88,14 @@ def settle(config: Config) -> Config:
     if config.eval:
         what, fix = "a trained model has its own keys", f"name {SETTLED} of its run: --config RUN_FOLDER/{SETTLED}"
         raise ConfigError(what, where="choose", fix=fix)
+    started = time.perf_counter()
     given = {key: value for key, value in config.given.items() if key not in ("choose", "minutes", "resume")}
     given |= {key: value for key, value in _beside(config).items() if key not in given}
     facts = look(replace(config, val_file=given.get("val_file")), given)
     found = [left_open(choice, given) for choice in choices(facts)]
     settled = _checked(filled(given, found), config)
     if config.minutes:
-        within = left_open(_within(config.minutes, settled, facts), given)
+        within = left_open(_within(config.minutes, settled, facts, started), given)
         found = [*(left_open(choice, filled({}, [within])) for choice in found), within]
         settled = _checked(filled(given, found), config)
     if not config.silent:
@@ -279,15 +280,17 @@ def _drawn(split: Split, most: int) -> list[int]:
     return sorted(np.random.default_rng(0).choice(len(split), most, replace=False).tolist())
 
 
-def _within(minutes: float, config: Config, facts: Facts) -> Choice:
+def _within(minutes: float, config: Config, facts: Facts, started: float) -> Choice:
     """Epochs, length or strategy with which training ends in about so many minutes, from the time of a few steps.
 
+    What it took to look at the data and to time the steps, since ``started``, is gone from them.
     First the second stage gets fewer epochs, then documents are read less far, then no network is trained.
     """
     if config.strategy == PLANTED_SCORES:
         return Choice({}, "")
-    room = MINUTE * minutes * FOR_EPOCHS / (2 if config.refit != "none" else 1)
     stage1, stage2, steps = _pace(config)
+    left = MINUTE * minutes - (time.perf_counter() - started)
+    room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
     ranks = 0 if config.strategy != "plant" else config.stage1.epochs or 0
     length = config.max_seq_length or facts.long
     for shorter in (length, *(words for words in reversed(SHORTENED) if words < length)):
@@ -300,7 +303,7 @@ def _within(minutes: float, config: Config, facts: Facts) -> Choice:
                 if not epochs1:
                     keys = {"strategy": "end_to_end"}
                 keys |= {"max_seq_length": shorter, "stage2.epochs": epochs2}
-                told = f"an epoch takes {first:.0f} and {second:.0f} seconds here, for {minutes:g} minutes"
+                told = f"an epoch takes {first:.0f} and {second:.0f} seconds; {left / MINUTE:.1f} of {minutes:g} minutes are left"
                 return Choice(keys, told)
     return Choice({"strategy": PLANTED_SCORES}, f"an epoch of the network does not fit into {minutes:g} minutes")
 

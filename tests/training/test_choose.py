@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,7 @@ def test_a_run_keeps_what_it_chose_and_is_repeated(mine: Make, tmp_path: Path) -
     assert again["metrics"]["nDCG@5"] == result["metrics"]["nDCG@5"]
 
 
-@pytest.mark.parametrize(("seconds", "strategy"), [(1e-6, "plant"), (1.5, "end_to_end"), (1e6, "planted_scores")])
+@pytest.mark.parametrize(("seconds", "strategy"), [(1e-6, "plant"), (1.25, "end_to_end"), (1e6, "planted_scores")])
 def test_minutes_decide_how_much_is_trained(
     mine: Make, monkeypatch: pytest.MonkeyPatch, seconds: float, strategy: str
 ) -> None:
@@ -115,8 +116,16 @@ def test_minutes_decide_how_much_is_trained(
     config = settle(mine(minutes=1, stage1__epochs="leave"))
     assert config.strategy == strategy
     assert config.minutes is None
-    if strategy == "end_to_end":  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 12
+    if strategy == "end_to_end":  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 10
         assert config.stage2.epochs == 1
+
+
+def test_what_deciding_took_is_gone_from_the_minutes(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, facts = settle(mine()), choose.look(mine(), {})
+    monkeypatch.setattr(choose, "_pace", lambda config: (0.1, 0.1, 8))
+    now = time.perf_counter()
+    assert choose._within(1, config, facts, now).keys["strategy"] == "plant"
+    assert choose._within(1, config, facts, now - 61).keys["strategy"] == "planted_scores"
 
 
 def test_the_pace_is_measured(mine: Make) -> None:
