@@ -303,7 +303,8 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
                 if not epochs1:
                     keys = {"strategy": "end_to_end"}
                 keys |= {"max_seq_length": shorter, "stage2.epochs": epochs2}
-                told = f"an epoch takes {first:.0f} and {second:.0f} seconds; {left / MINUTE:.1f} of {minutes:g} minutes are left"
+                told = f"an epoch takes {first:.0f} and {second:.0f} seconds"
+                told += f"; {left / MINUTE:.1f} of {minutes:g} minutes are left"
                 return Choice(keys, told)
     return Choice({"strategy": PLANTED_SCORES}, f"an epoch of the network does not fit into {minutes:g} minutes")
 
