@@ -87,6 +87,8 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
             PlantError: What the configuration or the training cannot do.
         """
         texts = _texts(X)
+        if not texts:
+            raise ValueError("there are no texts to fit")
         if type_of_target(y, input_name="y") != "multilabel-indicator":
             raise ValueError("y has to be an indicator (N, L) of zeros and ones; MultiLabelBinarizer makes one")
         labels = sparse.csr_array(y)

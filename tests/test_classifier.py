@@ -15,6 +15,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
 from plant_plugin import PlantClassifier, classifier
@@ -94,17 +96,68 @@ def test_the_example_in_the_docstring(data: Any) -> None:
     assert (outcome.attempted, outcome.failed) == (3, 0)
 
 
+WITHOUT_DATA = (
+    "check_estimator_cloneable", "check_estimator_tags_renamed", "check_valid_tag_types", "check_estimator_repr",
+    "check_no_attributes_set_in_init", "check_do_not_raise_errors_in_init_or_set_params",
+    "check_parameters_default_constructible", "check_get_params_invariance", "check_set_params",
+    "check_mixin_order",
+)  # fmt: skip
+# Scikit-learn's other checks fit a matrix of numbers. Why each says nothing of a classifier of texts:
+NOT_FOR_TEXTS = {
+    "a matrix's kind, form or number type, which texts do not have": (
+        "check_array_api_input", "check_classifier_data_not_an_array", "check_complex_data", "check_dtype_object",
+        "check_estimator_sparse_array", "check_estimator_sparse_matrix", "check_estimator_sparse_tag",
+        "check_estimators_dtypes", "check_f_contiguous_array_estimator", "check_readonly_memmap_input",
+        "check_fit1d", "check_fit2d_1feature", "check_fit2d_1sample", "check_fit2d_predict1d",
+        "check_n_features_in", "check_n_features_in_after_fitting", "check_estimators_partial_fit_n_features",
+    ),
+    "values that a text cannot have: infinite, missing, negative": (
+        "check_estimators_nan_inf", "check_positive_only_tag_during_fit",
+    ),
+    "one class a document, where labels are an indicator of several": (
+        "check_classifier_not_supporting_multiclass", "check_classifiers_classes", "check_classifiers_one_label",
+        "check_classifiers_one_label_sample_weights", "check_classifiers_regression_target", "check_classifiers_train",
+        "check_decision_proba_consistency", "check_fit_score_takes_y", "check_supervised_y_no_nan",
+    ),
+    "an attribute `n_iter_`, which it does not have": ("check_non_transformer_estimators_n_iter",),
+    "the same on texts is tested in this file": (
+        "check_classifier_multioutput", "check_classifiers_multilabel_output_format_decision_function",
+        "check_classifiers_multilabel_output_format_predict",
+        "check_classifiers_multilabel_output_format_predict_proba",
+        "check_classifiers_multilabel_representation_invariance", "check_dict_unchanged",
+        "check_dont_overwrite_parameters", "check_estimators_empty_data_messages", "check_estimators_fit_returns_self",
+        "check_estimators_overwrite_params", "check_estimators_pickle", "check_estimators_unfitted",
+        "check_fit_check_is_fitted", "check_fit_idempotent", "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance", "check_pipeline_consistency", "check_requires_y_none",
+    ),
+}  # fmt: skip
+
+
+class OfNumbers(PlantClassifier):
+    """The same with tags that say it takes numbers, so that scikit-learn names all its checks of such a classifier."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = True, False
+        return tags
+
+
 def test_what_scikit_learn_asks_of_every_estimator() -> None:
     """Its checks that give no data; those that do give numbers, where texts are wanted."""
     name, estimator = "PlantClassifier", PlantClassifier()
     assert is_classifier(estimator)
-    for check in (
-        "check_estimator_cloneable", "check_estimator_tags_renamed", "check_valid_tag_types", "check_estimator_repr",
-        "check_no_attributes_set_in_init", "check_do_not_raise_errors_in_init_or_set_params",
-        "check_parameters_default_constructible", "check_get_params_invariance", "check_set_params",
-        "check_mixin_order",
-    ):  # fmt: skip
+    for check in WITHOUT_DATA:
         getattr(estimator_checks, check)(name, clone(estimator))
+
+
+def test_no_check_of_scikit_learn_is_passed_over_unseen() -> None:
+    """A new scikit-learn with a new check: let it run above, or say why it is not for texts."""
+    asked = estimator_checks.estimator_checks_generator(OfNumbers())
+    names = {getattr(check, "func", check).__name__ for _, check in asked}
+    reasoned = [check for checks in NOT_FOR_TEXTS.values() for check in checks]
+    assert len(reasoned) == len(set(reasoned) - set(WITHOUT_DATA))
+    assert set(WITHOUT_DATA) <= names
+    assert names - set(WITHOUT_DATA) - set(reasoned) == set()
 
 
 def test_what_scikit_learn_chooses_to_check_of_a_classifier_of_texts() -> None:
@@ -114,12 +167,16 @@ def test_what_scikit_learn_chooses_to_check_of_a_classifier_of_texts() -> None:
     assert {one["status"] for one in told} == {"passed"}
 
 
-def test_fitting_returns_itself_keeps_its_parameters_and_repeats(fitted: PlantClassifier, data: Any) -> None:
+def test_fitting_in_a_pipeline_keeps_its_parameters_and_repeats(fitted: PlantClassifier, data: Any) -> None:
     texts, truth = data["train"]
     estimator = small()
     before = estimator.get_params()
-    assert estimator.fit(texts, sparse.csr_matrix(truth)) is estimator
+    pipeline = make_pipeline(FunctionTransformer(), estimator)
+    assert pipeline.fit(texts, sparse.csr_matrix(truth))[-1] is estimator
+    np.testing.assert_array_equal(pipeline.decision_function(texts[:5]), estimator.decision_function(texts[:5]))
     assert estimator.get_params() == before
+    quick = small(options={**OPTIONS, "stage2.epochs": 1})
+    assert quick.fit(texts, truth) is quick
     np.testing.assert_allclose(estimator.decision_function(texts[:5]), fitted.decision_function(texts[:5]), atol=1e-5)
     assert estimator.run_folder_ is None
 
@@ -152,6 +209,8 @@ def test_not_fitted() -> None:
     ("texts", "labels", "message"),
     [
         ("one string", np.eye(2), "one string was given"),
+        ([], np.zeros((0, 2)), "no texts"),
+        (["a", "b"], None, "array-like"),
         ([1, 2], np.eye(2), "has to be a string"),
         (["a", "b"], [0, 1], "has to be an indicator"),
         (["a", "b"], [["x"], ["y"]], "has to be an indicator"),

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from plant_plugin.commands.shared import COUNT, registry_option
+from plant_plugin.commands import shared
+from plant_plugin.commands.rows import GIB, Rows, check, fits, row
+from plant_plugin.commands.shared import COUNT, json_option, registry_option
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.values import Keys
@@ -44,7 +46,6 @@ SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not 
 # Of what a processor does in a product of matrices; stage 1 reached 16 % and stage 2 26 % (benchmarks/rehearsal).
 CPU_SHARE = 0.2
 SIDE = 1024  # of matrices whose product is timed
-GIB = 1024**3
 DOCUMENT_BYTES = 3  # of a text's byte: as it is read, as it is kept, and its words as numbers
 RELEVANCE_BYTES = 16  # of an entry: value and place, by label and by word
 # Of a byte of the training texts, times the longest run of words that is a term: terms, their rows, what counting left.
@@ -67,13 +68,17 @@ FIRST = "# first: "  # how lines in the head of a configuration start that say w
 @click.option("--documents", type=COUNT, help="Training documents; counted unless given.")
 @click.option("--words", type=COUNT, help="Words of the vocabulary, without a language model; as above.")
 @click.option("--cpu", is_flag=True, help="For a processor instead of a GPU.")
+@json_option
 @registry_option
-def doctor(config: str | None, cpu: bool, **numbers: int | None) -> None:
+@click.pass_context
+def doctor(context: click.Context, config: str | None, cpu: bool, as_json: bool, **numbers: int | None) -> None:
     """Show versions, extras, devices, memory and disk; say how to mend what is missing.
 
     With --config also the files that it names and, from a formula, parameters, memory, disk and time of training. With
     --labels and --documents too no file has to be there yet.
     """
+    if as_json:
+        context.obj = Rows()
     settings, missing = (None, []) if config is None else _read(config)
     adapted = settings is not None and any(settings.network_config.get(key, "none") != "none" for key in FOR_LLM)
     fine = _installed(["llm"] if adapted else [])
@@ -81,6 +86,8 @@ def doctor(config: str | None, cpu: bool, **numbers: int | None) -> None:
         planned = numbers["labels"] is not None and numbers["documents"] is not None
         fine = _files(settings, missing, planned=planned) and fine
         _show_needs(settings, **numbers, on_gpu=not cpu)
+    if as_json:
+        click.echo(shared.as_json({"fine": fine, "rows": context.obj}))
     if not fine:
         raise click.exceptions.Exit(1)
 
@@ -88,18 +95,18 @@ def doctor(config: str | None, cpu: bool, **numbers: int | None) -> None:
 def _installed(needed: Sequence[str]) -> bool:
     """Show versions, extras and the machine; False where something is to be mended, an extra that is ``needed`` too."""
     supported = sys.version_info >= (3, 10)
-    _check("python", platform.python_version(), None if supported else "use Python 3.10 or later")
+    check("python", platform.python_version(), None if supported else "use Python 3.10 or later")
     mended = [supported, *(_package(requirement) for requirement in _requirements())]
     for extra, (modules, use) in EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
         fix = XCLIB_FIX if extra == "xclib" else f"pip install '{DISTRIBUTION}[{extra}]'"
         told = f"{', '.join(missing)} not installed" if missing else "installed"
-        show = _check if missing and extra in needed else _row
+        show = check if missing and extra in needed else row
         mended.append(show(f"extra {extra}", f"{told} ({use})", fix if missing else None) is not False)
-    _row("gpu", _gpu())
-    _row("processor", _processor())
-    _row("memory", _memory())
-    _row("disk", _disk())
+    row("gpu", _gpu())
+    row("processor", _processor())
+    row("memory", _memory())
+    row("disk", _disk())
     return all(mended)
 
 
@@ -123,35 +130,16 @@ def _files(settings: Config, missing: list[ConfigError], *, planned: bool) -> bo
     fix = "\n      ".join(line.removeprefix(FIRST) for line in lines if line.startswith(FIRST))
     if missing:
         told = "no such file: " + ", ".join(str(problem.where).partition(" (")[0] for problem in missing)
-        (_row if planned else _check)("files", told, fix or missing[0].fix)
+        (row if planned else check)("files", told, fix or missing[0].fix)
     else:
-        _check("files", "all that it names are there")
+        check("files", "all that it names are there")
     model = settings.network_config.get("lm_weight")
     if model and not Path(model).exists() and model not in registry.entries("backbones"):
-        _row("language model", f"{model} is neither here nor a preset: taken for a name on the hub")
+        row("language model", f"{model} is neither here nor a preset: taken for a name on the hub")
     names = settings.planted_scores.names or names_beside(settings.training_file)
     if settings.planted_scores.model != "none" and not names and not missing:
-        _row("names", "none of labels beside the training file: planted scores do without", fix or None)
+        row("names", "none of labels beside the training file: planted scores do without", fix or None)
     return planned or not missing
-
-
-def _row(name: str, text: str, fix: str | None = None, mark: str = " ") -> None:
-    click.echo(f"{mark} {name:<15} {text}" + (f"\n      {fix}" if fix else ""))
-
-
-def _check(name: str, text: str, fix: str | None = None) -> bool:
-    """A row with a mark; False where something is to be mended."""
-    _row(name, text, fix, click.style("!!", fg="red") if fix else click.style("ok", fg="green"))
-    return fix is None
-
-
-def _fits(name: str, needed: float, there: float | None, of_what: str, fix: str) -> None:
-    """A row with a mark where bytes that are needed are more than there are."""
-    told = f"{needed / GIB:.2f} GiB {of_what}"
-    if there is None or needed <= there:
-        _row(name, told + ("" if there is None else f"; {there / GIB:.1f} are there"))
-    else:
-        _check(name, f"{told}, but {there / GIB:.1f} are there", fix)
 
 
 def _requirements() -> list[str]:
@@ -159,7 +147,7 @@ def _requirements() -> list[str]:
     try:
         declared = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        _check(DISTRIBUTION, "runs from a folder, without its metadata", "pip install -e . in that folder")
+        check(DISTRIBUTION, "runs from a folder, without its metadata", "pip install -e . in that folder")
         return ["libmultilabel", "torch", "lightning", "transformers", "torchmetrics", "setuptools<81"]
     return [requirement for requirement in declared if "extra ==" not in requirement]
 
@@ -180,10 +168,10 @@ def _package(requirement: str) -> bool:
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return _check(name, "not installed", fix)
+        return check(name, "not installed", fix)
     if specifier is not None and not specifier.contains(version, prereleases=True):
-        return _check(name, f"{version}, but {specifier} is needed", fix)
-    return _check(name, version)
+        return check(name, f"{version}, but {specifier} is needed", fix)
+    return check(name, version)
 
 
 def _gpu() -> str:
@@ -248,7 +236,7 @@ def _show_needs(
     other = network.get("freeze_encoder") or network.get("encoder") == "awd_lstm"
     if settings.model_name not in ("PLANT", "PLANTL2R") or other or settings.strategy == PLANTED_SCORES:
         fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
-        _row("needs", "worked out only for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm", fix)
+        row("needs", "worked out only for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm", fix)
         return
     tokens = tokens or settings.max_seq_length
     if tokens is None:
@@ -269,8 +257,9 @@ def _show_needs(
             found = words_footprint(plan, words, _width_of_vectors(file) if file else plan.network.embed_dim)
         else:
             found = l2r_footprint(network, batch_size, tokens, labels, words)
-    click.echo(f"{settings.config_path}: {documents:,} documents of {tokens:,} {unit}, {labels:,} labels, ", nl=False)
-    click.echo(f"{batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}")
+    told = f"{documents:,} documents of {tokens:,} {unit}, {labels:,} labels, {batch_size} a batch"
+    told += f", on a {'GPU' if on_gpu else 'processor'}"
+    row("configuration", told, line=f"{settings.config_path}: {told}")
     _show_footprint(found, of_what, documents * tokens if read is None else read, on_gpu=on_gpu)
     _show_tables(settings, documents, labels, found.checkpoint)
 
@@ -282,43 +271,43 @@ def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int)
     texts = [Path(name).stat().st_size for name in files if Path(name).is_file()]
     if texts:
         told = "at most for the documents, more where their files are packed"
-        _fits("main memory", DOCUMENT_BYTES * sum(texts), free, told, "a larger machine, or fewer documents")
+        fits("main memory", DOCUMENT_BYTES * sum(texts), free, told, "a larger machine, or fewer documents")
     if settings.network_config.get("planted_prior") == "additive" or settings.strategy == "plant":
         entries = labels * settings.relevance.top
         kept += entries * WEIGHT_BYTES
         told = "at most for the relevance of words, besides the documents"
-        _fits("main memory", entries * RELEVANCE_BYTES, free, told, "a smaller relevance.top")
+        fits("main memory", entries * RELEVANCE_BYTES, free, told, "a smaller relevance.top")
     if scores.model != "none":
         weights, at_once = labels * scores.top * WEIGHT_BYTES, scores.at_once(documents, labels)
         kept += 2 * weights  # in the cache and with the model
         needed = 4 * at_once**2 + SCORES * weights + (TERM_BYTES * scores.ngrams * texts[0] if texts else 0)
         told = f"at most for planted scores, {f'{at_once:,} documents at once' if at_once else 'label by label'}"
         fix = "a smaller planted_scores.group_size or planted_scores.top; planted_scores.ngrams 1"
-        _fits("main memory", needed, free, told + ("" if texts else ", besides their terms"), fix)
+        fits("main memory", needed, free, told + ("" if texts else ", besides their terms"), fix)
     needed, there = CHECKPOINTS * checkpoint + kept, shutil.disk_usage(Path.cwd()).free
-    _fits("disk", needed, there, "at most in the run's folder and the cache", "other disks: --result_dir, --cache_dir")
+    fits("disk", needed, there, "at most in the run's folder and the cache", "other disks: --result_dir, --cache_dir")
     stages = [settings.stage1, settings.stage2][settings.strategy != "plant" :]
     epochs = [str(settings.epochs if stage.epochs is None else stage.epochs) for stage in stages]
-    _row("epochs", f"{' and '.join(epochs)} at most")
+    row("epochs", f"{' and '.join(epochs)} at most")
 
 
 def _show_footprint(found: Footprint, of_what: str, positions: int, *, on_gpu: bool) -> None:
-    _row("parameters", f"{found.parameters:,} of the {of_what}; {found.trained:,} train, with the head")
+    row("parameters", f"{found.parameters:,} of the {of_what}; {found.trained:,} train, with the head")
     for part, size in found.bytes.items():
-        click.echo(f"    {part:<30} {size / GIB:8.2f} GiB")
+        row(part, f"{size / GIB:.2f} GiB", line=f"    {part:<30} {size / GIB:8.2f} GiB")
     there = _gpu_bytes() if on_gpu else _free_and_total()[0]
     fix = "a smaller batch_size with more accumulate, fewer stage1.labels, a smaller max_seq_length"
-    _fits("memory", found.total, there, "at the peak, besides the libraries' own", fix)
-    _row("checkpoint", f"{found.checkpoint / GIB:.2f} GiB")
+    fits("memory", found.total, there, "at the peak, besides the libraries' own", fix)
+    row("checkpoint", f"{found.checkpoint / GIB:.2f} GiB")
     of_stages = [flops * positions for flops in found.flops if flops]
-    _row("arithmetic", f"{_both(f'{number:.3g}' for number in of_stages)} operations an epoch{_of(of_stages)} at most")
+    row("arithmetic", f"{_both(f'{number:.3g}' for number in of_stages)} operations an epoch{_of(of_stages)} at most")
     if on_gpu:
         told = ", ".join(f"{_times(of_stages, peak * SHARE)} on one {name}" for name, peak in PEAKS.items())
-        _row("an epoch", f"{told}, if {SHARE:.0%} of its bf16 peak are reached (assumed, not measured)")
+        row("an epoch", f"{told}, if {SHARE:.0%} of its bf16 peak are reached (assumed, not measured)")
     else:
         speed = _operations_a_second()
         told = f"{_times(of_stages, speed * CPU_SHARE)} on this processor, if {CPU_SHARE:.0%} are reached of the"
-        _row("an epoch", f"{told} {speed:.2g} operations a second of a product of matrices, measured now")
+        row("an epoch", f"{told} {speed:.2g} operations a second of a product of matrices, measured now")
 
 
 def _both(parts: Iterable[str]) -> str:

@@ -74,7 +74,7 @@ def serve(
 
 @click.command()
 @click.argument("run_folder", type=FOLDER)
-@click.option("--out", required=True, type=MODEL, help="The folder to make.")
+@click.option("--out", required=True, type=MODEL, help="The folder to make, or a file that ends in .zip.")
 @click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), default="bfloat16", show_default=True,
               help="Numbers of the merged weights.")  # fmt: skip
 @click.option("--lm-weight", help="Where the language model lies on this machine, if it has moved.")
@@ -89,10 +89,11 @@ def export(
     trust_code: bool,
     check: bool,
 ) -> None:
-    """Write RUN_FOLDER's model into a folder that needs nothing else, with a model card, to hand on or to a hub.
+    """Write RUN_FOLDER's model into a folder or a file that needs nothing else, with a model card, to hand on.
 
     No text, log or prediction of the run is copied. The new folder works where a run folder does (--eval
-    --checkpoint_path). Adapters are merged into their language model; OUT/backbone then loads with transformers alone.
+    --checkpoint_path) and as a repository of a hub, a file in plant's own commands. Adapters are merged into their
+    language model; OUT/backbone then loads with transformers alone.
     """
     import torch
 

@@ -100,8 +100,10 @@ def loads_models(*, names: bool = True) -> Decorator:
         ) -> None:
             def load(folder: Path, batch_size: int = 32) -> Predictor:
                 from plant_plugin.data.label_names import label_names
+                from plant_plugin.model.archive import model_folder
                 from plant_plugin.model.predictor import Predictor
 
+                folder = model_folder(folder)
                 return Predictor.load(
                     folder,
                     device=device,

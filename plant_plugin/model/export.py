@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.files import atomic_folder, write_text
+from plant_plugin.model.archive import ARCHIVE, packed_folder
 from plant_plugin.model.card import CARD, model_card
 from plant_plugin.model.folder import (
     language_model_of,
@@ -44,17 +45,22 @@ def export_model(
 
     A language model that was not trained itself becomes whole: ``out/backbone`` loads with ``AutoModel`` alone, too.
     Adapters are added to the weights that they were trained over, the quantised ones spread out again, so that the
-    logits stay those of training but for the rounding of ``dtype``. ``lm_weight`` is where the language model lies on
-    this machine; None: where it lay in training. ``trust_code`` and ``check`` are as in :func:`.load_model`.
+    logits stay those of training but for the rounding of ``dtype``. Where ``out`` ends in ``.zip`` it is one file
+    (:mod:`plant_plugin.model.archive`). ``lm_weight`` is where the language model lies on this machine; None: where it
+    lay in training. ``trust_code`` and ``check`` are as in :func:`.load_model`.
 
     Raises:
         CheckpointError: ``folder`` holds no model, or its language model has changed.
         PlantError: ``out`` is there already, or cannot be written.
     """
+    if out.exists():
+        raise PlantError("it is there already", where=str(out), fix="name a new one")
+    if out.suffix == ARCHIVE:
+        with packed_folder(out) as whole:
+            export_model(folder, whole, dtype, lm_weight, languages=languages, trust_code=trust_code, check=check)
+        return
     content = read_content(folder, trust_code=trust_code)
     verify(folder, promised=content.get("manifest", False), contents=check)
-    if out.exists():
-        raise PlantError("it is there already", where=str(out), fix="name a new folder")
     card = model_card(folder, content, len(read_labels(folder)[0]), languages)
     if content["base"] is None:  # the checkpoint holds the whole network
         load_model(folder, trust_code=trust_code, check=False)  # nothing torn is handed on

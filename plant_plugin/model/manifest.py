@@ -51,6 +51,14 @@ class Manifest(TypedDict):
     files: dict[str, File]  # by path below the folder, with slashes
 
 
+def belongs(name: str) -> bool:
+    """Whether a path with slashes is that of a file that a model can have, which lies in the model's folder."""
+    top, *inner = name.split("/")
+    return name in FILES or (
+        top in FOLDERS and bool(inner) and all(part.strip(". ") for part in inner) and not set(name) & set("\\:\0")
+    )
+
+
 def model_files(folder: Path) -> Iterator[str]:
     """The files that are there of those that a model can have."""
     for name in FILES:
@@ -121,6 +129,6 @@ def _read(folder: Path) -> dict[str, File]:
     """The lines of the manifest, none of which leads out of the folder."""
     files = read_json(folder / MANIFEST, Manifest, what="the manifest of a model", fix=AGAIN)["files"]
     for name in files:
-        if name not in FILES and (name.partition("/")[0] not in FOLDERS or ".." in name.split("/")):
+        if not belongs(name):
             raise CheckpointError(f"it names {name[:80]!r}, no file of a model", where=_at(folder), fix=AGAIN)
     return files

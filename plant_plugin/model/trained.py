@@ -26,6 +26,7 @@ from plant_plugin.data.documents import label_hash
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.model.archive import model_folder
 from plant_plugin.model.folder import (
     COMPLETE,
     HALF,
@@ -228,7 +229,7 @@ class ReadyModel:
 
     @classmethod
     def from_pretrained(cls, name: str | Path, *, device: str | None = None, trust_code: bool = False) -> Self:
-        """As :meth:`load`, of a folder or of a repository on Hugging Face's hub.
+        """As :meth:`load`, of a folder, a file ``model.zip`` of ``plant export`` or a repository on Hugging Face's hub.
 
         Where no folder is called so, ``owner/repository`` is fetched by ``huggingface_hub``, which comes with
         transformers; nothing of it is imported or run that :meth:`load` would not.
@@ -236,7 +237,7 @@ class ReadyModel:
         Raises:
             CheckpointError: There is neither; else as :meth:`load`.
         """
-        folder = Path(name)
+        folder = model_folder(Path(name))
         if not folder.exists() and REPOSITORY.fullmatch(str(name)):
             from huggingface_hub import snapshot_download
 

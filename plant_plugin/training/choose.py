@@ -27,7 +27,14 @@ import yaml
 from plant_plugin.config import Config
 from plant_plugin.config.choice import ENGLISH, LEAD, Choice, Facts, choices, filled, flat, left_open
 from plant_plugin.config.load import checked_config
-from plant_plugin.config.options import NO_NAMES, PLANTED_SCORES, EvidenceOptions, PlantedScoresOptions
+from plant_plugin.config.options import (
+    AUTO,
+    NO_NAMES,
+    PLANTED_SCORES,
+    SHORTLIST_SIZES,
+    EvidenceOptions,
+    PlantedScoresOptions,
+)
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.sections import BLOCKS
 from plant_plugin.config.values import Keys, Value
@@ -81,13 +88,14 @@ def settle(config: Config) -> Config:
     if config.eval:
         what, fix = "a trained model has its own keys", f"name {SETTLED} of its run: --config RUN_FOLDER/{SETTLED}"
         raise ConfigError(what, where="choose", fix=fix)
+    started = time.perf_counter()
     given = {key: value for key, value in config.given.items() if key not in ("choose", "minutes", "resume")}
     given |= {key: value for key, value in _beside(config).items() if key not in given}
     facts = look(replace(config, val_file=given.get("val_file")), given)
     found = [left_open(choice, given) for choice in choices(facts)]
     settled = _checked(filled(given, found), config)
     if config.minutes:
-        within = left_open(_within(config.minutes, settled, facts), given)
+        within = left_open(_within(config.minutes, settled, facts, started), given)
         found = [*(left_open(choice, filled({}, [within])) for choice in found), within]
         settled = _checked(filled(given, found), config)
     if not config.silent:
@@ -272,15 +280,17 @@ def _drawn(split: Split, most: int) -> list[int]:
     return sorted(np.random.default_rng(0).choice(len(split), most, replace=False).tolist())
 
 
-def _within(minutes: float, config: Config, facts: Facts) -> Choice:
+def _within(minutes: float, config: Config, facts: Facts, started: float) -> Choice:
     """Epochs, length or strategy with which training ends in about so many minutes, from the time of a few steps.
 
+    What it took to look at the data and to time the steps, since ``started``, is gone from them.
     First the second stage gets fewer epochs, then documents are read less far, then no network is trained.
     """
     if config.strategy == PLANTED_SCORES:
         return Choice({}, "")
-    room = MINUTE * minutes * FOR_EPOCHS / (2 if config.refit != "none" else 1)
     stage1, stage2, steps = _pace(config)
+    left = MINUTE * minutes - (time.perf_counter() - started)
+    room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
     ranks = 0 if config.strategy != "plant" else config.stage1.epochs or 0
     length = config.max_seq_length or facts.long
     for shorter in (length, *(words for words in reversed(SHORTENED) if words < length)):
@@ -293,7 +303,8 @@ def _within(minutes: float, config: Config, facts: Facts) -> Choice:
                 if not epochs1:
                     keys = {"strategy": "end_to_end"}
                 keys |= {"max_seq_length": shorter, "stage2.epochs": epochs2}
-                told = f"an epoch takes {first:.0f} and {second:.0f} seconds here, for {minutes:g} minutes"
+                told = f"an epoch takes {first:.0f} and {second:.0f} seconds"
+                told += f"; {left / MINUTE:.1f} of {minutes:g} minutes are left"
                 return Choice(keys, told)
     return Choice({"strategy": PLANTED_SCORES}, f"an epoch of the network does not fit into {minutes:g} minutes")
 
@@ -305,18 +316,33 @@ def _pace(config: Config) -> tuple[float, float, int]:
         run = Run(config.checkpoint_dir, silent=True, tests=False)
         prepared = prepare(config, run)
         network = build_network(prepared, config, run, planted=True).to(device_of(config.cpu))
+        size = max(SHORTLIST_SIZES) if config.shortlist.size == AUTO else config.shortlist.size
+        if size is not None:
+            documents = len(prepared.arrays[prepared.training.name])
+            prepared.shortlists[prepared.training.name] = _any_labels(documents, prepared.num_labels, int(size))
         train, val = prepared.batches(config.stage2, config)
         modules = Stage1(network, config.stage1, config, train, val), Stage2(network, config.stage2, config, train, val)
         first, second = (_seconds(module) for module in modules)
     return first, second, len(train)
 
 
+def _any_labels(documents: int, labels: int, size: int) -> npt.NDArray[np.int32]:
+    """Shortlists (N, S) drawn at random: a step takes as long with them, and no scores need fitting."""
+    size = min(size, labels)
+    part = labels // size  # one label of each, so that they ascend
+    drawn = np.random.default_rng(0).integers(part, size=(documents, size), dtype=np.int32)
+    return np.arange(size, dtype=np.int32) * part + drawn
+
+
 def _seconds(module: StageModule) -> float:
-    """Of a step with its gradient, the mean of a few behind one that is not counted."""
+    """Of a step with its gradient and the optimiser's, the mean of a few behind one that is not counted."""
     device, took = device_of(module.config.cpu), 0.0
+    optimizer = module.configure_optimizers()["optimizer"]
     for number, batch in enumerate(islice(module.train_batches, PROBED + 1)):
         start = time.perf_counter()
+        optimizer.zero_grad()
         module.training_loss({name: value.to(device) for name, value in batch.items()}).backward()
+        optimizer.step()
         took += (time.perf_counter() - start) * (number > 0)
         made = number
     return took / max(1, made)

@@ -217,6 +217,24 @@ def test_doctor_in_a_good_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "GiB free" in outcome.output
 
 
+def test_doctor_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "requires", lambda name: ["click>=8", "no-such-package-of-anybody>=1"])
+    outcome = invoke("doctor", "--json")
+    told = json.loads(outcome.stdout)
+    rows = {row["name"]: row for row in told["rows"]}
+    assert (outcome.exit_code, told["fine"]) == (1, False)
+    assert rows["click"] == {"name": "click", "text": metadata.version("click"), "fix": None, "ok": True}
+    assert rows["no-such-package-of-anybody"]["fix"] == "pip install 'no-such-package-of-anybody>=1'"
+    assert rows["memory"]["ok"] is None
+    asked = ["--labels", "50", "--documents", "1000", "--tokens", "400", "--words", "900", "--cpu"]
+    shown = {
+        row["name"]: row["text"]
+        for row in json.loads(invoke("doctor", "--json", "--config", "plant_demo.yml", *asked).stdout)["rows"]
+    }
+    assert shown["configuration"].startswith("1,000 documents of 400 words, 50 labels")
+    assert "GiB" in shown["checkpoint"]
+
+
 @pytest.mark.parametrize(("feature", "hinted"), [("AVX-512 bf16", True), ("AVX-512", False)])
 def test_doctor_says_where_bf16_pays(monkeypatch: pytest.MonkeyPatch, feature: str, hinted: bool) -> None:
     monkeypatch.setattr(doctor, "processor_features", lambda: [feature])

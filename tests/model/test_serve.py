@@ -67,6 +67,21 @@ def test_predictions_are_those_of_the_predictor(client: httpx.Client, predictor:
     assert answer.headers["cache-control"] == "no-store"
 
 
+def test_an_exported_model_is_served(trained: Path, predictor: Predictor, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    assert CliRunner().invoke(plant, ["export", str(trained), "--out", str(out)]).exit_code == 0
+    exported = Predictor.load(out, device="cpu")
+    with (
+        Running(create_app(exported, LIMITS, own_names("127.0.0.1")), LIMITS) as server,
+        httpx.Client(base_url=server.url, timeout=30) as client,
+    ):
+        answer = client.post("/predict", json={"texts": ["filler1 sign3x"], "top": 2}).json()["predictions"]
+        told = client.post("/explain", json={"text": "filler1 sign3x", "top": 1})
+    (expected,) = predictor.predict(["filler1 sign3x"], top=2)
+    assert [one["logit"] for one in answer[0]["labels"]] == pytest.approx([one.logit for one in expected.labels])
+    assert told.status_code == 200
+
+
 def test_thresholds(client: httpx.Client) -> None:
     def count(**question: Any) -> int:
         answer = client.post("/predict", json={"texts": ["filler1 sign3x"], **question})

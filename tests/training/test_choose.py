@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.training import choose
 from plant_plugin.training.choose import Trial, language_of, settle
 from plant_plugin.training.run import run
+from plant_plugin.training.stage import StageModule
 
 Make = Callable[..., Config]
 SMALL = {"network_config.hidden_size": 16, "network_config.embed_dim": 16, "network_config.pool_size": 8, "cpu": True}
@@ -106,7 +108,7 @@ def test_a_run_keeps_what_it_chose_and_is_repeated(mine: Make, tmp_path: Path) -
     assert again["metrics"]["nDCG@5"] == result["metrics"]["nDCG@5"]
 
 
-@pytest.mark.parametrize(("seconds", "strategy"), [(1e-6, "plant"), (1.5, "end_to_end"), (1e6, "planted_scores")])
+@pytest.mark.parametrize(("seconds", "strategy"), [(1e-6, "plant"), (1.25, "end_to_end"), (1e6, "planted_scores")])
 def test_minutes_decide_how_much_is_trained(
     mine: Make, monkeypatch: pytest.MonkeyPatch, seconds: float, strategy: str
 ) -> None:
@@ -114,8 +116,16 @@ def test_minutes_decide_how_much_is_trained(
     config = settle(mine(minutes=1, stage1__epochs="leave"))
     assert config.strategy == strategy
     assert config.minutes is None
-    if strategy == "end_to_end":  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 12
+    if strategy == "end_to_end":  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 10
         assert config.stage2.epochs == 1
+
+
+def test_what_deciding_took_is_gone_from_the_minutes(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, facts = settle(mine()), choose.look(mine(), {})
+    monkeypatch.setattr(choose, "_pace", lambda config: (0.1, 0.1, 8))
+    now = time.perf_counter()
+    assert choose._within(1, config, facts, now).keys["strategy"] == "plant"
+    assert choose._within(1, config, facts, now - 61).keys["strategy"] == "planted_scores"
 
 
 def test_the_pace_is_measured(mine: Make) -> None:
@@ -123,6 +133,28 @@ def test_the_pace_is_measured(mine: Make) -> None:
     assert 0 < first < 10
     assert 0 < second < 10
     assert steps == 8  # of 120 documents, 16 at once
+
+
+def test_the_pace_is_that_of_a_shortlist(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def seconds(module: StageModule) -> float:
+        seen.append(next(iter(module.train_batches)))
+        return 0.1
+
+    monkeypatch.setattr(choose, "_seconds", seconds)
+    choose._pace(settle(mine(shortlist__size=5)))
+    choose._pace(settle(mine()))
+    assert [batch["shortlist"].shape[1] if "shortlist" in batch else None for batch in seen] == [5, 5, None, None]
+
+
+@pytest.mark.parametrize(("labels", "size"), [(7, 5), (5, 5), (3, 5), (100_003, 100)])
+def test_labels_drawn_for_it_are_different_ones(labels: int, size: int) -> None:
+    drawn = choose._any_labels(50, labels, size)
+    assert drawn.shape == (50, min(size, labels))
+    assert (np.diff(drawn, axis=1) > 0).all()
+    assert drawn.min() >= 0
+    assert drawn.max() < labels
 
 
 def test_a_trial_finds_where_words_count_and_phrases_tell(mine: Make) -> None:
