@@ -49,8 +49,8 @@ SECTIONS: dict[str, Callable[[dict[str, Any]], dict[str, float]]] = {
 }  # fmt: skip
 TOLD = """Written by `python benchmarks/scale.py` on made-up sets under Zipf's law: {words} words and at most {most}
 labels a document, one thread of {processor}. Stages are one epoch on `trained` documents and a validation; `test`
-scores {held} documents and takes metrics. Memory is the highest of the process in a phase, with what
-earlier ones keep."""
+scores {held} documents and takes metrics. Memory is the highest of the process in a phase, with
+what earlier ones keep. CPU seconds are of the process and its threads."""
 FITTED = """CPU seconds of one thread = a + b·N + c·L + d·N·L, fitted with factors not below 0. N of a stage are the
 documents of its sample, so that its hours are an epoch of all; the documents of thresholds and test stay as many."""
 ALONG = {"labels": "documents", "documents": "labels"}  # what grows: what stays
