@@ -56,8 +56,8 @@ def export_model(
     if out.exists():
         raise PlantError("it is there already", where=str(out), fix="name a new one")
     if out.suffix == ARCHIVE:
-        with packed_folder(out) as whole:
-            export_model(folder, whole, dtype, lm_weight, languages=languages, trust_code=trust_code, check=check)
+        with packed_folder(out) as unpacked:
+            export_model(folder, unpacked, dtype, lm_weight, languages=languages, trust_code=trust_code, check=check)
         return
     content = read_content(folder, trust_code=trust_code)
     verify(folder, promised=content.get("manifest", False), contents=check)

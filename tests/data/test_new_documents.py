@@ -152,7 +152,7 @@ def test_json_lines_and_tables_bring_any_text_through(
 
 def test_the_command_offers_what_there_is() -> None:
     assert module.FORMS == shared.FORMS
-    assert tuple(formats.FORMATS) == command.OUTPUTS
+    assert (*formats.FORMATS, "fhir") == command.OUTPUTS
 
 
 def test_a_document_does_not_print_its_text() -> None:
