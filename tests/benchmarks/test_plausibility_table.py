@@ -40,6 +40,6 @@ def test_a_system_is_added_to_those_that_were_measured(tmp_path: Path, monkeypat
     page = (tmp_path / "plausibility_made.md").read_text(encoding="utf-8")
     assert page.index("| first | attention | 2 |") < page.index("| second | attention | 1 |")
     pairs.documents[2] = 3
+    monkeypatch.setattr("sys.argv", ["plausibility.py", "made", "third=d", "--tables", str(tmp_path)])
     with pytest.raises(SystemExit, match="third: tested on"):
-        monkeypatch.setattr("sys.argv", ["plausibility.py", "made", "third=d", "--tables", str(tmp_path)])
         module.main()
