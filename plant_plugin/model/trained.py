@@ -52,9 +52,8 @@ Names = Callable[[str], str | None]
 Loaded = TypeVar("Loaded", bound="ReadyModel")
 
 CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
-REPOSITORY = re.compile(
-    r"[\w-][\w.-]*/[\w-][\w.-]*"
-)  # owner/name on the hub; no path that climbs or starts at the root
+# owner/name on the hub; no path that climbs or starts at the root
+REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 TUNED = "micro"  # the threshold taken where none is asked for and the model has it
 
 

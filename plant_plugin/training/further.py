@@ -26,7 +26,7 @@ from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.text import packed
 from plant_plugin.data.tokens import WordTokens, load_tokens
 from plant_plugin.errors import CheckpointError, DataError
-from plant_plugin.files import private_files
+from plant_plugin.files import private_files, write_text
 from plant_plugin.model.folder import COMPLETE, read_content, read_labels
 from plant_plugin.model.manifest import MODEL, verify
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -37,6 +37,7 @@ from plant_plugin.report.record import FIRST_PASS
 from plant_plugin.training.prepare import Prepared
 
 DOCUMENTS = "documents"  # folder in a run's own: what it was trained on, which the next training goes on with
+LABELS = "labels.txt"  # beside them
 EPOCHS, SLOWER = 1, 3.0  # passes over new documents; by what their learning rate is lower than a new network's
 AFRESH = ("resume", "checkpoint_path", "silent", "result_dir")  # not taken over
 
@@ -88,9 +89,13 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
         changes |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
     elif config.val_file is None:  # drawn from the training file
         sets["valid"] = list(_marked(old.val, range(len(old.val))))
+    files: Keys = {"data_format": "txt"}
+    labels = {*read_labels(folder)[0], *(label for own in sets.values() for one in own for label in one.labels)}
     with private_files():
         write_sets(made / DOCUMENTS, {"": sets}, (), {"command": "train --from", "options": {}, "counts": {}})
-    files: Keys = {"data_format": "txt"}
+        if config.label_file is None:  # a label whose last document was coded anew stays one that the network knows
+            write_text(made / DOCUMENTS / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
+            files |= {"label_file": str(made / DOCUMENTS / LABELS), "include_test_labels": False}
     for name, key in (("train", "training_file"), ("valid", "val_file")):
         path = made / DOCUMENTS / f"{name}.txt"
         if name in sets:

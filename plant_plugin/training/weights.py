@@ -37,12 +37,8 @@ CACHE_VERSION = 4  # counts up when the solver or what is written changes
 UNREAD = {*CHOSEN, "names"}  # options that the linear model is fitted without
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
-MORE_SHARES = (
-    1.5,
-    2.0,
-    3.0,
-    5.0,
-)  # and with a shortlist: the logits of all other labels are equal, the spread is small
+# And with a shortlist: the logits of all other labels are equal there, so that the spread is small.
+MORE_SHARES = (1.5, 2.0, 3.0, 5.0)
 # Tried adjustments, in units of the linear score (0 absent, 1 present) for a label e times rarer.
 ADJUSTMENTS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05)
 # Tried weights ν of the labels' names, in units of the linear score; with 4 a name that is the whole document counts 4.

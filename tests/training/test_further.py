@@ -115,6 +115,28 @@ def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> No
     assert len(set(seen)) == 15
 
 
+def test_a_label_that_loses_its_last_document_keeps_its_row(tmp_path: Path) -> None:
+    """Else a new one, with which labels are as many as before, would get the weights of others."""
+    write_marked_splits(tmp_path)
+    path = tmp_path / "train.txt"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([f"AAA {first}", *rest]))
+    config = marked_config(tmp_path, stage2__epochs=1, result_dir=str(tmp_path / "runs"))
+    run(config)
+    new = tmp_path / "new.txt"
+    new.write_text(f"NEW {first}")
+    done = train(
+        "--from", config.checkpoint_dir, new, "--result_dir", tmp_path / "more", "--stage2.learning_rate", 1e-9
+    )
+    assert done.exit_code == 0, done.output
+    [made] = (tmp_path / "more").iterdir()
+    before, after = (Predictor.load(folder, device="cpu").labels for folder in (config.checkpoint_dir, made))
+    assert after == sorted({*before, "NEW"})
+    was, now = (load_file(Path(folder) / "model.safetensors") for folder in (config.checkpoint_dir, made))
+    rows = [after.index(label) for label in before]
+    torch.testing.assert_close(now["head.label_embeddings"][rows], was["head.label_embeddings"], atol=1e-5, rtol=0)
+
+
 def test_what_is_missing_is_said_and_nothing_stays(old: Config, new: Path, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     shutil.copytree(old.checkpoint_dir, gone)
