@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
+from plant_plugin.errors import ConfigError
 from plant_plugin.files import atomic_write
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def predict(
 
     from plant_plugin.model.prediction_files import FORMATS
 
+    if system is not None and output != "fhir":
+        raise ConfigError("only FHIR names a code system", where="--system", fix="give --output fhir, or leave it out")
     predictor, write = load(model, batch_size), FORMATS.get(output)
     if write is None:
         from plant_plugin.model.fhir import bundles, system_of

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
 
 from plant_plugin.commands.desk import open_desk
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models, training_texts
-from plant_plugin.errors import MissingExtraError
+from plant_plugin.errors import ConfigError, MissingExtraError
 
 SECONDS = click.FloatRange(min=0, min_open=True)
+
+
+LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")  # as the hub's cards have them
 
 
 @click.command()
@@ -99,6 +103,8 @@ def export(
 
     from plant_plugin.model.export import export_model
 
+    if wrong := next((code for code in languages if not LANGUAGE.fullmatch(code)), None):
+        raise ConfigError(f"{wrong[:80]!r} is no code of a language", where="--language", fix="e.g. en, or pt-BR")
     number = getattr(torch, dtype)
     export_model(run_folder, out, number, lm_weight, languages=languages, trust_code=trust_code, check=check)
     click.echo(f"{out}: the model, with README.md to read and complete")

@@ -20,6 +20,7 @@ from plant_plugin.model.trained import ScoredLabel
 
 ICD10CM = "http://hl7.org/fhir/sid/icd-10-cm"
 CODE = re.compile(r"[A-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4})?", re.IGNORECASE)
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 STATUS = "http://terminology.hl7.org/CodeSystem/condition-ver-status"
 ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
 OURS = "urn:plant-plugin:fhir"  # what FHIR has no element for
@@ -30,9 +31,12 @@ def system_of(labels: Sequence[str], given: str | None) -> str:
     """The code system of a model's labels: the one given, or ICD-10-CM where all labels are written as its codes are.
 
     Raises:
-        ConfigError: None is given, and the labels are none of ICD-10-CM's.
+        ConfigError: None is given, and the labels are none of ICD-10-CM's; or what is given is no address.
     """
     if given is not None:
+        if not ADDRESS.fullmatch(given):
+            fix = "name its address, e.g. http://hl7.org/fhir/sid/icd-9-cm or urn:oid:2.16.840.1.113883.6.103"
+            raise ConfigError(f"{given[:80]!r} is no address of a code system", where="--system", fix=fix)
         return given
     if other := next((label for label in labels if not CODE.fullmatch(label)), None):
         what = f"FHIR wants the code system, and {other[:80]!r} is not written as ICD-10-CM's codes are"
@@ -40,9 +44,8 @@ def system_of(labels: Sequence[str], given: str | None) -> str:
     return ICD10CM
 
 
-def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str | None = None) -> None:
+def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str) -> None:
     """A line for each document: a Bundle of the type ``collection``, without entries where nothing was predicted."""
-    codes = system_of(predictor.labels, system)
     for document, prediction in pairs:
         found, evidence = prediction.labels, dict[str, list[Passage]]()
         if found:
@@ -55,7 +58,7 @@ def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str | N
         }
         if found:  # an empty list is no FHIR
             bundle["entry"] = [
-                {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(one, evidence[one.label], codes)}
+                {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(one, evidence[one.label], system)}
                 for one in found
             ]
         stream.write(json.dumps(bundle, ensure_ascii=False) + "\n")

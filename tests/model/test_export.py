@@ -40,6 +40,13 @@ def test_it_predicts_and_explains_the_same(trained: Path, exported: Path) -> Non
     np.testing.assert_array_equal(one.relevance, other.relevance)
 
 
+def test_a_language_is_a_code(trained: Path, tmp_path: Path) -> None:
+    done = export(trained, tmp_path / "out", "--language", "English")
+    assert done.exit_code
+    assert "'English' is no code of a language" in done.output
+    assert not (tmp_path / "out").exists()
+
+
 def test_commands_take_it_as_a_run_folder(trained: Path, exported: Path) -> None:
     for command in ("predict", "explain"):
         told = [

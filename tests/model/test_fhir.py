@@ -84,6 +84,15 @@ def test_the_code_system_is_known_or_asked_for(trained: Path) -> None:
     assert system_of(["anything"], SYSTEM) == SYSTEM
     with pytest.raises(ConfigError, match=r"'401\.9' is not written as ICD-10-CM's"):
         system_of(["I10", "401.9"], None)
+    for wrong in ("not an address", "icd-9-cm"):
+        with pytest.raises(ConfigError, match="no address of a code system"):
+            system_of(["I10"], wrong)
+
+
+def test_a_code_system_without_fhir_is_refused(trained: Path) -> None:
+    outcome = CliRunner().invoke(plant, ["predict", str(trained), "--system", SYSTEM], NOTES)
+    assert outcome.exit_code
+    assert "--output fhir" in outcome.output
     outcome = predict(trained)
     assert outcome.exit_code == 2
     assert "--system" in outcome.output
