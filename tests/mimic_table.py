@@ -29,6 +29,7 @@ BENCHMARKS = {
     "mimic4_icd9": ("MIMIC-IV, ICD-9", 209_326, 8_929),
 }
 WORDS = 52_000  # of the vocabulary
+LONGEST = 10_000  # words of a note, where a configuration cuts none
 LIBRARIES = 2  # GiB on a GPU
 GPUS = (8, 16, 24, 40, 80)  # GB
 GIB = 1024**3 / 1e9  # GB
@@ -41,12 +42,14 @@ HEADINGS = (
 def sizes() -> str:
     """What the numbers are for."""
     told = [f"{name} {documents:,} and {labels:,}" for name, documents, labels in BENCHMARKS.values()]
-    return f"Training documents and codes that they are for: {'; '.join(told)}. Words: {WORDS:,}."
+    return f"Training documents and codes that they are for: {'; '.join(told)}. Words: {WORDS:,}, of a note that is not cut {LONGEST:,}."
 
 
 def needs(name: str, documents: int, labels: int) -> list[str]:
     """Hardware, GPU memory, times of an epoch of both stages, epochs and main memory, as the command tells them."""
     given = ["--labels", str(labels), "--documents", str(documents), "--words", str(WORDS)]
+    if "max_seq_length: null" in packaged_configs()[name].read_text(encoding="utf-8"):
+        given += ["--tokens", str(LONGEST)]
     told = CliRunner().invoke(plant, ["doctor", "--config", name, *given]).output
     peak = re.search(r"memory +([\d.]+) GiB at the peak", told)
     if peak is None:
