@@ -28,7 +28,6 @@ LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 LABELS, CHOSEN, WORDS, LAST, WINDOW = 200, 50, 1000, 1024, 512
 WAYS = {
     "BiGRU": {"encoder": "bigru"},
-    f"BiGRU, last {LAST:,}": {"encoder": "bigru", "gradient_tokens": LAST},
     "BERT in windows": {"lm_window": WINDOW},
     f"BERT in windows, last {LAST:,}": {"lm_window": WINDOW, "gradient_tokens": LAST},
 }

@@ -102,9 +102,8 @@ class PLANT(OverAwdLstm):
     lora: Mapping[str, Value] | None = None  # {r: 16, alpha: 32, dropout: 0.05} or parts: train adapters in its place
     gradient_checkpointing: Truth = False  # compute layers again in the backward pass: less memory, a third more time
     trust_remote_code: Truth = False  # run Python code that comes with the model
-    # Train the encoder through this many last tokens of each document (of a language model: through the windows that
-    # hold them); what stands before is encoded without a gradient, with the state carried on where the encoder is
-    # recurrent. The attention reads all states. None: train through all.
+    # Train a language model through the windows that hold so many last tokens of each document; what stands before is
+    # encoded without a gradient. The attention reads all states. None: train through all.
     gradient_tokens: AtLeast1 | None = None
     num_heads: Whole = 8  # A, must divide H
     pool_size: Whole = 128  # P, at most H
@@ -210,4 +209,7 @@ _GONE: dict[str, tuple[str | None, ...]] = {
 
 def of_this_version(saved: Mapping[str, Value]) -> Keys:
     """The arguments that a model was saved with, without those that are gone and change nothing."""
-    return {name: value for name, value in saved.items() if value not in _GONE.get(name, ())}
+    kept = {name: value for name, value in saved.items() if value not in _GONE.get(name, ())}
+    if not kept.get("lm_weight"):
+        kept.pop("gradient_tokens", None)  # recurrent encoders had it too; a model that has trained does not read it
+    return kept

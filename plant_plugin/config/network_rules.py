@@ -12,7 +12,7 @@ from plant_plugin.errors import suggestion
 GIVEN_BY_US = ("num_classes", "embed_vecs")  # network arguments that the data decide
 FOR_LANGUAGE_MODELS = (
     "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "lm_dropout", "quantization", "lora",
-    "gradient_checkpointing", "trust_remote_code",
+    "gradient_checkpointing", "gradient_tokens", "trust_remote_code",
 )  # fmt: skip
 
 
@@ -77,13 +77,9 @@ def _check_language_model(given: Keys, problems: Problems) -> None:
     if "lm_weight" not in given and "encoder" in given:
         for name in (name for name in FOR_LANGUAGE_MODELS if name in given):
             problems.add(f"network_config.{name}", "is for language models", "leave it out, or give lm_weight")
-    if given.get("lm_dropout") is not None and given.get("freeze_encoder"):
-        problems.add("network_config.lm_dropout", "what is frozen has none", "leave it out")
-    if given.get("gradient_tokens") is not None and (
-        given.get("encoder") in ("cnn", "awd_lstm") or given.get("freeze_encoder")
-    ):
-        fix = "leave it out: a cnn keeps little of each token, and what is frozen has no gradient"
-        problems.add("network_config.gradient_tokens", "is for bigru, bilstm and language models that train", fix)
+    for name, what in (("lm_dropout", "dropout"), ("gradient_tokens", "gradient")):
+        if given.get(name) is not None and given.get("freeze_encoder"):
+            problems.add(f"network_config.{name}", f"what is frozen has no {what}", "leave it out")
     if given.get("lm_from_scratch") and given.get("quantization", "none") != "none":
         fix = "leave out one of the two; to try a shape, save the drawn model to a folder first"
         problems.add("network_config.lm_from_scratch", "drawn weights are not quantised", fix)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from plant_plugin.errors import ConfigError
 
@@ -145,50 +145,14 @@ def unpacked(rnn: nn.GRU | nn.LSTM, dropout: nn.Module, states: Tensor, length: 
     return encoded
 
 
-def one_direction(
-    rnn: nn.GRU | nn.LSTM, suffix: str, states: Tensor, start: tuple[Tensor, ...] | None = None
-) -> Tensor:
-    """Outputs (B, T, units) of one direction of one layer, from what :func:`state_at_zero` gives or a later state."""
-    start = start or state_at_zero(rnn, states)
+def one_direction(rnn: nn.GRU | nn.LSTM, suffix: str, states: Tensor) -> Tensor:
+    """Outputs (B, T, units) of one direction of one layer over ``states`` (B, T, …), from zero."""
+    zero = states.new_zeros(1, len(states), rnn.hidden_size)
     # one layer with biases, no dropout in it, one direction, documents first
     options = (True, 1, 0.0, rnn.training, False, True)
     if isinstance(rnn, nn.LSTM):
-        return torch.lstm(states, start, weights_of(rnn, suffix), *options)[0]
-    return torch.gru(states, start[0], weights_of(rnn, suffix), *options)[0]
-
-
-def state_at_zero(rnn: nn.GRU | nn.LSTM, states: Tensor) -> tuple[Tensor, ...]:
-    """What one direction starts from, for ``states`` (B, …): hidden and, of an LSTM, cell state, each (1, B, units)."""
-    return (states.new_zeros(1, len(states), rnn.hidden_size),) * (2 if isinstance(rnn, nn.LSTM) else 1)
-
-
-@torch.no_grad()
-def carry_on(
-    rnn: nn.GRU | nn.LSTM, suffix: str, states: Tensor, length: Tensor, start: tuple[Tensor, ...]
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """One direction of one layer over ``length`` (B,) positions of ``states`` (B, T, …), which may be none.
-
-    Returns:
-        Outputs (B, T, units), zero behind the length, and each document's state behind its last position.
-    """
-    outputs, after = states.new_zeros(*states.shape[:2], rnn.hidden_size), tuple(part.clone() for part in start)
-    rows = length.nonzero().flatten()
-    if not len(rows):
-        return outputs, after
-    packed = pack_padded_sequence(states[rows], length[rows].cpu(), True, enforce_sorted=False)
-    assert packed.sorted_indices is not None
-    ordered = rows[packed.sorted_indices]
-    begin, weights = [part[:, ordered] for part in start], weights_of(rnn, suffix)
-    options = (True, 1, 0.0, rnn.training, False)  # as above; packed
-    if isinstance(rnn, nn.LSTM):
-        found, *ends = torch.lstm(packed.data, packed.batch_sizes, begin, weights, *options)
-    else:
-        found, *ends = torch.gru(packed.data, packed.batch_sizes, begin[0], weights, *options)
-    for part, end in zip(after, ends, strict=True):
-        part[:, ordered] = end
-    whole = PackedSequence(found, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
-    outputs[rows] = pad_packed_sequence(whole, True, total_length=states.shape[1])[0]
-    return outputs, after
+        return torch.lstm(states, (zero, zero), weights_of(rnn, suffix), *options)[0]
+    return torch.gru(states, zero, weights_of(rnn, suffix), *options)[0]
 
 
 def turned(states: Tensor, length: Tensor) -> Tensor:

@@ -72,8 +72,8 @@ class Plan:
         """Labels of a document that the network scores."""
         return min(self.labels, self.shortlist or self.labels)
 
-    def trained_tokens(self, window: int = 0) -> int:
-        """Tokens of the longest document that have a gradient in the encoder, in whole windows of a language model."""
+    def trained_tokens(self, window: int) -> int:
+        """Tokens of the longest document that have a gradient in the language model, in whole windows."""
         if self.network.gradient_tokens is None or self.tokens <= window:
             return self.tokens
         return min(self.tokens, self.network.gradient_tokens + window)
@@ -191,7 +191,7 @@ def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
     in_encoder, of_head = _encoder_parameters(plan.network, embed_dim), _head_parameters(width, plan)
     of_words = vocabulary * embed_dim
     trained = of_words + in_encoder + of_head
-    positions = plan.batch_size * plan.trained_tokens()
+    positions = plan.batch_size * plan.tokens
     widest = max(_inputs(plan.network, embed_dim))
     parts = {
         "weights": trained * FLOAT,
@@ -282,7 +282,7 @@ def _bytes_of_token(plan: Plan, embed_dim: int) -> float:
 def graph_bytes(plan: Plan) -> int:
     """Bytes of the graph itself where each step over the longest document is a few nodes of its own."""
     words = plan.network
-    return 2 * words.num_layers * plan.trained_tokens() * GRU_NODES if words.encoder == "bigru" else 0
+    return 2 * words.num_layers * plan.tokens * GRU_NODES if words.encoder == "bigru" else 0
 
 
 def _head_parameters(width: int, plan: Plan) -> int:

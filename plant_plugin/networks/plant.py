@@ -12,7 +12,6 @@ from plant_plugin.networks.backbone import (
     AwdLstmBackbone,
     FrozenBackbone,
     HuggingFaceBackbone,
-    StatefulWords,
     WordBackbone,
     awd_lstm_of,
     backbone_class,
@@ -51,8 +50,8 @@ def _check(given: arguments.PLANT) -> None:
     if (given.encoder is None) == (given.lm_weight is None) and not given.freeze_encoder:
         raise _unfit("give exactly one of `encoder` and `lm_weight`", "encoder")
     count = given.gradient_tokens
-    if count is not None and (given.freeze_encoder or given.encoder in ("cnn", "awd_lstm") or count < 1):
-        raise _unfit("is a number from 1 on, for `bigru`, `bilstm` or a language model that trains", "gradient_tokens")
+    if count is not None and (given.freeze_encoder or given.lm_weight is None or count < 1):
+        raise _unfit("is a number from 1 on, for a language model that trains", "gradient_tokens")
 
 
 def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> WordBackbone | HuggingFaceBackbone | AwdLstmBackbone:
@@ -63,10 +62,7 @@ def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> WordBackbone | 
             raise _unfit("a word-level encoder needs word vectors", "encoder")
         if given.encoder == "awd_lstm":
             return awd_lstm_of(given, vectors)
-        words["embed_dropout"] = given.embed_dropout
-        if given.gradient_tokens is None:
-            return WordBackbone(str(given.encoder), vectors, **words)
-        return StatefulWords(str(given.encoder), vectors, given.gradient_tokens, **words)
+        return WordBackbone(str(given.encoder), vectors, embed_dropout=given.embed_dropout, **words)
     common: Keys = {
         "window": given.lm_window,
         "overlap": given.lm_overlap,

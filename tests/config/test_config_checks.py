@@ -125,11 +125,16 @@ def test_ends_of_ranges_are_allowed() -> None:
         ({"network_config": {"encoder": "cnn", "embed_dropout": -0.1}}, "network_config.embed_dropout", "at least 0"),
         ({"network_config": {"encoder": "cnn", "embed_dropout": True}}, "network_config.embed_dropout", "be a number"),
         ({"network_config": {**LM, "lm_dropout": 0, "freeze_encoder": True}}, "network_config.lm_dropout", "frozen"),
+        (
+            {"network_config": {**LM, "gradient_tokens": 4, "freeze_encoder": True}},
+            "network_config.gradient_tokens",
+            "frozen",
+        ),
         ({"network_config": {**LM, "gradient_tokens": 0}}, "network_config.gradient_tokens", "at least 1"),
         (
-            {"network_config": {"encoder": "cnn", "gradient_tokens": 9}},
+            {"network_config": {"encoder": "bigru", "gradient_tokens": 9}},
             "network_config.gradient_tokens",
-            "is for bigru",
+            "is for language models",
         ),
         ({"network_config": {**LM, "lm_overlap": "few"}}, "network_config.lm_overlap", "has to be"),
         ({"network_config": {**LM, "lora": 16}}, "network_config.lora", "has to be a mapping"),

@@ -30,7 +30,6 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "num_heads": 2,
         "pool_size": 8,
         "embed_dim": 16,
-        "gradient_tokens": 8,
     },
     "LAAT": {"hidden_size": 16, "projection_size": 8, "embed_dim": 16, **PRIOR},
     "MultiResCNN": {"filter_sizes": [1, 3], "num_filter_per_size": 8, "embed_dim": 16, **PRIOR},

@@ -179,18 +179,13 @@ def test_the_relevance_of_a_batch_is_a_table_of_its_distinct_tokens() -> None:
 
 
 def test_gradient_tokens_bound_what_the_encoder_keeps(folders: dict[str, str]) -> None:
-    whole, few, all_of_them = (
-        words_footprint(plan(encoder="bigru", gradient_tokens=n), 50, 20).bytes for n in (None, 16, TOKENS)
-    )
-    assert few["activations"] * TOKENS == pytest.approx(whole["activations"] * 16)
-    assert few["label attention"] == whole["label attention"]
-    assert all_of_them == whole
     config = HuggingFaceBackbone(folders["bert"]).config
     whole, few, short = (
         footprint(config, plan(gradient_tokens=n, lm_window=window)).bytes
         for n, window in ((None, 16), (16, 16), (16, TOKENS))
     )
     assert few["activations"] * 2 == whole["activations"]  # the last 16 of 64 are in two windows of 16 at most
+    assert few["label attention"] == whole["label attention"]
     assert short == whole
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from plant_plugin.networks.backbone.awd_lstm import AwdLstmBackbone, awd_lstm_of
 from plant_plugin.networks.backbone.hugging_face import FrozenBackbone, HuggingFaceBackbone, backbone_class
-from plant_plugin.networks.backbone.words import EmbeddedWords, StatefulWords, WordBackbone
+from plant_plugin.networks.backbone.words import EmbeddedWords, WordBackbone
 
 __all__ = [
     "AwdLstmBackbone",
     "EmbeddedWords",
     "FrozenBackbone",
     "HuggingFaceBackbone",
-    "StatefulWords",
     "WordBackbone",
     "awd_lstm_of",
     "backbone_class",
