@@ -6,7 +6,9 @@ Never put note text, patient or admission ids into a message: file names, line n
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+from collections.abc import Iterator
 from typing import IO
 
 import click
@@ -51,6 +53,26 @@ class CheckpointError(PlantError):
 
 class MissingExtraError(PlantError):
     """Something optional is not installed; ``fix`` holds the command that installs it."""
+
+
+@contextlib.contextmanager
+def needs_extra(extra: str, what: str = "", *, where: str | None = None, otherwise: str = "") -> Iterator[None]:
+    """Inside the block is imported what an extra of this package brings.
+
+    Args:
+        extra: Its name.
+        what: What cannot be done without; the module that is missing, unless given.
+        where: As of the error.
+        otherwise: What to do instead, behind a comma.
+
+    Raises:
+        MissingExtraError: It is not installed, or does not load.
+    """
+    try:
+        yield
+    except ImportError as error:
+        fix = f"pip install 'plant-plugin[{extra}]'" + (f", {otherwise}" if otherwise else "")
+        raise MissingExtraError(what or f"{error.name} is not installed", where=where, fix=fix) from error
 
 
 class FullDiskError(PlantError):

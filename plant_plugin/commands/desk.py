@@ -10,7 +10,7 @@ import click
 
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, json_option, reads_documents
 from plant_plugin.commands.shared import as_json as json_text
-from plant_plugin.errors import MissingExtraError
+from plant_plugin.errors import needs_extra
 
 if TYPE_CHECKING:
     from plant_plugin.data.new_documents import Documents
@@ -24,11 +24,8 @@ SQLITE = b"SQLite format 3\0"  # how such a file begins
 
 def open_desk(path: Path, *, make: bool = False) -> Desk:
     """The file of a desk, closed when the command ends; see :class:`plant_plugin.serving.desk.store.Desk`."""
-    try:
-        import sqlalchemy  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("a desk needs SQLAlchemy", fix="pip install 'plant-plugin[serve]'") from error
-    from plant_plugin.serving.desk.store import Desk
+    with needs_extra("serve", "a desk needs SQLAlchemy"):
+        from plant_plugin.serving.desk.store import Desk
 
     opened = Desk(path, make=make)
     if context := click.get_current_context(silent=True):
@@ -158,9 +155,7 @@ def backup(desk_file: Path, out: Path) -> None:
 @DESK
 def restore(backup_file: Path, desk_file: Path) -> None:
     """Make DESK.sqlite, which must not be there, from a BACKUP."""
-    try:
+    with needs_extra("serve", "a desk needs SQLAlchemy"):
         from plant_plugin.serving.desk.store import restore as restored
-    except ImportError as error:
-        raise MissingExtraError("a desk needs SQLAlchemy", fix="pip install 'plant-plugin[serve]'") from error
     restored(backup_file, desk_file)
     click.echo(f"written: {desk_file}", err=True)

@@ -9,7 +9,7 @@ import click
 
 from plant_plugin.commands.desk import open_desk
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models, training_texts
-from plant_plugin.errors import ConfigError, MissingExtraError
+from plant_plugin.errors import ConfigError, needs_extra
 
 SECONDS = click.FloatRange(min=0, min_open=True)
 
@@ -55,13 +55,10 @@ def serve(
     --host says otherwise, and answers whoever reaches it unless there is a token. With --desk coders sign in at /desk
     with tokens of `plant desk add-coder`, decide on codes and mark words; their file alone keeps texts (docs/desk.md).
     """
-    try:
+    with needs_extra("serve"):
         from plant_plugin.serving import access
         from plant_plugin.serving.app import create_app
         from plant_plugin.serving.connections import Server, allow_open_files
-    except ImportError as error:
-        fix = "pip install 'plant-plugin[serve]'"
-        raise MissingExtraError(f"serving needs {error.name}", fix=fix) from error
     from plant_plugin.serving.limits import Limits
 
     desk = None if desk_file is None else open_desk(desk_file)

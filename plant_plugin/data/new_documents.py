@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +15,9 @@ from plant_plugin.data.text import (
     UNDECODED,
     bounded,
     bounded_lines,
+    csv_rows,
     is_valid,
+    json_rows,
     open_text,
     plain_name,
     reading_errors,
@@ -113,6 +113,9 @@ class Documents:
         if self.form == "csv":
             yield from _table(lines, self.fields, self._name)
             return
+        if self.form == "jsonl":
+            yield from _objects(lines, self.fields)
+            return
         first = next(lines, None)
         if first is None:
             return
@@ -126,23 +129,23 @@ class Documents:
             elif form == "guessed lines":
                 yield number, _NOT_LINES if "\t" in line else Found(line)
             elif line.strip():
-                yield number, _json(line, self.fields) if form == "jsonl" else _columns(line, first.count("\t") + 1)
+                yield number, _columns(line, first.count("\t") + 1)
 
 
 _NOT_LINES = DataError("a TAB, and the first line has none", fix="name the form of the file with --input")
 
 
-def _json(line: str, fields: Fields) -> Found | DataError:
+def _objects(lines: Iterator[str], fields: Fields) -> Items:
     fix = f'a line has to be an object like {{"{fields.id}": "7", "{fields.text}": "…"}}; see --text-field'
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):  # its message would hold the line's content
-        return DataError("no JSON", fix=fix)
-    text = content.get(fields.text) if isinstance(content, dict) else None
-    if not isinstance(text, str):
-        return DataError(f"no object with a text under {fields.text!r}", fix=fix)
-    key = None if content.get(fields.id) is None else str(content[fields.id])
-    return _problem(f"{key}{text}") or Found(text, key)  # JSON can spell what no text holds
+    for line, row in json_rows(lines, fix):
+        text = None if isinstance(row, DataError) else row.get(fields.text)
+        if isinstance(row, DataError):
+            yield line, row
+        elif not isinstance(text, str):
+            yield line, DataError(f"no object with a text under {fields.text!r}", fix=fix)
+        else:
+            key = None if row.get(fields.id) is None else str(row[fields.id])
+            yield line, _problem(f"{key}{text}") or Found(text, key)  # JSON can spell what no text holds
 
 
 def _columns(line: str, columns: int) -> Found | DataError:
@@ -156,31 +159,20 @@ def _columns(line: str, columns: int) -> Found | DataError:
 
 
 def _table(lines: Iterator[str], fields: Fields, name: str) -> Items:
-    csv.field_size_limit(limit(LONGEST_LINE))
-    reader = csv.reader(lines)
-    header = next(reader, None)
+    rows = csv_rows(lines)
+    _, header = next(rows, (1, None))
     if header is None:
         return
-    if fields.text not in header:
+    if isinstance(header, DataError) or fields.text not in header:
         # what stands there may be no header but a document
         fix = "begin with a line of column names, and name that of the text with --text-field"
         raise DataError(f"no column {fields.text!r}", where=f"{name}, line 1", fix=fix)
     place, key = header.index(fields.text), header.index(fields.id) if fields.id in header else None
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            fix = "quote fields that hold commas, quotes or line ends"
-            yield line, DataError(f"no row of a table ({error})", fix=fix)
-            continue
-        if len(row) == len(header):
+    for line, row in rows:
+        if isinstance(row, DataError):
+            yield line, row
+        else:
             yield line, _problem("".join(row)) or Found(row[place], None if key is None else row[key])
-        elif row:
-            what = f"{len(row)} columns where the header has {len(header)}"
-            yield line, DataError(what, fix="quote texts that hold commas")
 
 
 def _problem(text: str) -> DataError | None:

@@ -7,7 +7,6 @@ White space in a label becomes ``_``, as ``plant prepare`` has it: nothing that 
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,14 +15,15 @@ from typing import TYPE_CHECKING
 from plant_plugin.data.text import (
     Documents,
     bounded_lines,
+    csv_rows,
     is_valid,
+    json_rows,
     open_text,
     plain_name,
     read_libmultilabel_text,
     reading_errors,
 )
-from plant_plugin.errors import DataError, MissingExtraError, suggestion
-from plant_plugin.files import LONGEST_LINE, limit
+from plant_plugin.errors import DataError, needs_extra, suggestion
 
 if TYPE_CHECKING:
     from pyarrow import Schema, Table
@@ -165,40 +165,23 @@ def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> 
 
 
 def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    csv.field_size_limit(limit(LONGEST_LINE))
     with reading_errors(str(path)), open_text(path, "") as stream:
-        reader = csv.reader(bounded_lines(stream, str(path)), strict=True)
-        header = next(reader, [])
+        rows = csv_rows(bounded_lines(stream, str(path)), strict=True)
+        _, header = next(rows, (1, []))
+        if isinstance(header, DataError):
+            raise DataError(header.what, where=f"{path}, line 1", fix=header.fix)
         if header and not set(columns) <= set(header):  # said of the header's own line, once
             yield f"{path}, line 1", dict.fromkeys(header)
             return
-        while True:
-            where = f"{path}, line {reader.line_num + 1}"
-            try:
-                row = next(reader)
-            except StopIteration:
-                return
-            except csv.Error:  # its message may hold what stands there
-                yield where, DataError("no row of a table", fix="quote fields that hold commas, quotes or line ends")
-                continue
-            if len(row) == len(header):
-                yield where, dict(zip(header, row, strict=True))
-            elif row:
-                what = f"{len(row)} columns where the header has {len(header)}"
-                yield where, DataError(what, fix="quote texts that hold commas")
+        for line, row in rows:
+            yield f"{path}, line {line}", row if isinstance(row, DataError) else dict(zip(header, row, strict=True))
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
     fix = 'a line has to be an object like {"text": "…", "labels": ["A", "B"]}'
     with reading_errors(str(path)), open_text(path, None) as stream:
-        for number, line in enumerate(bounded_lines(stream, str(path)), 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):  # its message would hold the line's content
-                row = None
-            yield f"{path}, line {number}", row if isinstance(row, dict) else DataError("no JSON object", fix=fix)
+        for line, row in json_rows(bounded_lines(stream, str(path)), fix):
+            yield f"{path}, line {line}", row
 
 
 def _arrow_rows(files: Sequence[Path], columns: Sequence[str]) -> Iterator[Row]:
@@ -219,12 +202,9 @@ def _arrow_rows(files: Sequence[Path], columns: Sequence[str]) -> Iterator[Row]:
 
 
 def _table(file: Path) -> Table:
-    try:
+    with needs_extra("prepare", "Parquet and Arrow files need pyarrow", where=str(file)):
         import pyarrow
         from pyarrow import parquet
-    except ImportError as error:
-        fix = "pip install 'plant-plugin[prepare]'"
-        raise MissingExtraError("Parquet and Arrow files need pyarrow", where=str(file), fix=fix) from error
     kind = "Parquet" if file.suffix == PARQUET else "Arrow"
     read: Callable[[Path], Table] = parquet.read_table if file.suffix == PARQUET else _arrow_table
     with reading_errors(str(file)):

@@ -9,11 +9,12 @@ width is an error: pandas drops a longer one with a warning and pads a shorter o
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -155,6 +156,42 @@ def parsed_json(text: str, where: str, fix: str = "export it again; the file may
         return json.loads(text)
     except (ValueError, RecursionError):  # its message would show the text
         raise DataError("broken JSON", where=where, fix=fix) from None
+
+
+def json_rows(lines: Iterable[str], fix: str) -> Iterator[tuple[int, dict[str, Any] | DataError]]:
+    """The number of each line that is not empty, and the object on it, or what is wrong."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):  # its message would hold the line's content
+                row = None
+            yield number, row if isinstance(row, dict) else DataError("no JSON object", fix=fix)
+
+
+def csv_rows(lines: Iterator[str], *, strict: bool = False) -> Iterator[tuple[int, list[str] | DataError]]:
+    """The line that each row of a table begins in, the header first, and its fields, or what is wrong with it.
+
+    A row has to be as wide as the header; empty ones are passed over. ``strict`` is Python's: a quote that ends a field
+    has to end it.
+    """
+    csv.field_size_limit(limit(LONGEST_LINE))
+    reader, width = csv.reader(lines, strict=strict), 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:  # its message may hold what stands there
+            yield line, DataError("no row of a table", fix="quote fields that hold commas, quotes or line ends")
+            continue
+        width = width or len(row)
+        if len(row) == width:
+            yield line, row
+        elif row:
+            what = f"{len(row)} columns where the header has {width}"
+            yield line, DataError(what, fix="quote texts that hold commas")
 
 
 def tab_separated(path: Path, newline: str | None = None) -> Iterator[tuple[str, list[str]]]:

@@ -99,10 +99,8 @@ class OrderedPairs:
         return np.column_stack([*sets, self._ranked])
 
 
-def bootstrap_means(
-    values: Numbers, documents: npt.NDArray[np.integer], *, resamples: int = 1000, seed: int = 0
-) -> npt.NDArray[np.float64]:
-    """Means over pairs (P, M) with their 95 % percentile intervals, documents (P,) being drawn with replacement.
+def bootstrap_means(values: Numbers, documents: npt.NDArray[np.integer], *, seed: int = 0) -> npt.NDArray[np.float64]:
+    """Means over pairs (P, M) with 95 % percentile intervals, documents (P,) being drawn with replacement 1,000 times.
 
     Returns:
         (3, M): mean, lower and upper end.
@@ -111,6 +109,6 @@ def bootstrap_means(
     number = int(place.max()) + 1
     sums = np.zeros((number, values.shape[1] + 1))
     np.add.at(sums, place, np.column_stack([values, np.ones(len(values))]))
-    draws = np.random.default_rng(seed).multinomial(number, np.full(number, 1 / number), size=resamples) @ sums
+    draws = np.random.default_rng(seed).multinomial(number, np.full(number, 1 / number), size=1000) @ sums
     low, high = np.quantile(draws[:, :-1] / draws[:, -1:], [0.025, 0.975], axis=0)
     return np.stack([values.mean(axis=0), low, high])

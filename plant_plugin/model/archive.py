@@ -36,7 +36,7 @@ def packed_folder(out: Path) -> Iterator[Path]:
             remove(folder)
 
 
-def model_folder(model: Path, cache_dir: str | Path | None = None) -> Path:
+def model_folder(model: Path) -> Path:
     """The folder of a model: itself, or of a file ``model.zip`` the one that it was unpacked into, in the cache folder.
 
     The file's SHA-256 names that folder, so that a file is unpacked once; loading compares it with its manifest.
@@ -46,7 +46,7 @@ def model_folder(model: Path, cache_dir: str | Path | None = None) -> Path:
     """
     if model.suffix != ARCHIVE or not model.is_file():
         return model
-    folder = cache_folder(cache_dir) / "models" / sha256(model) / model.stem
+    folder = cache_folder() / "models" / sha256(model) / model.stem
     if not (folder / MANIFEST).is_file():
         try:
             with zipfile.ZipFile(model) as archive:

@@ -14,7 +14,7 @@ from plant_plugin.data.documents import source_path
 from plant_plugin.data.evidence import evidence_beside, parts, read_marks
 from plant_plugin.data.tables import form_of, read_any
 from plant_plugin.data.text import document_columns, packed
-from plant_plugin.errors import MissingExtraError
+from plant_plugin.errors import needs_extra
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
 
@@ -151,12 +151,9 @@ def draw_histogram(counts: Iterable[int], path: Path) -> None:
         MissingExtraError: matplotlib is not installed.
         PlantError: The file cannot be written.
     """
-    try:
+    with needs_extra("prepare", "the picture needs matplotlib", where="--png", otherwise="or leave out --png"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        fix = "pip install 'plant-plugin[prepare]', or leave out --png"
-        raise MissingExtraError("the picture needs matplotlib", where="--png", fix=fix) from error
     values = np.fromiter(counts, dtype=np.int64)
     edges = np.unique(np.geomspace(1, max(int(values.max(initial=1)), 2) + 1, 30).astype(np.int64))
     figure = Figure(figsize=(5, 3), dpi=120, layout="constrained")

@@ -58,12 +58,12 @@ def logged_config(folder: Path) -> LoggedConfig:
 def append_log(path: str | Path, split: str, metrics: Mapping[str, float]) -> None:
     """Add one evaluation of ``split`` (``val`` each epoch, ``test`` at the end) to ``logs.json``."""
     logs = read_logs(path)
-    _write(path, {**logs, split: [*evaluations(logs, split), dict(metrics)]})
+    write_logs(path, {**logs, split: [*evaluations(logs, split), dict(metrics)]})
 
 
 def write_log_config(path: str | Path, config: Mapping[str, object]) -> None:
     """Store the configuration of the run in ``logs.json``."""
-    _write(path, {**read_logs(path), "config": dict(config)})
+    write_logs(path, {**read_logs(path), "config": dict(config)})
 
 
 def without_config(logs: Logs) -> Logs:
@@ -71,18 +71,14 @@ def without_config(logs: Logs) -> Logs:
     return {split: found for split, found in logs.items() if isinstance(found, list)}
 
 
-def write_logs(path: str | Path, logs: Logs) -> None:
-    """Store whole logs."""
-    _write(path, logs)
-
-
 def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:
     """Keep the first evaluations of each split: a resumed run writes the others again."""
     logs = read_logs(path)
     kept = {**logs, **{split: evaluations(logs, split)[:length] for split, length in lengths.items()}}
     if kept != logs:
-        _write(path, {split: values for split, values in kept.items() if values})
+        write_logs(path, {split: values for split, values in kept.items() if values})
 
 
-def _write(path: str | Path, content: Mapping[str, object]) -> None:
+def write_logs(path: str | Path, content: Mapping[str, object]) -> None:
+    """Store whole logs."""
     write_sealed(path, content, json.JSONEncoder(default=str))

@@ -9,11 +9,12 @@ import contextlib
 import csv
 import uuid
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
 from plant_plugin.config import Config
-from plant_plugin.errors import MissingExtraError
+from plant_plugin.errors import needs_extra
 from plant_plugin.files import append, atomic_write, flush, write_text
 
 FILE = "metrics.csv"
@@ -35,10 +36,8 @@ class _TensorBoard:
     """Event files in ``tensorboard/<stage>`` of the run's folder; ``tensorboard --logdir runs`` shows them."""
 
     def __init__(self, config: Config, folder: Path) -> None:
-        try:
+        with _needed("tensorboard"):
             from torch.utils.tensorboard import SummaryWriter
-        except ImportError as error:
-            raise _missing("tensorboard") from error
         self._open, self._folder = SummaryWriter, folder / "tensorboard"
         self._writer: SummaryWriter | None = None
 
@@ -65,10 +64,8 @@ class _WeightsAndBiases:
     """
 
     def __init__(self, config: Config, folder: Path) -> None:
-        try:
+        with _needed("wandb"):
             import wandb
-        except ImportError as error:
-            raise _missing("wandb") from error
         identity = folder / WANDB_ID
         if not identity.is_file():
             write_text(identity, uuid.uuid4().hex[:12])
@@ -100,9 +97,8 @@ class _WeightsAndBiases:
         self._run.finish()
 
 
-def _missing(extra: str) -> MissingExtraError:
-    fix = f"pip install 'plant-plugin[{extra}]', or logger: csv"
-    return MissingExtraError(f"{extra} is not installed", where=f"logger: {extra}", fix=fix)
+def _needed(extra: str) -> AbstractContextManager[None]:
+    return needs_extra(extra, f"{extra} is not installed", where=f"logger: {extra}", otherwise="or logger: csv")
 
 
 class MetricLog:

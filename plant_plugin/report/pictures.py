@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plant_plugin.errors import MissingExtraError
+from plant_plugin.errors import needs_extra
 from plant_plugin.evaluation import names
 from plant_plugin.report.compare import Table
 from plant_plugin.report.systems import System
@@ -54,11 +54,10 @@ def gains_picture(table: Table, metrics: Sequence[str]) -> Figure | None:
 def frequency_picture(
     systems: Sequence[System],
     *,
-    threshold: str = "macro",
     title: str = "F1 of labels by how often the training split has them",
 ) -> Figure | None:
     """Mean F1 of labels, ± deviation over seeds, by how often the training split has them; None without bins."""
-    metrics = {label_bin: f"Macro-F1-present@{threshold}:{label_bin}" for label_bin in names.BINS}
+    metrics = {label_bin: f"Macro-F1-present@macro:{label_bin}" for label_bin in names.BINS}
     bins = [label_bin for label_bin, metric in metrics.items() if any(system.values(metric) for system in systems)]
     if not bins:
         return None
@@ -114,13 +113,9 @@ def panels(title: str, labels: Sequence[tuple[str, str]], height: float = 4.5) -
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    try:
+    with needs_extra("pictures", "pictures need matplotlib, which is not installed"):
         import matplotlib
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError(
-            "pictures need matplotlib, which is not installed", fix="pip install 'plant-plugin[pictures]'"
-        ) from error
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(max(8.0, 4.2 * len(labels)), height), layout="constrained")
         columns = list(figure.subplots(1, max(1, len(labels)), squeeze=False)[0])

@@ -250,7 +250,6 @@ def test_doctor_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch)
     assert "not installed\n      pip install 'no-such-package-of-anybody>=1'" in outcome.output
     assert "but <1 is needed" in outcome.output
     assert "pip install 'plant-plugin[llm]'" in outcome.output
-    assert "pip install --no-build-isolation" in outcome.output
     assert "tomli" not in outcome.output
 
 

@@ -75,7 +75,7 @@ def test_standard_input_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 BAD = [
     ("bad.jsonl", f'{{"text": "a"}}\n{{"text": "{SECRET}\n', None, 2, "no JSON"),
-    ("bad.jsonl", f'{{"text": "a"}}\n["{SECRET}"]\n', None, 2, "no object with a text"),
+    ("bad.jsonl", f'{{"text": "a"}}\n["{SECRET}"]\n', None, 2, "no JSON object"),
     ("bad.jsonl", f'{{"text": "a"}}\n{{"text": 3, "x": "{SECRET}"}}\n', None, 2, "no object with a text"),
     ("bad.jsonl", f'{{"text": "a"}}\n{{"text": "\\ud800 {SECRET}"}}\n', None, 2, "UTF-8"),
     ("bad.jsonl", '{"text": "a"}\n' + "[" * 100_000 + "\n", None, 2, "no JSON"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,7 +13,7 @@ from torch import nn
 from plant_plugin.config import registry
 from plant_plugin.config.options import LoraOptions
 from plant_plugin.config.values import Keys
-from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
+from plant_plugin.errors import ConfigError, PlantError, needs_extra
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -23,16 +22,6 @@ QUANTIZATIONS = ("none", "nf4", "int8")
 HUB_KERNEL = "_attn_implementation_internal"  # transformers' name, of `attn_implementation` in config.json
 PACKS_ON_CPU = "support_avx512bf16_for_cpu"  # of bitsandbytes' 4-bit layers
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
-
-
-@contextlib.contextmanager
-def _needs_extra(key: str) -> Iterator[None]:
-    """Turn a failing import in the block into the sentence that names the extra."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        fix = "pip install 'plant-plugin[llm]'"
-        raise MissingExtraError(f"{error.name} is not installed", where=f"network_config: {key}", fix=fix) from error
 
 
 def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedConfig:
@@ -121,7 +110,7 @@ def _narrow_type() -> torch.dtype:
 
 
 def _quantization(kind: str) -> object:
-    with _needs_extra("quantization"):
+    with needs_extra("llm", where="network_config: quantization"):
         import accelerate  # noqa: F401 transformers places quantised weights through it
         import bitsandbytes  # noqa: F401
     from transformers import BitsAndBytesConfig
@@ -170,7 +159,7 @@ def add_adapters(model: nn.Module, options: LoraOptions) -> nn.Module:
 
     Source: Hu et al. 2021, LoRA; values of PLANT, section 3.
     """
-    with _needs_extra("lora"):
+    with needs_extra("llm", where="network_config: lora"):
         from peft import LoraConfig, get_peft_model
     targets = attention_projections(model)
     if not targets:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from plant_plugin.data.documents import read_label_file
 from plant_plugin.data.text import text_lines
-from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.errors import DataError, needs_extra
 from plant_plugin.prepare.mimic.notes import Admission
 from plant_plugin.prepare.mimic.tables import as_caml_reads, read_id
 
@@ -88,11 +88,8 @@ def _caml(lists: dict[str, Path]) -> SplitList:
 
 
 def _feather(path: Path) -> SplitList:
-    try:
+    with needs_extra("prepare", "split files in feather format need pyarrow", where=str(path)):
         from pyarrow import ArrowInvalid, feather
-    except ModuleNotFoundError as error:
-        what, fix = "split files in feather format need pyarrow", "pip install 'plant-plugin[prepare]'"
-        raise MissingExtraError(what, where=str(path), fix=fix) from error
     try:
         table = feather.read_table(path)
         ids, splits = table["_id"].to_pylist(), table["split"].to_pylist()

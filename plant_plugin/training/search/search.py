@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.values import Keys, Value
-from plant_plugin.errors import MissingExtraError, PlantError
+from plant_plugin.errors import PlantError, needs_extra
 from plant_plugin.files import atomic_write, remove, write_text
-from plant_plugin.training.search.plan import INSTALL, SearchPlan
+from plant_plugin.training.search.plan import SearchPlan
 from plant_plugin.training.search.space import put
 from plant_plugin.training.search.trial import KEPT, LOG, best_epoch, read_outcome, read_values, write_configuration
 
@@ -38,10 +38,8 @@ def search(plan: SearchPlan, *, silent: bool = False) -> Result:
         MissingExtraError: Ray Tune cannot be imported.
         PlantError: Ray does not start, no trial has a value of ``val_metric``, or the second training fails.
     """
-    try:
+    with needs_extra("search", "Ray Tune cannot be imported"):
         from plant_plugin.training.search.tuning import run_trials
-    except ImportError as error:
-        raise MissingExtraError(f"Ray Tune cannot be imported ({error.name})", fix=INSTALL) from error
 
     def say(text: str) -> None:
         if not silent:
