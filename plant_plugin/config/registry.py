@@ -25,6 +25,7 @@ import yaml
 from plant_plugin.config import network
 from plant_plugin.config.gguf import folder_of_gguf, is_gguf
 from plant_plugin.config.values import Keys, Value
+from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError, suggestion
 from plant_plugin.evaluation import names
 
@@ -204,17 +205,14 @@ def _read() -> dict[str, dict[str, Entry]]:
     if path is None:
         fix = "install the package again: pip install --force-reinstall plant-plugin"
         raise PlantError("the list of networks, losses and metrics is missing", where=FILE, fix=fix)
-    content = _yaml(path.read_text(encoding="utf-8"))
+    # A prediction waits for it.
+    content = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     found = {
         kind: {str(name): Entry(kind, str(name), **fields) for name, fields in content[kind].items()} for kind in KINDS
     }
     for further in dict.fromkeys([*_installed(), *_USED]):
         _add(further, found)
     return found
-
-
-def _yaml(text: str) -> Value:
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # a prediction waits for it
 
 
 def _installed() -> Iterator[Path]:
@@ -231,18 +229,11 @@ def _installed() -> Iterator[Path]:
 
 def _add(path: Path, found: dict[str, dict[str, Entry]]) -> None:
     """Add a user's entries, or raise a ``ConfigError`` that says what is wrong where."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = _yaml(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the registry cannot be read ({type(error).__name__})", where=str(path)) from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}, line {mark.line + 1}" if mark else str(path)
-        fix = "check the indentation and the quotes there"
-        raise ConfigError(f"this is not YAML: {getattr(error, 'problem', error)}", where=where, fix=fix) from error
-    _once(yaml.compose(text, Loader=yaml.SafeLoader), path)
-    for kind, named in _mapping(content, str(path), f"kinds of entries ({', '.join(KINDS)})").items():
+    content, problems = read_yaml(path)
+    if problems.found:  # a name that stands twice
+        first = problems.found[0]
+        raise ConfigError(f"{first.where}: {first.what}", where=str(path), fix=first.fix)
+    for kind, named in content.items():
         if kind not in KINDS:
             raise _unknown("kind of entry", kind, KINDS, where=str(path))
         for name, fields in _mapping(named, f"{path}: {kind}", "names with an entry each").items():
@@ -250,17 +241,6 @@ def _add(path: Path, found: dict[str, dict[str, Entry]]) -> None:
             if (by := _taken(found[kind], kind, name)) is not None:
                 raise ConfigError(f"the name is taken, by {by}", where=where, fix="give the entry another name")
             found[kind][name] = _entry(kind, name, _mapping(fields, where, "fields (target, summary, …)"), path)
-
-
-def _once(node: yaml.Node | None, path: Path, depth: int = 3) -> None:
-    """Refuse a name that stands twice in one place: YAML would take the last."""
-    lines: dict[str, int] = {}
-    for key, inner in node.value if depth and isinstance(node, yaml.MappingNode) else ():
-        line = key.start_mark.line + 1
-        if (before := lines.setdefault(str(key.value), line)) != line:
-            what, where = f"{key.value} is given twice, in lines {before} and {line}", str(path)
-            raise ConfigError(what, where=where, fix="remove one of them, or give it another name")
-        _once(inner, path, depth - 1)
 
 
 def _taken(known: Mapping[str, Entry], kind: str, name: str) -> str | None:

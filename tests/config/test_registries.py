@@ -36,9 +36,9 @@ def file(tmp_path: Path) -> Path:
     ("text", "message"),
     [
         ("losses: [", r"mine.yaml, line \d: this is not YAML"),
-        (LOSS + LOSS, "mine.yaml: losses is given twice, in lines 1 and 3"),
-        (LOSS + LOSS.partition("\n")[2], "mine.yaml: mine is given twice, in lines 2 and 3"),
-        ("- losses", "has to be kinds of entries.*not list"),
+        (LOSS + LOSS, r"mine.yaml: losses \(mine.yaml\): given twice, in lines 1 and 3"),
+        (LOSS + LOSS.partition("\n")[2], r"mine.yaml: losses.mine \(mine.yaml\): given twice, in lines 2 and 3"),
+        ("- losses", "a list of `key: value` lines"),
         ("loses: {}", "there is no kind of entry 'loses'.*did you mean losses"),
         ("losses: {mine: text}", "losses: mine: has to be fields.*not str"),
         (LOSS.replace("summary", "sumary"), "losses: mine: there is no field 'sumary'.*did you mean summary"),
