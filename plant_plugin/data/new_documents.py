@@ -119,8 +119,7 @@ class Documents:
         first = next(lines, None)
         if first is None:
             return
-        guess = "libmultilabel" if first.count("\t") in (1, 2) else "guessed lines"
-        form = self.form or guess
+        form = self.form or ("libmultilabel" if first.count("\t") in (1, 2) else "guessed lines")
         for number, line in enumerate((line.rstrip("\n") for line in chain([first], lines)), 1):
             if (problem := _problem(line)) is not None:
                 yield number, problem

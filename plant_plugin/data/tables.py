@@ -192,13 +192,11 @@ def _arrow_rows(files: Sequence[Path], columns: Sequence[str]) -> Iterator[Row]:
             yield str(file), dict.fromkeys(table.column_names)  # which column is missing is told from its names
             return
         names = _class_names(table.schema, columns[1])
-        number = 0
-        for batch in table.select(wanted).to_batches(max_chunksize=ROWS):
-            for row in batch.to_pylist():
-                number += 1
-                if names and isinstance(row[columns[1]], list):
-                    row[columns[1]] = [names[label] for label in row[columns[1]]]
-                yield f"{file}, row {number}", row
+        batches = table.select(wanted).to_batches(max_chunksize=ROWS)
+        for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
+            if names and isinstance(row[columns[1]], list):
+                row[columns[1]] = [names[label] for label in row[columns[1]]]
+            yield f"{file}, row {number}", row
 
 
 def _table(file: Path) -> Table:

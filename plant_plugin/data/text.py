@@ -158,7 +158,7 @@ def parsed_json(text: str, where: str, fix: str = "export it again; the file may
         raise DataError("broken JSON", where=where, fix=fix) from None
 
 
-def json_rows(lines: Iterable[str], fix: str) -> Iterator[tuple[int, dict[str, Any] | DataError]]:
+def json_rows(lines: Iterable[str], fix: str) -> Iterator[tuple[int, dict[str, object] | DataError]]:
     """The number of each line that is not empty, and the object on it, or what is wrong."""
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -190,8 +190,7 @@ def csv_rows(lines: Iterator[str], *, strict: bool = False) -> Iterator[tuple[in
         if len(row) == width:
             yield line, row
         elif row:
-            what = f"{len(row)} columns where the header has {width}"
-            yield line, DataError(what, fix="quote texts that hold commas")
+            yield line, DataError(f"{len(row)} columns where the header has {width}", fix="quote texts with commas")
 
 
 def tab_separated(path: Path, newline: str | None = None) -> Iterator[tuple[str, list[str]]]:
