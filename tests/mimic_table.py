@@ -42,7 +42,8 @@ HEADINGS = (
 def sizes() -> str:
     """What the numbers are for."""
     told = [f"{name} {documents:,} and {labels:,}" for name, documents, labels in BENCHMARKS.values()]
-    return f"Training documents and codes that they are for: {'; '.join(told)}. Words: {WORDS:,}, of a note that is not cut {LONGEST:,}."
+    words = f"Words: {WORDS:,}, of a note that is not cut {LONGEST:,}."
+    return f"Training documents and codes that they are for: {'; '.join(told)}. {words}"
 
 
 def needs(name: str, documents: int, labels: int) -> list[str]:

@@ -59,8 +59,8 @@ def read_xmc(path: Path) -> Iterator[XmcRow]:
             too many. Messages name the line.
     """
     documents, features, labels = xmc_header(path)
-    for where, text in _numbered(path, documents):
-        parts = text.split()
+    for line, text in _numbered(path, documents):
+        parts, where = text.split(), f"{path}, line {line}"
         given = parts.pop(0).split(",") if parts and ":" not in parts[0] else []
         try:
             row = XmcRow(line, list(map(int, given)), *_pairs(parts))
@@ -75,7 +75,8 @@ def read_xmc(path: Path) -> Iterator[XmcRow]:
 def read_pairs(path: Path) -> Iterator[list[int]]:
     """Column ids of each line of a file with two numbers in its header (``trn_X_Y.txt``); errors as those above."""
     documents, columns = xmc_header(path, PAIRS_HEADER)
-    for where, text in _numbered(path, documents):
+    for line, text in _numbered(path, documents):
+        where = f"{path}, line {line}"
         try:
             labels, _ = _pairs(text.split())
         except ValueError:  # its message would hold the line's content
@@ -101,7 +102,7 @@ def read_filter(path: Path) -> Iterator[tuple[str, int, str]]:
             yield where, int(parts[0]), parts[1]
 
 
-def _numbered(path: Path, documents: int) -> Iterator[tuple[str, str]]:
+def _numbered(path: Path, documents: int) -> Iterator[tuple[int, str]]:
     number, fix = 1, "the file is cut off or joined from two; download it again"
     with text_lines(path) as stream:
         next(stream)
@@ -110,7 +111,7 @@ def _numbered(path: Path, documents: int) -> Iterator[tuple[str, str]]:
                 if not text.strip() and not any(rest.strip() for rest in stream):
                     return
                 raise DataError(f"more than the {documents:,} documents of the first line", where=str(path), fix=fix)
-            yield f"{path}, line {number}", text
+            yield number, text
     if number - 1 != documents:
         what = f"{number - 1:,} documents, the first line says {documents:,}"
         raise DataError(what, where=str(path), fix=fix)

@@ -45,6 +45,7 @@ class Shape:
     files: list[Path]  # everything that is read
     read: Callable[[str], Iterator[Document]]  # documents of "train" or "test"
     labels: list[str] | None = field(repr=False)  # their names by id; None where labels are names themselves
+    by_split: Files  # where the labels of documents are
     test_filter: Path | None = None  # labels left out of single test documents
 
 
@@ -121,7 +122,7 @@ class Folder:
                     fix = "texts and labels have to be of the same documents, one a line"
                     raise DataError(f"{lines:,} texts for {lists:,} lists of labels", where=str(texts[split]), fix=fix)
 
-        return Shape(name, [*files.values(), *texts.values(), *more], read, names)
+        return Shape(name, [*files.values(), *texts.values(), *more], read, names, files)
 
 
 def one_line(text: str) -> str:
@@ -185,7 +186,7 @@ def _json(folder: Folder, files: Files) -> Shape:
             parts = (str(entry.get(key) or "") for key in ("title", "content"))
             yield names_of(targets), one_line(" ".join(part for part in parts if part))
 
-    return Shape("json", [*files.values(), lbl], read, names)
+    return Shape("json", [*files.values(), lbl], read, names, files)
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
@@ -265,7 +266,7 @@ def _sparse(folder: Folder, files: Files) -> Shape:
         for row in xmc_sparse.read_xmc(files[split]):
             yield names_of(row.labels), xmc_sparse.words_of_row(row, words)
 
-    return Shape("sparse", [*files.values(), folder.vocabulary, *more], read, names)
+    return Shape("sparse", [*files.values(), folder.vocabulary, *more], read, names, files)
 
 
 # By the names of their labels' files; "sparse" is known by its first line instead.
