@@ -107,6 +107,9 @@ class PLANT(OverAwdLstm):
     gradient_tokens: AtLeast1 | None = None
     num_heads: Whole = 8  # A, must divide H
     pool_size: Whole = 128  # P, at most H
+    # Of every label before training. Among the labels that stage 2 takes up few are true: about the logit of their share,
+    # −1.5 to −3, saves it from teaching that first, through the states (Lin et al. 2017, section 3.3).
+    initial_logit: Number = 0.0
 
     @property
     def adapters(self) -> LoraOptions | None:

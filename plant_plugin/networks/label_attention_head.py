@@ -26,7 +26,8 @@ class LabelAttentionHead(LinearReadoutHead):
     ``B_m``; and ``boost_add`` stores H·B_a, because H entries that all move by one Adam step would move a label's bias
     by H steps at once.
 
-    The pool is at most H wide and need not divide it. Without a strength there is no prior, as in the paper.
+    The pool is at most H wide and need not divide it. Without a strength there is no prior, as in the paper. B_a starts
+    every label's bias at ``initial_logit``.
 
     Raises:
         ValueError: A head count that does not divide H, or a pool larger than H.
@@ -44,8 +45,10 @@ class LabelAttentionHead(LinearReadoutHead):
         num_heads: int = 8,
         pool_size: int = 128,
         prior_strength: float | None = None,
+        initial_logit: float = 0.0,
     ) -> None:
         super().__init__(num_labels, num_heads, prior_strength)
+        self.initial_logit = initial_logit
         if hidden_size % num_heads:
             raise ValueError(f"num_heads {num_heads} does not divide the hidden size {hidden_size}")
         if not 1 <= pool_size <= hidden_size:
@@ -69,7 +72,7 @@ class LabelAttentionHead(LinearReadoutHead):
             nn.init.zeros_(linear.bias)
         nn.init.xavier_uniform_(self.label_embeddings)
         nn.init.uniform_(self.boost_multiply, -1 / math.sqrt(self.hidden_size), 1 / math.sqrt(self.hidden_size))
-        nn.init.zeros_(self.boost_add)
+        nn.init.constant_(self.boost_add, self.initial_logit)
         nn.init.constant_(self.classifier, self.hidden_size / self.classifier.numel())
 
     def attention_parameters(self) -> list[nn.Parameter]:

@@ -34,7 +34,7 @@ class PLANT(HeadNetwork):
         backbone = _backbone(given, embed_vecs)
         try:
             head = LabelAttentionHead(
-                backbone.hidden_size, num_classes, given.num_heads, given.pool_size, given.strength
+                backbone.hidden_size, num_classes, given.num_heads, given.pool_size, given.strength, given.initial_logit
             )
         except ValueError as error:
             raise _unfit(str(error), "num_heads, pool_size") from error
