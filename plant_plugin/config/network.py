@@ -15,10 +15,13 @@ from plant_plugin.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class Prior:
-    """The planted prior (method §8), which every network of ours can have."""
+    """What every network of ours can have: the planted prior (method §8), and a logit that all labels start from."""
 
     planted_prior: PlantedPrior = "none"  # additive: the relevance stays in the attention's scores
     prior_strength: Number = 4.0  # start value of β, one per label and head
+    # Of every label before training; None: about 0. Among the labels that stage 2 takes up few are true: the logit of
+    # their share, −1.5 to −3, saves it from teaching that first, through the states (Lin et al. 2017, section 3.3).
+    initial_logit: Number | None = None
 
     def __post_init__(self) -> None:
         if self.planted_prior not in PLANTED_PRIOR:
@@ -107,9 +110,6 @@ class PLANT(OverAwdLstm):
     gradient_tokens: AtLeast1 | None = None
     num_heads: Whole = 8  # A, must divide H
     pool_size: Whole = 128  # P, at most H
-    # Of every label before training. Among the labels that stage 2 takes up few are true: about the logit of their share,
-    # −1.5 to −3, saves it from teaching that first, through the states (Lin et al. 2017, section 3.3).
-    initial_logit: Number = 0.0
 
     @property
     def adapters(self) -> LoraOptions | None:

@@ -23,6 +23,8 @@ class AttentionHead(nn.Module, ABC):
     ``num_labels`` is L, ``num_heads`` A, ``prior_strength`` what β starts at, one per label and head; None: no prior.
     """
 
+    output: nn.Linear  # the last layer, of the heads that have one
+
     def __init__(self, num_labels: int, num_heads: int = 1, prior_strength: float | None = None) -> None:
         super().__init__()
         self.num_labels, self.num_heads = num_labels, num_heads
@@ -49,6 +51,10 @@ class AttentionHead(nn.Module, ABC):
             NotImplementedError: Keys cannot be the states.
         """
         raise NotImplementedError
+
+    def start_at(self, logit: float) -> None:
+        """Let every label's bias be this."""
+        nn.init.constant_(self.output.bias, logit)
 
     def fold(self) -> None:
         """Compute once what labels bring to every document, for predicting."""
@@ -233,9 +239,11 @@ class HeadNetwork(PlantableNetwork):
     ``ConfigError`` says which of these do not fit each other.
     """
 
-    def __init__(self, backbone: nn.Module, head: AttentionHead) -> None:
+    def __init__(self, backbone: nn.Module, head: AttentionHead, initial_logit: float | None = None) -> None:
         super().__init__()
         self.backbone, self.head = backbone, head
+        if initial_logit is not None:
+            head.start_at(initial_logit)
         self.num_labels = head.num_labels
         self.has_prior = head.prior_strength is not None
 

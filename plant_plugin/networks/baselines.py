@@ -42,7 +42,9 @@ class LAAT(HeadNetwork):
             width = backbone.hidden_size
         else:
             backbone = _recurrent("bilstm", embed_vecs, given, width, given.num_layers)
-        super().__init__(backbone, LabelwiseHead(width, num_classes, rows, given.strength, INITIAL_SPREAD))
+        super().__init__(
+            backbone, LabelwiseHead(width, num_classes, rows, given.strength, INITIAL_SPREAD), given.initial_logit
+        )
 
 
 class PlantedCAML(HeadNetwork):
@@ -58,12 +60,14 @@ class PlantedCAML(HeadNetwork):
             raise ConfigError(what, where="network_config: filter_sizes", fix="e.g. [10]; MultiResCNN takes several")
         if _reads_awd_lstm(given):
             states = awd_lstm_of(given, embed_vecs)
-            super().__init__(states, convolution_head(states.hidden_size, num_classes, given.strength))
+            super().__init__(
+                states, convolution_head(states.hidden_size, num_classes, given.strength), given.initial_logit
+            )
             return
         width = given.num_filter_per_size
         encoder = TanhConvolution(embed_vecs.shape[1], width, given.filter_sizes[0])
         backbone = EmbeddedWords(encoder, width, embed_vecs, given.embed_dropout)
-        super().__init__(backbone, convolution_head(width, num_classes, given.strength))
+        super().__init__(backbone, convolution_head(width, num_classes, given.strength), given.initial_logit)
 
 
 def _reads_awd_lstm(given: arguments.OverAwdLstm) -> bool:
@@ -169,7 +173,7 @@ class MultiResCNN(HeadNetwork):
         encoder = ResidualFilters(given.filter_sizes, sizes, given.dropout)
         width = len(given.filter_sizes) * given.num_filter_per_size
         backbone = EmbeddedWords(encoder, width, embed_vecs, given.dropout)
-        super().__init__(backbone, convolution_head(width, num_classes, given.strength))
+        super().__init__(backbone, convolution_head(width, num_classes, given.strength), given.initial_logit)
 
 
 class PlantedBiGRULWAN(HeadNetwork):
@@ -181,7 +185,9 @@ class PlantedBiGRULWAN(HeadNetwork):
     def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         given = arguments.PlantedBiGRULWAN(**options)
         backbone = _recurrent("bigru", embed_vecs, given, given.rnn_dim, given.rnn_layers)
-        super().__init__(backbone, LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength))
+        super().__init__(
+            backbone, LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength), given.initial_logit
+        )
 
 
 class MultiHeadLabelwiseHead(LinearReadoutHead):
@@ -241,7 +247,11 @@ class PlantedBiLSTMLWMHAN(HeadNetwork):
             what = f"num_heads {given.num_heads} does not divide rnn_dim {given.rnn_dim}"
             raise ConfigError(what, where="network_config: num_heads", fix="choose numbers that divide evenly")
         backbone = _recurrent("bilstm", embed_vecs, given, given.rnn_dim, given.rnn_layers)
-        super().__init__(backbone, MultiHeadLabelwiseHead(given.rnn_dim, num_classes, given.num_heads, given.strength))
+        super().__init__(
+            backbone,
+            MultiHeadLabelwiseHead(given.rnn_dim, num_classes, given.num_heads, given.strength),
+            given.initial_logit,
+        )
 
 
 def _recurrent(

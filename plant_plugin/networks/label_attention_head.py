@@ -26,8 +26,7 @@ class LabelAttentionHead(LinearReadoutHead):
     ``B_m``; and ``boost_add`` stores H·B_a, because H entries that all move by one Adam step would move a label's bias
     by H steps at once.
 
-    The pool is at most H wide and need not divide it. Without a strength there is no prior, as in the paper. B_a starts
-    every label's bias at ``initial_logit``.
+    The pool is at most H wide and need not divide it. Without a strength there is no prior, as in the paper.
 
     Raises:
         ValueError: A head count that does not divide H, or a pool larger than H.
@@ -45,10 +44,8 @@ class LabelAttentionHead(LinearReadoutHead):
         num_heads: int = 8,
         pool_size: int = 128,
         prior_strength: float | None = None,
-        initial_logit: float = 0.0,
     ) -> None:
         super().__init__(num_labels, num_heads, prior_strength)
-        self.initial_logit = initial_logit
         if hidden_size % num_heads:
             raise ValueError(f"num_heads {num_heads} does not divide the hidden size {hidden_size}")
         if not 1 <= pool_size <= hidden_size:
@@ -72,8 +69,12 @@ class LabelAttentionHead(LinearReadoutHead):
             nn.init.zeros_(linear.bias)
         nn.init.xavier_uniform_(self.label_embeddings)
         nn.init.uniform_(self.boost_multiply, -1 / math.sqrt(self.hidden_size), 1 / math.sqrt(self.hidden_size))
-        nn.init.constant_(self.boost_add, self.initial_logit)
+        nn.init.zeros_(self.boost_add)
         nn.init.constant_(self.classifier, self.hidden_size / self.classifier.numel())
+
+    def start_at(self, logit: float) -> None:
+        """Let B_a give every label this bias."""
+        nn.init.constant_(self.boost_add, logit)
 
     def attention_parameters(self) -> list[nn.Parameter]:
         """Label embeddings and the projections of queries and keys."""

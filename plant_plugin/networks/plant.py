@@ -34,11 +34,11 @@ class PLANT(HeadNetwork):
         backbone = _backbone(given, embed_vecs)
         try:
             head = LabelAttentionHead(
-                backbone.hidden_size, num_classes, given.num_heads, given.pool_size, given.strength, given.initial_logit
+                backbone.hidden_size, num_classes, given.num_heads, given.pool_size, given.strength
             )
         except ValueError as error:
             raise _unfit(str(error), "num_heads, pool_size") from error
-        super().__init__(backbone, head)
+        super().__init__(backbone, head, given.initial_logit)
 
 
 def _check(given: arguments.PLANT) -> None:

@@ -45,7 +45,7 @@ Build = Callable[..., HeadNetwork]
 def build(tiny_bert: Path) -> Build:
     """A small network by name, with every parameter off its start, and a relevance where a prior reads one."""
 
-    def made(name: str, planted_prior: str = "none", **changes: Any) -> HeadNetwork:
+    def made(name: str, planted_prior: str = "none", *, as_drawn: bool = False, **changes: Any) -> HeadNetwork:
         torch.manual_seed(1)
         options = {**SMALL[name], "planted_prior": planted_prior, **changes}
         if name.startswith("PLM"):
@@ -53,7 +53,7 @@ def build(tiny_bert: Path) -> Build:
         else:
             options["embed_vecs"] = torch.randn(WORDS, DIM)
         network: HeadNetwork = registry.get("networks", name).load()(num_classes=LABELS, **options)
-        for parameter in network.head.parameters():
+        for parameter in () if as_drawn else network.head.parameters():
             nn.init.normal_(parameter, std=0.5)
         network.plant_relevance(sp.random(LABELS, WORDS, density=0.6, format="csr", random_state=0))
         return network.eval()
@@ -82,6 +82,14 @@ def test_the_strength_of_the_prior_learns(build: Build, name: str) -> None:
     assert build(name, "none").head.prior_strength is None
     with pytest.raises(ConfigError, match=r"planted_prior.*'head' is neither `none` nor `additive`"):
         build(name, "head")
+
+
+@EVERY
+def test_every_label_starts_at_the_given_logit(build: Build, name: str) -> None:
+    network = build(name, initial_logit=-1.5, as_drawn=True)
+    labels = torch.arange(LABELS).expand(3, -1)
+    _, bias = network.contributions(network.encode(batch()), labels)
+    torch.testing.assert_close(bias.broadcast_to(labels.shape), torch.full(labels.shape, -1.5))
 
 
 @PRIORS

@@ -82,12 +82,6 @@ def test_starts_as_a_label_wise_linear_output() -> None:
     torch.testing.assert_close(weight, torch.ones(8))
 
 
-@pytest.mark.parametrize("pool_size", [3, 4, 8])
-def test_every_label_starts_at_the_given_logit(pool_size: int) -> None:
-    head = LabelAttentionHead(8, 5, num_heads=2, pool_size=pool_size, initial_logit=-1.5)
-    torch.testing.assert_close(head.outputs()[1], torch.full((5,), -1.5))
-
-
 def test_sizes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="num_heads"):
         LabelAttentionHead(10, 5, num_heads=3)
