@@ -21,6 +21,7 @@ import torch
 from numba import njit
 
 from plant_plugin.config.options import PlantedScoresOptions
+from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex, keep_largest
 
 # Chosen on validation documents of EURLEX-6K and CodiEsp for scores as of the exact solution (benchmarks/TRIALS.md).
 DRAWN = 300  # documents drawn at random for each label
@@ -77,17 +78,26 @@ def _weights(
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         parts = list(pool.map(lambda block: solve(*block), _blocks(labels, top)))
     offsets = _offsets(np.concatenate([lengths for _, _, lengths in parts]))
-    content = np.concatenate([values for _, values, _ in parts]), np.concatenate([found for found, _, _ in parts])
-    return sp.csr_array((*content, offsets), shape=(labels, terms))
+    where, weights, end = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32), int(offsets[-1])
+    while parts:  # the last first, each let go of once it is copied: together they are as large as the whole
+        found, values, _ = parts.pop()
+        where[end - len(found) : end], weights[end - len(found) : end] = found, values
+        end -= len(found)
+    return sp.csr_array((weights, where, offsets), shape=(labels, terms))
 
 
 def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array) -> sp.csr_array:
-    """Hard negatives of each label, (L, N): documents that rank it among their ``HARD`` highest others."""
+    """Hard negatives of each label, (L, N): documents that rank it among their ``HARD`` highest others.
+
+    Of more labels than ``PRUNED_ABOVE`` they are among the highest that the pruned index finds, its own counted in.
+    """
     documents, labels = targets.shape
-    by_term = sp.csr_array(first.T)
     most = min(HARD, labels)
+    by_term = PrunedIndex.of(first) if labels > PRUNED_ABOVE else sp.csr_array(first.T)
 
     def propose(start: int, stop: int) -> npt.NDArray[np.int32]:
+        if isinstance(by_term, PrunedIndex):
+            return by_term.highest_others(rows[start:stop], first, targets[start:stop], most)
         found = np.full((stop - start, most), -1, np.int32)
         propose_labels(
             start, rows.indptr, rows.indices, rows.data, by_term.indptr, by_term.indices, by_term.data,
@@ -209,25 +219,6 @@ def take(terms, weights, where, kept, number):  # type: ignore[no-untyped-def]
             where[number], kept[number], number = term, weights[term], number + 1
             weights[term] = 0
     return number
-
-
-@njit(nogil=True, cache=True)
-def keep_largest(terms, weights, out_terms, out_weights):  # type: ignore[no-untyped-def]
-    """Copy the entries that are largest by absolute value to ``out_…``, as many as fit; returns how many they are."""
-    most, limit, equal = len(out_terms), np.float32(0), len(weights)
-    if len(weights) > most:
-        sizes = np.abs(weights)
-        limit = np.partition(sizes, len(weights) - most)[len(weights) - most]
-        equal = most - np.sum(sizes > limit)
-    length = 0
-    for entry in range(len(weights)):
-        size = abs(weights[entry])
-        if size == limit:
-            equal -= 1
-        if size > limit or (size == limit and equal >= 0):
-            out_terms[length], out_weights[length] = terms[entry], weights[entry]
-            length += 1
-    return length
 
 
 @njit(nogil=True, cache=True)
