@@ -20,7 +20,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
-import psutil
 import scipy.sparse as sp
 import yaml
 
@@ -46,6 +45,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
+from plant_plugin.report.machine import free_and_total_memory
 from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.training.build import build_network
@@ -188,7 +188,7 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
         has_validation=config.val_file is not None,
         scores=scores_wanted,
         gpu=device_of(config.cpu).type == "cuda",
-        free_memory=psutil.virtual_memory().available,
+        free_memory=free_and_total_memory()[0],
     )
     if evidence or not scores_wanted or corpus.val is None or len(corpus.val) < LEAST_VALIDATION:
         return facts
