@@ -163,9 +163,7 @@ class LinearModel:
         rows = _with_lead(whole, vectorizer, texts, lead)
         targets = labels.astype(np.float32).tocsr()
         if options.model_for(*targets.shape) == "label_ridge":
-            from plant_plugin.relevance.label_ridge import solve_by_label  # compiled: a prediction need not wait
-
-            return cls(vectorizer, solve_by_label(rows, targets, options), lead, half=True)
+            return cls(vectorizer, _by_label(rows, targets, options), lead, half=True)
         return cls(vectorizer, solve_ridge(rows, targets, options), lead)
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
@@ -288,6 +286,17 @@ class SentenceScores:
             if parts:
                 found[row] = self.model.scores_of(self.model.features(parts)).max(axis=0)
         return found
+
+
+def _by_label(rows: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
+    """Weights label by label, here or on Dask's workers."""
+    if options.dask is not None:
+        from plant_plugin.relevance.distributed import solve_on_workers
+
+        return solve_on_workers(options.dask, rows, targets, options)
+    from plant_plugin.relevance.label_ridge import solve_by_label  # compiled: a prediction need not wait
+
+    return solve_by_label(rows, targets, options)
 
 
 def _with_lead(
