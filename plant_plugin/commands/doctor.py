@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -64,7 +64,9 @@ FIRST = "# first: "  # how lines in the head of a configuration start that say w
 @json_option
 @registry_option
 @click.pass_context
-def doctor(context: click.Context, config: str | None, cpu: bool, as_json: bool, **numbers: Any) -> None:
+def doctor(
+    context: click.Context, config: str | None, each: float | None, cpu: bool, as_json: bool, **numbers: int | None
+) -> None:
     """Show versions, extras, devices, memory and disk; say how to mend what is missing.
 
     With --config also the files that it names and, from a formula, parameters, memory, disk and time of training. With
@@ -78,7 +80,7 @@ def doctor(context: click.Context, config: str | None, cpu: bool, as_json: bool,
     if settings is not None:
         planned = numbers["labels"] is not None and numbers["documents"] is not None
         fine = _files(settings, missing, planned=planned) and fine
-        _show_needs(settings, **numbers, on_gpu=not cpu)
+        _show_needs(settings, **numbers, each=each, on_gpu=not cpu)
     if as_json:
         click.echo(shared.as_json({"fine": fine, "rows": context.obj}))
     if not fine:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,7 @@ from plant_plugin.config.options import PlantedScoresOptions, RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.relevance import mutual_information as single
-from plant_plugin.relevance.label_ridge import Work, solve_by_label
+from plant_plugin.relevance.label_ridge import solve_by_label
 from plant_plugin.relevance.mutual_information import Margins, Relevance, Table, Values
 from plant_plugin.relevance.spool import Spool
 
@@ -116,9 +116,9 @@ def solve_on_workers(
         what = f"no Dask scheduler answers at {address} ({type(error).__name__})"
         raise ConfigError(what, where="planted_scores.dask", fix=fix) from error
 
-    def on_workers(work: Work, blocks: list[tuple[int, int]], shared: tuple[Any, ...]) -> list[Any]:
+    def on_workers(work: Callable[..., Part], blocks: list[tuple[int, int]], shared: tuple[object, ...]) -> list[Part]:
         given = client.scatter(list(shared), broadcast=True, hash=False)  # or equal data may be lost between steps
-        found: list[Any] = client.gather([client.submit(work, *block, *given, pure=False) for block in blocks])
+        found: list[Part] = client.gather([client.submit(work, *block, *given, pure=False) for block in blocks])
         return found
 
     with client:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +34,20 @@ STILL = 0.01  # a smaller step of a dual variable, which is below 1, is not take
 QUIET = 2  # so many steps in a row that were not taken, and a document is passed over
 CELLS = 4_000_000  # weights or proposals held by a worker before they are packed
 
-Work = Callable[..., Any]  # of a block's first and last, and of what blocks share
-Each = Callable[[Work, list[tuple[int, int]], tuple[Any, ...]], list[Any]]
+Part = TypeVar("Part")
 
 
-def on_threads(work: Work, blocks: list[tuple[int, int]], shared: tuple[Any, ...]) -> list[Any]:
-    """What ``work`` makes of each block, with what they share: on this machine's threads."""
+class Each(Protocol):
+    """What hands out blocks: ``work`` gets a block's first and last, then what blocks share; results in their order."""
+
+    def __call__(
+        self, work: Callable[..., Part], blocks: list[tuple[int, int]], shared: tuple[object, ...]
+    ) -> list[Part]:
+        """What ``work`` makes of each block."""
+
+
+def on_threads(work: Callable[..., Part], blocks: list[tuple[int, int]], shared: tuple[object, ...]) -> list[Part]:
+    """What ``work`` makes of each block: on this machine's threads."""
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         return list(pool.map(lambda block: work(*block, *shared), blocks))
 
@@ -124,7 +132,7 @@ def propose_block(
     return found
 
 
-def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array, each: Each) -> sp.csr_array:
+def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array, each: Each = on_threads) -> sp.csr_array:
     """Hard negatives of each label, (L, N): documents that rank it among their ``HARD`` highest others.
 
     Of more labels than ``PRUNED_ABOVE`` they are among the highest that the pruned index finds, its own counted in.
