@@ -26,11 +26,12 @@ from typing import Any
 import numpy as np
 import yaml
 from pictures import Line, line_picture, save_picture
+from scipy import sparse
 from scipy.optimize import nnls
 
 from plant_plugin import Predictor
 from plant_plugin.config.yaml_file import find_config
-from plant_plugin.relevance.pruned_index import PRUNED_ABOVE
+from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 from plant_plugin.report.formats import markdown_rows
 
 TABLES = Path(__file__).resolve().parent / "tables"
@@ -239,6 +240,8 @@ def main(arguments: list[str] | None = None, tables: Path = TABLES) -> None:
     record = tables / "scale.jsonl"
     if chosen.sizes:
         measure(200, 50, chosen.words, 2, 64)  # what is compiled once a machine is compiled here
+        pair = sparse.csr_array(np.eye(2, dtype=np.float32))
+        PrunedIndex.of(pair).candidates(pair, pair, 1)
     for size in chosen.sizes:
         documents, labels = (int(number) for number in size.split("x"))
         measured = measure(documents, labels, chosen.words, chosen.batches)
