@@ -14,9 +14,11 @@ import argparse
 import json
 import math
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,9 +26,12 @@ from typing import Any
 import numpy as np
 import yaml
 from pictures import Line, line_picture, save_picture
+from scipy import sparse
 from scipy.optimize import nnls
 
+from plant_plugin import Predictor
 from plant_plugin.config.yaml_file import find_config
+from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 from plant_plugin.report.formats import markdown_rows
 
 TABLES = Path(__file__).resolve().parent / "tables"
@@ -34,25 +39,31 @@ CALL = "from plant_plugin.cli import libmultilabel; libmultilabel()"
 LABELS, OWN, SHARE = 5, 3, 0.3  # labels of a document, words of a label's own, share of a document's words from these
 VOCABULARY = 30_000
 BATCHES = 32  # of 32 documents, an epoch of either stage
+TOP = 600  # weights of a label: 2,000 of 670,000 labels are 10 GiB
 HELD = 512  # validation documents, and as many for the test
 PHASES = ("read", "tokens", "planted_scores", "shortlist", "relevance", "stage1", "stage2", "thresholds", "test")
 STEPS = (*PHASES, "total")  # of the whole run
-FIXED, BOTH = ("thresholds", "test"), ("planted_scores", "shortlist")  # the same whatever N is; as N·L too
+FIXED = ("thresholds", "test")  # the same whatever N is
 NO_LABELS = ("read", "tokens")  # the same whatever L is
 DRAWN_ON = ((500_000, 670_000), (100_000_000, 3_000_000))  # documents and labels
 SIZE = ("documents", "labels", "trained")
 SECTIONS: dict[str, Callable[[dict[str, Any]], dict[str, float]]] = {
     "Processor seconds": lambda one: {name: one["cpu_s"][name] for name in STEPS},
     "Peak memory in MiB": lambda one: {name: one["peak_memory_mb"][name] for name in STEPS},
-    "Of a test document": lambda one: {"CPU ms, metrics included": 1000 * one["cpu_s"]["test"] / one["held"],
+    "Of a test document": lambda one: {"CPU ms to predict": one["predict_ms"],
+                                       "CPU ms in the run's test": 1000 * one["cpu_s"]["test"] / one["held"],
+                                       "peak MiB to predict": one["predict_mb"],
                                        "run folder, MiB": one["run_mb"], "P@1, percent": 100 * one["P@1"]},
 }  # fmt: skip
 TOLD = """Written by `python benchmarks/scale.py` on made-up sets under Zipf's law: {words} words and at most {most}
 labels a document, one thread of {processor}. Stages are one epoch on `trained` documents and a validation; `test`
-scores {held} documents and takes metrics. Memory is the highest of the process in a phase, with
-what earlier ones keep. CPU seconds are of the process and its threads."""
-FITTED = """CPU seconds of one thread = a + b·N + c·L + d·N·L, fitted with factors not below 0. N of a stage are the
-documents of its sample, so that its hours are an epoch of all; the documents of thresholds and test stay as many."""
+scores {held} documents and takes metrics, to predict is five labels of each by `Predictor`, in a process of its own.
+Memory is the highest of the process in a phase, with what earlier ones keep. CPU seconds are of the process and its
+threads. {top} weights a label are kept of planted scores. Of more than {above:,} labels those of a document are
+looked up in a pruned index; of fewer there is a dense row of all. A slope is of a straight line through logarithms."""
+FITTED = """CPU seconds of one thread = a + b·N + c·L, fitted with factors not below 0 to the sizes of more than
+{above:,} labels. N of a stage are the documents of its sample, so that its hours are an epoch of all; the documents of
+thresholds and test stay as many."""
 ALONG = {"labels": "documents", "documents": "labels"}  # what grows: what stays
 
 
@@ -84,7 +95,7 @@ def configuration(folder: Path, batches: int) -> Path:
     content["network_config"] |= {"hidden_size": 32, "embed_dim": 32, "pool_size": 32, "filter_sizes": [3]}
     content["shortlist"]["rows"] = "touched"
     content["stage2"]["epochs"] = 1
-    content["planted_scores"] = {"model": "label_ridge", "names": "none"}
+    content["planted_scores"] = {"model": "label_ridge", "names": "none", "top": TOP}
     path = folder / "plant_zipf.yml"
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
     return path
@@ -109,14 +120,28 @@ def measure(documents: int, labels: int, words: int, batches: int = BATCHES, hel
         if done.returncode:
             raise SystemExit(f"{documents}x{labels}: the run failed, see above")
         (path,) = run.glob("*/result.json")
+        told = [sys.executable, __file__, "--predict", str(path.parent), str(folder / "test.txt")]
+        found = subprocess.run(told, env=one_thread, stdout=subprocess.PIPE, check=True)
         result = json.loads(path.read_text(encoding="utf-8"))
         weight = sum(file.stat().st_size for file in path.parent.rglob("*") if file.is_file()) / 2**20
     return {
         "documents": documents, "labels": result["counts"]["labels"], "words": words,
-        "trained": min(documents, batches * 32), "held": held, "run_mb": round(weight, 1),
+        "trained": min(documents, batches * 32), "held": held, "run_mb": round(weight, 1), **json.loads(found.stdout),
         "P@1": round(result["metrics"]["P@1"], 4), "processor": result["processor"]["name"],
         "cpu_s": result["cpu_s"], "peak_memory_mb": result["peak_memory_mb"],
     }  # fmt: skip
+
+
+def predicted(folder: Path, file: Path) -> dict[str, float]:
+    """Processor milliseconds a document, and this process's peak memory, of five labels for each document of a file."""
+    texts = [line.split("\t")[1] for line in file.read_text(encoding="utf-8").splitlines()]
+    predictor = Predictor.load(folder, device="cpu")
+    predictor.predict(texts[:64], top=5)
+    start = time.process_time()
+    predictor.predict(texts, top=5)
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"predict_ms": round(1000 * seconds / len(texts), 3), "predict_mb": round(peak, 1)}
 
 
 def grown(found: list[dict[str, Any]], along: str) -> list[dict[str, Any]]:
@@ -134,10 +159,10 @@ def slope(points: list[tuple[float, float]]) -> float:
 
 
 def formula(found: list[dict[str, Any]], phase: str) -> np.ndarray:
-    """The (4,) factors, none below 0, of 1, N, L and N·L in CPU seconds, by least squares of relative errors."""
-    may = np.array([True, phase not in FIXED, phase not in NO_LABELS, phase in BOTH])
+    """The (3,) factors, none below 0, of 1, N and L in CPU seconds, by least squares of relative errors."""
+    may = np.array([True, phase not in FIXED, phase not in NO_LABELS])
     counted = "trained" if phase.startswith("stage") else "documents"
-    sizes = np.array([(1, one[counted], one["labels"], one[counted] * one["labels"]) for one in found])
+    sizes = np.array([(1, one[counted], one["labels"]) for one in found])
     parts = sizes * may / (np.array([one["cpu_s"][phase] for one in found])[:, None] + 1e-3)
     scale = parts.max(axis=0) + ~may
     return nnls(parts / scale, np.ones(len(parts)))[0] * may / scale
@@ -147,7 +172,7 @@ def drawn_on(found: list[dict[str, Any]]) -> Iterator[list[str]]:
     """Of each step the factors of its formula, and what it says of sizes that were not run."""
     for phase in PHASES:
         factors = formula(found, phase)
-        seconds = [factors @ [1, n, labels, n * labels] for n, labels in DRAWN_ON]
+        seconds = [factors @ [1, n, labels] for n, labels in DRAWN_ON]
         told = [f"{one / 3600:,.2g} h" for one in seconds]
         if phase == "test":
             told = [f"{1000 * one / found[-1]['held']:,.0f} ms a document" for one in seconds]
@@ -156,7 +181,12 @@ def drawn_on(found: list[dict[str, Any]]) -> Iterator[list[str]]:
 
 def page(found: list[dict[str, Any]]) -> str:
     """The page: every measurement, the growth along labels and documents, and what is drawn on."""
-    text = ["# Growth with labels and documents", "", TOLD.format(**found[-1], most=LABELS)]
+    text = [
+        "# Growth with labels and documents",
+        "",
+        TOLD.format(**found[-1], most=LABELS, top=TOP, above=PRUNED_ABOVE),
+    ]
+    large = [one for one in found if one["labels"] > PRUNED_ABOVE] or found
     for title, values in SECTIONS.items():
         names = list(values(found[0]))
         rows = [[*(f"{one[key]:,}" for key in SIZE), *(f"{values(one)[name]:,.2f}" for name in names)] for one in found]
@@ -165,9 +195,15 @@ def page(found: list[dict[str, Any]]) -> str:
             slopes = [slope([(one[along], values(one)[name]) for one in points]) for name in names]
             told = ["–" if math.isnan(value) else f"{value:.2f}" for value in slopes]
             rows.append([f"slope along {along}", f"at {points[0][other]:,} {other}", "", *told])
+        if title == "Of a test document":
+            for sizes, points in (("of all sizes", found), (f"above {PRUNED_ABOVE:,} labels", large)):
+                slopes = [slope([(one["labels"], values(one)[name]) for one in points]) for name in names]
+                told = ["–" if math.isnan(value) else f"{value:.2f}" for value in slopes]
+                rows.append(["slope along labels", sizes, "", *told])
         text += ["", f"## {title}", "", *markdown_rows([*SIZE, *names], rows)]
-    sizes = [f"N = {n:,}, L = {labels:,}" for n, labels in DRAWN_ON]
-    text += ["", "## Drawn on, not run", "", FITTED, "", *markdown_rows(["step", *"abcd", *sizes], drawn_on(found))]
+    drawn = [f"N = {n:,}, L = {labels:,}" for n, labels in DRAWN_ON]
+    told_of = FITTED.format(above=PRUNED_ABOVE)
+    text += ["", "## Drawn on, not run", "", told_of, "", *markdown_rows(["step", *"abc", *drawn], drawn_on(large))]
     return "\n".join([*text, "", "![growth](scale_growth.png)", ""])
 
 
@@ -179,8 +215,13 @@ def picture(found: list[dict[str, Any]], stem: Path) -> None:
         lines_of = drawn.setdefault(f"CPU s, as {along} grow", {})
         for phase in PHASES[2:]:
             lines_of[phase] = Line([(one[along], one["cpu_s"][phase]) for one in points])
+    each = sorted((one["labels"], one["predict_ms"]) for one in found)
+    drawn["CPU ms to predict a document, all sizes"] = {
+        "measured": Line(each),
+        "growth of √L": Line([(labels, each[0][1] * math.sqrt(labels / each[0][0])) for labels, _ in each]),
+    }
     figure = line_picture(drawn, title="What each step costs", x="", logarithmic=True)
-    for axes, along in zip(figure.axes, ALONG, strict=True):
+    for axes, along in zip(figure.axes, [*ALONG, "labels"], strict=True):
         axes.set(yscale="log", xlabel=along)
     save_picture(figure, stem)
 
@@ -191,10 +232,16 @@ def main(arguments: list[str] | None = None, tables: Path = TABLES) -> None:
     parser.add_argument("sizes", nargs="*", metavar="DOCUMENTSxLABELS")
     parser.add_argument("--words", type=int, default=60)
     parser.add_argument("--batches", type=int, default=BATCHES, help="of 32 documents, an epoch of either stage")
+    parser.add_argument("--predict", nargs=2, type=Path, metavar=("RUN", "FILE"), help="measure a model's prediction")
     chosen = parser.parse_args(arguments)
+    if chosen.predict:
+        print(json.dumps(predicted(*chosen.predict)))
+        return
     record = tables / "scale.jsonl"
     if chosen.sizes:
         measure(200, 50, chosen.words, 2, 64)  # what is compiled once a machine is compiled here
+        pair = sparse.csr_array(np.eye(2, dtype=np.float32))
+        PrunedIndex.of(pair).candidates(pair, pair, 1)
     for size in chosen.sizes:
         documents, labels = (int(number) for number in size.split("x"))
         measured = measure(documents, labels, chosen.words, chosen.batches)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import platform
 import re
 import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from importlib.util import find_spec
@@ -21,15 +21,12 @@ from plant_plugin.commands import shared
 from plant_plugin.commands.rows import GIB, Rows, check, fits, row
 from plant_plugin.commands.shared import COUNT, json_option, registry_option
 from plant_plugin.config import Config, load_config, registry
-from plant_plugin.config.options import PLANTED_SCORES
-from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
-from plant_plugin.report.machine import processor_features, processor_name, usable_cores
+from plant_plugin.report.machine import free_and_total_memory, processor_features, processor_name, usable_cores
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig
-
     from plant_plugin.networks.footprint import Footprint
+    from plant_plugin.training.memory import Shape
 
 DISTRIBUTION = "plant-plugin"
 EXTRAS = {  # their modules, and what for
@@ -47,11 +44,6 @@ SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not 
 CPU_SHARE = 0.2
 SIDE = 1024  # of matrices whose product is timed
 DOCUMENT_BYTES = 3  # of a text's byte: as it is read, as it is kept, and its words as numbers
-RELEVANCE_BYTES = 16  # of an entry: value and place, by label and by word
-# Of a byte of the training texts, times the longest run of words that is a term: terms, their rows, what counting left.
-TERM_BYTES = 4.5
-WEIGHT_BYTES = 8  # of a planted score's weight: value and place
-SCORES = 4  # times that these are in memory at most: a group's, the sum of groups before and behind it, and by word
 # Checkpoints' worth of disk at the end of stage 2: stage 1 as it ended, the best weights of both stages, and two states
 # with Adam's two moments: the last one, and the one that takes its place.
 CHECKPOINTS = 9
@@ -67,11 +59,14 @@ FIRST = "# first: "  # how lines in the head of a configuration start that say w
 @click.option("--labels", type=COUNT, help="Labels; counted in the training file unless given.")
 @click.option("--documents", type=COUNT, help="Training documents; counted unless given.")
 @click.option("--words", type=COUNT, help="Words of the vocabulary, without a language model; as above.")
+@click.option("--each", type=click.FloatRange(min=0, min_open=True), help="Labels of a document, on average.")
 @click.option("--cpu", is_flag=True, help="For a processor instead of a GPU.")
 @json_option
 @registry_option
 @click.pass_context
-def doctor(context: click.Context, config: str | None, cpu: bool, as_json: bool, **numbers: int | None) -> None:
+def doctor(
+    context: click.Context, config: str | None, each: float | None, cpu: bool, as_json: bool, **numbers: int | None
+) -> None:
     """Show versions, extras, devices, memory and disk; say how to mend what is missing.
 
     With --config also the files that it names and, from a formula, parameters, memory, disk and time of training. With
@@ -85,7 +80,7 @@ def doctor(context: click.Context, config: str | None, cpu: bool, as_json: bool,
     if settings is not None:
         planned = numbers["labels"] is not None and numbers["documents"] is not None
         fine = _files(settings, missing, planned=planned) and fine
-        _show_needs(settings, **numbers, on_gpu=not cpu)
+        _show_needs(settings, **numbers, each=each, on_gpu=not cpu)
     if as_json:
         click.echo(shared.as_json({"fine": fine, "rows": context.obj}))
     if not fine:
@@ -199,20 +194,8 @@ def _processor() -> str:
 
 
 def _memory() -> str:
-    free, total = _free_and_total()
-    if free is None or total is None:
-        return "unknown: psutil is not installed"
+    free, total = free_and_total_memory()
     return f"{free / GIB:.1f} GiB free of {total / GIB:.1f}"
-
-
-def _free_and_total() -> tuple[int, int] | tuple[None, None]:
-    """Bytes of the processor's memory."""
-    try:
-        import psutil
-    except ModuleNotFoundError:
-        return None, None
-    memory = psutil.virtual_memory()
-    return memory.available, memory.total
 
 
 def _gpu_bytes() -> int | None:
@@ -227,63 +210,66 @@ def _disk() -> str:
 
 
 def _show_needs(
-    settings: Config, tokens: int | None, labels: int | None, documents: int | None, words: int | None, *, on_gpu: bool
+    settings: Config,
+    tokens: int | None,
+    labels: int | None,
+    documents: int | None,
+    words: int | None,
+    each: float | None,
+    *,
+    on_gpu: bool,
 ) -> None:
     """Print parameters, memory part by part, disk and time of a configuration; what is None is counted."""
-    from plant_plugin.networks.footprint import footprint, l2r_footprint, plan_of, words_footprint
+    from plant_plugin.networks.footprint import plan_of
+    from plant_plugin.training.memory import Shape, is_worked_out, network_footprint
 
-    network = settings.network_config
-    other = network.get("freeze_encoder") or network.get("encoder") == "awd_lstm"
-    if settings.model_name not in ("PLANT", "PLANTL2R") or other or settings.strategy == PLANTED_SCORES:
+    if not is_worked_out(settings):
         fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
         row("needs", "worked out only for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm", fix)
         return
     tokens = tokens or settings.max_seq_length
     if tokens is None:
         raise ConfigError("documents are read whole, however long", where="max_seq_length", fix="give --tokens NUMBER")
+    known = None if labels is None or documents is None else (documents, labels)
     if labels is None or documents is None:
         counted = _counted(settings.training_file)
         documents, labels = documents or counted[0], labels or counted[1]
     plan = plan_of(settings, tokens, labels, on_gpu=on_gpu) if settings.model_name == "PLANT" else None
     batch_size = plan.batch_size if plan else settings.stage2.batch_size or settings.batch_size
     read: int | None = None  # words, where texts are
-    if plan and network.get("lm_weight"):
-        unit, of_what, found = "sub-words", "language model", footprint(_shape(network), plan)
-    else:
+    unit, of_what = "sub-words", "language model"
+    if not plan or not settings.network_config.get("lm_weight"):
+        unit, of_what = "words", "words and encoder"
         if words is None:
             words, read = _words(settings, tokens)
-        unit, of_what, file = "words", "words and encoder", settings.embed_file
-        if plan:
-            found = words_footprint(plan, words, _width_of_vectors(file) if file else plan.network.embed_dim)
-        else:
-            found = l2r_footprint(network, batch_size, tokens, labels, words)
+    found = network_footprint(settings, tokens, labels, words or 0, on_gpu=on_gpu)
     told = f"{documents:,} documents of {tokens:,} {unit}, {labels:,} labels, {batch_size} a batch"
     told += f", on a {'GPU' if on_gpu else 'processor'}"
     row("configuration", told, line=f"{settings.config_path}: {told}")
     _show_footprint(found, of_what, documents * tokens if read is None else read, on_gpu=on_gpu)
-    _show_tables(settings, documents, labels, found.checkpoint)
+    entries = labels * settings.relevance.top
+    if each is not None:
+        entries = min(entries, int(documents * each * tokens))
+    elif known is None:
+        entries = _entries(settings, tokens, entries)
+    _show_tables(settings, Shape(documents, labels, entries), found.checkpoint)
 
 
-def _show_tables(settings: Config, documents: int, labels: int, checkpoint: int) -> None:
+def _show_tables(settings: Config, shape: Shape, checkpoint: int) -> None:
     """What the processor's memory has to hold, and what a run leaves on the disk while it trains."""
-    scores, free, kept = settings.planted_scores, _free_and_total()[0], 0
+    from plant_plugin.training.memory import WEIGHT_BYTES, table_needs
+
+    free, kept = free_and_total_memory()[0], 0
     files = [name for name in (settings.training_file, settings.val_file, settings.test_file) if name]
     texts = [Path(name).stat().st_size for name in files if Path(name).is_file()]
     if texts:
         told = "at most for the documents, more where their files are packed"
         fits("main memory", DOCUMENT_BYTES * sum(texts), free, told, "a larger machine, or fewer documents")
-    if settings.network_config.get("planted_prior") == "additive" or settings.strategy == "plant":
-        entries = labels * settings.relevance.top
-        kept += entries * WEIGHT_BYTES
-        told = "at most for the relevance of words, besides the documents"
-        fits("main memory", entries * RELEVANCE_BYTES, free, told, "a smaller relevance.top")
-    if scores.model != "none":
-        weights, at_once = labels * scores.top * WEIGHT_BYTES, scores.at_once(documents, labels)
-        kept += 2 * weights  # in the cache and with the model
-        needed = 4 * at_once**2 + SCORES * weights + (TERM_BYTES * scores.ngrams * texts[0] if texts else 0)
-        told = f"at most for planted scores, {f'{at_once:,} documents at once' if at_once else 'label by label'}"
-        fix = "a smaller planted_scores.group_size or planted_scores.top; planted_scores.ngrams 1"
-        fits("main memory", needed, free, told + ("" if texts else ", besides their terms"), fix)
+        shape = shape._replace(text_bytes=texts[0])
+    for name, need in table_needs(settings, shape).items():
+        beside = "besides their terms" if name == "planted_scores" and not texts else "besides the documents"
+        fits("main memory", need.bytes, free, f"at most for {need.step}, {beside}", need.fix)
+        kept += WEIGHT_BYTES * shape.entries if name == "relevance" else int(need.stays)
     needed, there = CHECKPOINTS * checkpoint + kept, shutil.disk_usage(Path.cwd()).free
     fits("disk", needed, there, "at most in the run's folder and the cache", "other disks: --result_dir, --cache_dir")
     stages = [settings.stage1, settings.stage2][settings.strategy != "plant" :]
@@ -295,7 +281,7 @@ def _show_footprint(found: Footprint, of_what: str, positions: int, *, on_gpu: b
     row("parameters", f"{found.parameters:,} of the {of_what}; {found.trained:,} train, with the head")
     for part, size in found.bytes.items():
         row(part, f"{size / GIB:.2f} GiB", line=f"    {part:<30} {size / GIB:8.2f} GiB")
-    there = _gpu_bytes() if on_gpu else _free_and_total()[0]
+    there = _gpu_bytes() if on_gpu else free_and_total_memory()[0]
     fix = "a smaller batch_size with more accumulate, fewer stage1.labels, a smaller max_seq_length"
     fits("memory", found.total, there, "at the peak, besides the libraries' own", fix)
     row("checkpoint", f"{found.checkpoint / GIB:.2f} GiB")
@@ -340,19 +326,6 @@ def _duration(hours: float) -> str:
     return f"{hours * size:.1f} {unit}"
 
 
-def _shape(network: Keys) -> PretrainedConfig:
-    """Transformers' configuration: of a preset from the list, without a connection; else from where the weights lie."""
-    from transformers import AutoConfig
-
-    from plant_plugin.networks.backbone.loading import read_config
-
-    name = network["lm_weight"]
-    preset = registry.preset(name)
-    if preset is None or preset.shape is None:
-        return read_config(name, bool(network.get("trust_remote_code")))
-    return AutoConfig.for_model(**preset.shape)
-
-
 def _words(settings: Config, tokens: int) -> tuple[int, int | None]:
     """Words of the vocabulary by the rules of a run; of the texts, where these are read, at most ``tokens`` of each."""
     from plant_plugin.data.tables import read_any
@@ -365,20 +338,26 @@ def _words(settings: Config, tokens: int) -> tuple[int, int | None]:
     return WordTokens.build(texts, settings.min_vocab_freq).size, positions
 
 
-def _width_of_vectors(embed_file: str) -> int:
-    """Of GloVe vectors by their name, else of the second line of a file; the first may be a header."""
-    if not Path(embed_file).is_file():
-        return int(embed_file.rpartition(".")[2].removesuffix("d"))
-    with open(embed_file, encoding="utf-8") as stream:
-        return len([*itertools.islice(stream, 2)][-1].split()) - 1
-
-
 def _counted(training_file: str | None) -> tuple[int, int]:
     """Documents and labels of a training file."""
     from plant_plugin.data.tables import read_any
 
     found = read_any(_countable(training_file, "--labels and --documents"), keep_texts=False).labels
     return len(found), len({label for labels in found for label in labels})
+
+
+def _entries(settings: Config, tokens: int, most: int) -> int:
+    """Words of labels that relevance may keep, ``most`` of them: a label has those of its documents."""
+    from plant_plugin.data.tables import read_any
+
+    if settings.relevance.association == "any" or not settings.training_file:
+        return most
+    read = read_any(_countable(settings.training_file, "--labels and --documents"))
+    of_label: Counter[str] = Counter()
+    for text, own in zip(read.texts, read.labels, strict=True):
+        length = min(text.count(" ") + 1, tokens)
+        of_label.update(dict.fromkeys(own, length))
+    return sum(min(words, settings.relevance.top) for words in of_label.values())
 
 
 def _countable(training_file: str | None, flags: str) -> str:

@@ -145,6 +145,9 @@ class PlantedScoresOptions(Block):
     lead: AtLeast0 = key(0, "the first words of a text, which count more; 0: all count the same")
     lead_weight: NotNegative = key(0.5, "their tf-idf, beside that of the whole text")
     top: AtLeast1 = key(2000, "weights kept per label; solved from tens of thousands of documents it wants 10000")
+    dask: Text | None = key(
+        None, "a scheduler whose workers share the labels of label_ridge, e.g. tcp://host:8786; null: none", later=True
+    )
     # Larger groups are better, and their square of float32 has to fit into memory: 1 GB.
     group_size: GroupSize = key(
         16_000, "documents solved at once", fix="say 46340: more documents are dealt into equal groups"

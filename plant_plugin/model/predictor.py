@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.model.explanation import Explanation, explain
-from plant_plugin.model.trained import Floats, ReadyModel, ScoredLabel
+from plant_plugin.model.trained import Floats, Places, ReadyModel, ScoredLabel
 
 
 @dataclass(frozen=True)
@@ -99,15 +100,36 @@ class Predictor(ReadyModel):
     def _predictions(self, texts: Iterable[str], limit: float, most: int) -> Iterator[Prediction]:
         for chunk in self.chunks(texts):
             found: dict[int, Prediction] = {}
-            for logits, documents, lengths in self.scored(chunk):
-                for row, document, length in zip(logits, documents.tolist(), lengths.tolist(), strict=True):
-                    found[document] = Prediction(self._chosen(row, limit, most), length, length >= self.max_tokens)
+            for labels, logits, documents, lengths in self._rows(chunk, most if math.isinf(limit) else 0):
+                for row, document, length in zip(range(len(logits)), documents.tolist(), lengths.tolist(), strict=True):
+                    own, scores = None if labels is None else labels[row], logits[row]
+                    if own is not None and len(own) < min(most, len(self.labels)) and scores.min() > limit:
+                        own, scores = None, self.logits([chunk[document]])[0]  # others may be above it too
+                    chosen = self._chosen(own, scores, limit, most)
+                    found[document] = Prediction(chosen, length, length >= self.max_tokens)
             yield from (found[document] for document in range(len(chunk)))
 
-    def _chosen(self, logits: Floats, limit: float, most: int) -> list[ScoredLabel]:
+    def _rows(
+        self, texts: Sequence[str], least: int
+    ) -> Iterator[tuple[npt.NDArray[np.int32] | None, Floats, Places, Places]]:
+        """Labels and logits of a shortlist of ``least`` labels or more; without one of all, None in their place."""
+        size, planted = self.model.content["shortlist"], self.model.planted_scores
+        if size is not None and planted is not None and size >= least:
+            yield from self.listed(planted, texts, size)
+            return
+        for logits, documents, lengths in self.scored(texts):
+            yield None, logits, documents, lengths
+
+    def _chosen(
+        self, labels: npt.NDArray[np.int32] | None, logits: Floats, limit: float, most: int
+    ) -> list[ScoredLabel]:
         if math.isinf(limit):
             columns = top_labels(logits[None], most)[0]
         else:
             above = np.flatnonzero(logits > np.float32(limit))
             columns = above[np.argsort(-logits[above], kind="stable")][:most]
-        return [self.scored_label(column, float(logits[column])) for column in columns.tolist()]
+        names = columns if labels is None else labels[columns]
+        return [
+            self.scored_label(name, float(logits[column]))
+            for name, column in zip(names.tolist(), columns.tolist(), strict=True)
+        ]

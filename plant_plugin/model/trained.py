@@ -78,14 +78,17 @@ class TrainedModel:
         """How many tokens of a document are read."""
         return self.content["max_seq_length"] or WHOLE_DOCUMENT
 
-    def batches(self, texts: Sequence[str], batch_size: int) -> Batches:
-        """Texts as batches for the network, the longest first, with what phrases mark where it reads that."""
+    def batches(self, texts: Sequence[str], batch_size: int, shortlist: npt.NDArray[np.int32] | None = None) -> Batches:
+        """Texts as batches for the network, the longest first, with what phrases mark where it reads that.
+
+        ``shortlist`` (N, S) is :meth:`shortlist`'s where that is known.
+        """
         arrays, marks = self.tokens.encode(texts, self.max_tokens), None
         strength = self.content["phrase_prior"]
         if self.phrases is not None and strength:
             places = partial(self.tokens.spans, max_length=self.max_tokens)
             marks = phrase_marks(self.phrases, texts, arrays, places, strength)
-        return self.unlabelled(arrays, batch_size, marks, self.shortlist(texts))
+        return self.unlabelled(arrays, batch_size, marks, self.shortlist(texts) if shortlist is None else shortlist)
 
     def shortlist(self, texts: Sequence[str]) -> npt.NDArray[np.int32] | None:
         """The labels of each text that the network scores, (N, S) ascending; None: all."""
@@ -302,6 +305,25 @@ class ReadyModel:
         batches = self.model.batches(texts, self.batch_size)
         for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network(batch)["logits"]):
             yield with_planted(logits, self.model.planted_scores, [texts[one] for one in documents]), documents, lengths
+
+    def listed(
+        self, planted: PlantedScores, texts: Sequence[str], size: int
+    ) -> Iterator[tuple[npt.NDArray[np.int32], Floats, Places, Places]]:
+        """As :meth:`scored`, of the shortlist alone: its labels (B, S) ascending and their logits, then as there.
+
+        They are the highest of all, since outside a label has the lowest logit inside and no higher planted score.
+        """
+        top = planted.top(texts, size)
+        labels, scores = top.indices.reshape(len(texts), -1), top.data.reshape(len(texts), -1)
+
+        def logits(batch: dict[str, Tensor], _: Places) -> Tensor:
+            return self.network.selected_logits(self.network.encode(batch), batch["shortlist"])
+
+        batches = self.model.batches(texts, self.batch_size, labels)
+        for found, documents, lengths in self.by_batch(batches, logits):
+            if planted.weight:
+                planted.add_scores(found, scores[documents])
+            yield labels[documents], found, documents, lengths
 
     def by_batch(
         self, batches: Batches, asked: Callable[[dict[str, Tensor], Places], Tensor]

@@ -1,7 +1,8 @@
-"""The relevance of documents that lie on several machines: counts of shards, added up, then the values of all labels.
+"""Relevance and planted scores on several machines, by Dask (extra ``distributed``), equal to one's to the last bit.
 
-Runs on Dask (extra ``distributed``). Every count is a whole number, and sums of whole numbers do not depend on their
-order, so that the result equals that of one machine to the last bit.
+The relevance is of documents that lie apart: counts of shards, added up, then the values of all labels. Every count is
+a whole number, and sums of whole numbers do not depend on their order. Planted scores are solved label by label, and
+no label's depend on another's: workers that hold all documents' terms share the labels.
 
 Shapes: N documents over all shards, L labels, V token types.
 """
@@ -15,10 +16,11 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from plant_plugin.config.options import RelevanceOptions
+from plant_plugin.config.options import PlantedScoresOptions, RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.relevance import mutual_information as single
+from plant_plugin.relevance.label_ridge import solve_by_label
 from plant_plugin.relevance.mutual_information import Margins, Relevance, Table, Values
 from plant_plugin.relevance.spool import Spool
 
@@ -91,6 +93,36 @@ def count_shard(
     if single.every_type(options):  # their places are the same in all shards
         tables = [table._replace(tokens=np.empty(0, np.int32)) for table in tables]
     return counts.margins, tables
+
+
+def solve_on_workers(
+    address: str, features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions
+) -> sp.csr_array:
+    """What :func:`.solve_by_label` gives, its labels shared out among the workers of a Dask scheduler.
+
+    Raises:
+        MissingExtraError: Dask is not installed.
+        ConfigError: No scheduler answers at the address.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        fix = "pip install 'plant-plugin[distributed]'"
+        raise MissingExtraError("planted scores over several machines need Dask", fix=fix) from error
+    try:
+        client = Client(address)
+    except (OSError, ValueError) as error:
+        fix = "start `dask scheduler` there and a `dask worker` on each machine, or leave the key out"
+        what = f"no Dask scheduler answers at {address} ({type(error).__name__})"
+        raise ConfigError(what, where="planted_scores.dask", fix=fix) from error
+
+    def on_workers(work: Callable[..., Part], blocks: list[tuple[int, int]], shared: tuple[object, ...]) -> list[Part]:
+        given = client.scatter(list(shared), broadcast=True, hash=False)  # or equal data may be lost between steps
+        found: list[Part] = client.gather([client.submit(work, *block, *given, pure=False) for block in blocks])
+        return found
+
+    with client:
+        return solve_by_label(features, targets, options, on_workers)
 
 
 def _tree(add: Callable[[Part, Part], Part], parts: list[Part]) -> Part:

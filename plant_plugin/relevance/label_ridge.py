@@ -10,9 +10,10 @@ Shapes: N training documents, L labels, V terms, S documents that a label is sol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ import torch
 from numba import njit
 
 from plant_plugin.config.options import PlantedScoresOptions
+from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex, keep_largest
 
 # Chosen on validation documents of EURLEX-6K and CodiEsp for scores as of the exact solution (benchmarks/TRIALS.md).
 DRAWN = 300  # documents drawn at random for each label
@@ -32,11 +34,30 @@ STILL = 0.01  # a smaller step of a dual variable, which is below 1, is not take
 QUIET = 2  # so many steps in a row that were not taken, and a document is passed over
 CELLS = 4_000_000  # weights or proposals held by a worker before they are packed
 
+Part = TypeVar("Part")
 
-def solve_by_label(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
+
+class Each(Protocol):
+    """What hands out blocks: ``work`` gets a block's first and last, then what blocks share; results in their order."""
+
+    def __call__(
+        self, work: Callable[..., Part], blocks: list[tuple[int, int]], shared: tuple[object, ...]
+    ) -> list[Part]:
+        """What ``work`` makes of each block."""
+
+
+def on_threads(work: Callable[..., Part], blocks: list[tuple[int, int]], shared: tuple[object, ...]) -> list[Part]:
+    """What ``work`` makes of each block: on this machine's threads."""
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        return list(pool.map(lambda block: work(*block, *shared), blocks))
+
+
+def solve_by_label(
+    features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions, each: Each = on_threads
+) -> sp.csr_array:
     """Of each label the ``options.top`` largest weights of its own ridge regression; shapes as of :func:`.solve_ridge`.
 
-    The result does not depend on the number of threads.
+    The result does not depend on the number of threads, nor on the machines that ``each`` hands blocks of labels to.
 
     Source: Shalev-Shwartz & Zhang 2013, "Stochastic Dual Coordinate Ascent" (the solver, here of the squared loss);
     Prabhu et al. 2018, "Parabel" (negatives of a label are documents that look like its own).
@@ -50,53 +71,76 @@ def solve_by_label(features: sp.csr_array, targets: sp.csr_array, options: Plant
     rows = sp.csr_array((features.data, place[features.indices], features.indptr), shape=features.shape)
     own = sp.csr_array(targets.T)
     nobody = sp.csr_array((own.shape[0], own.shape[1]), dtype=np.float32)
-    first = _weights(rows, own, nobody, options.penalty, FIRST, FIRST_DRAWN, FIRST_PASSES)
-    weights = _weights(rows, own, _hard(rows, targets, first), options.penalty, options.top, DRAWN, PASSES)
+    first = _weights(rows, own, nobody, Effort(options.penalty, FIRST, FIRST_DRAWN, FIRST_PASSES), each)
+    hard = _hard(rows, targets, first, each)
+    weights = _weights(rows, own, hard, Effort(options.penalty, options.top, DRAWN, PASSES), each)
     weights = sp.csr_array((weights.data, order[weights.indices], weights.indptr), shape=weights.shape)
     weights.sort_indices()
     return weights
 
 
-def _weights(
-    rows: sp.csr_array, own: sp.csr_array, hard: sp.csr_array, penalty: float, top: int, drawn: int, passes: int
-) -> sp.csr_array:
+class Effort(NamedTuple):
+    """What is spent on a label: λ, weights that are kept, documents drawn, passes over them."""
+
+    penalty: float
+    top: int
+    drawn: int
+    passes: int
+
+
+def solve_block(
+    first: int, last: int, rows: sp.csr_array, own: sp.csr_array, hard: sp.csr_array, effort: Effort
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    """Terms and values of the weights of labels from ``first`` to before ``last``, and how many each label has."""
+    terms = rows.shape[1]
+    top = min(effort.top, terms)
+    found, values = np.empty((last - first, top), np.int32), np.empty((last - first, top), np.float32)
+    lengths = solve_labels(
+        first, last, own.indptr, own.indices, hard.indptr, hard.indices, rows.indptr, rows.indices, rows.data,
+        np.float32(effort.penalty), np.float32(STILL), effort.drawn, effort.passes, terms, found, values,
+    )  # fmt: skip
+    kept = np.arange(top) < lengths[:, None]
+    return found[kept], values[kept], lengths
+
+
+def _weights(rows: sp.csr_array, own: sp.csr_array, hard: sp.csr_array, effort: Effort, each: Each) -> sp.csr_array:
     """The largest weights (L, V) of labels whose documents and hard negatives are the rows of ``own`` and ``hard``."""
     labels, terms = own.shape[0], rows.shape[1]
-    table = rows.indptr, rows.indices, rows.data
-    top = min(top, terms)
-
-    def solve(first: int, last: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-        found, values = np.empty((last - first, top), np.int32), np.empty((last - first, top), np.float32)
-        lengths = solve_labels(
-            first, last, own.indptr, own.indices, hard.indptr, hard.indices, *table,
-            np.float32(penalty), np.float32(STILL), drawn, passes, terms, found, values,
-        )  # fmt: skip
-        kept = np.arange(top) < lengths[:, None]
-        return found[kept], values[kept], lengths
-
-    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        parts = list(pool.map(lambda block: solve(*block), _blocks(labels, top)))
+    blocks = list(_blocks(labels, min(effort.top, terms)))
+    parts = each(solve_block, blocks, (rows, own, hard, effort))
     offsets = _offsets(np.concatenate([lengths for _, _, lengths in parts]))
-    content = np.concatenate([values for _, values, _ in parts]), np.concatenate([found for found, _, _ in parts])
-    return sp.csr_array((*content, offsets), shape=(labels, terms))
+    where, weights, end = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32), int(offsets[-1])
+    while parts:  # the last first, each let go of once it is copied: together they are as large as the whole
+        found, values, _ = parts.pop()
+        where[end - len(found) : end], weights[end - len(found) : end] = found, values
+        end -= len(found)
+    return sp.csr_array((weights, where, offsets), shape=(labels, terms))
 
 
-def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array) -> sp.csr_array:
-    """Hard negatives of each label, (L, N): documents that rank it among their ``HARD`` highest others."""
+def propose_block(
+    start: int, stop: int, rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array,
+    by_term: PrunedIndex | sp.csr_array, most: int,
+) -> npt.NDArray[np.int32]:  # fmt: skip
+    """Of documents from ``start`` to before ``stop`` the ``most`` others that the first model ranks highest, or −1."""
+    if isinstance(by_term, PrunedIndex):
+        return by_term.highest_others(rows[start:stop], first, targets[start:stop], most)
+    found = np.full((stop - start, most), -1, np.int32)
+    propose_labels(
+        start, rows.indptr, rows.indices, rows.data, by_term.indptr, by_term.indices, by_term.data,
+        targets.indptr, targets.indices, targets.shape[1], found,
+    )  # fmt: skip
+    return found
+
+
+def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array, each: Each = on_threads) -> sp.csr_array:
+    """Hard negatives of each label, (L, N): documents that rank it among their ``HARD`` highest others.
+
+    Of more labels than ``PRUNED_ABOVE`` they are among the highest that the pruned index finds, its own counted in.
+    """
     documents, labels = targets.shape
-    by_term = sp.csr_array(first.T)
     most = min(HARD, labels)
-
-    def propose(start: int, stop: int) -> npt.NDArray[np.int32]:
-        found = np.full((stop - start, most), -1, np.int32)
-        propose_labels(
-            start, rows.indptr, rows.indices, rows.data, by_term.indptr, by_term.indices, by_term.data,
-            targets.indptr, targets.indices, labels, found,
-        )  # fmt: skip
-        return found
-
-    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        found = np.concatenate(list(pool.map(lambda block: propose(*block), _blocks(documents, most))))
+    by_term = PrunedIndex.of(first) if labels > PRUNED_ABOVE else sp.csr_array(first.T)
+    found = np.concatenate(each(propose_block, list(_blocks(documents, most)), (rows, targets, first, by_term, most)))
     chosen = found >= 0
     offsets = _offsets(chosen.sum(axis=1))
     proposed = sp.csr_array((np.ones(offsets[-1], np.bool_), found[chosen], offsets), shape=(documents, labels))
@@ -209,25 +253,6 @@ def take(terms, weights, where, kept, number):  # type: ignore[no-untyped-def]
             where[number], kept[number], number = term, weights[term], number + 1
             weights[term] = 0
     return number
-
-
-@njit(nogil=True, cache=True)
-def keep_largest(terms, weights, out_terms, out_weights):  # type: ignore[no-untyped-def]
-    """Copy the entries that are largest by absolute value to ``out_…``, as many as fit; returns how many they are."""
-    most, limit, equal = len(out_terms), np.float32(0), len(weights)
-    if len(weights) > most:
-        sizes = np.abs(weights)
-        limit = np.partition(sizes, len(weights) - most)[len(weights) - most]
-        equal = most - np.sum(sizes > limit)
-    length = 0
-    for entry in range(len(weights)):
-        size = abs(weights[entry])
-        if size == limit:
-            equal -= 1
-        if size > limit or (size == limit and equal >= 0):
-            out_terms[length], out_weights[length] = terms[entry], weights[entry]
-            length += 1
-    return length
 
 
 @njit(nogil=True, cache=True)

@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.config.options import PlantedScoresOptions
+from plant_plugin.config.options import SHORTLIST_SIZES, PlantedScoresOptions
 from plant_plugin.data.evidence import marked_sentences, sentences
 from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import TRUTHS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Floats
+from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 from plant_plugin.relevance.ridge import solve_ridge
 
 WORD = re.compile(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
@@ -52,6 +53,7 @@ class Terms(NamedTuple):
             yield from (" ".join(words[start : start + length]) for start in range(len(words) - length + 1))
 
 
+LISTED = max(SHORTLIST_SIZES)  # labels whose candidates are scored where a row of all is asked for, of very many
 LONGEST = 1000  # words or letters of a term that a model folder may ask for
 # Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
 LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
@@ -109,7 +111,20 @@ class LinearModel:
     def __post_init__(self) -> None:
         if self.half:
             self.weights.data = self.weights.data.astype(np.float16).astype(np.float32)
-        self._by_term = sp.csr_array(self.weights.T)
+
+    @cached_property
+    def _by_term(self) -> sp.csr_array:
+        return sp.csr_array(self.weights.T)
+
+    @property
+    def pruned(self) -> bool:
+        """Whether there are so many labels that those of a text are looked up in :attr:`index`."""
+        return self.weights.shape[0] > PRUNED_ABOVE
+
+    @cached_property
+    def index(self) -> PrunedIndex:
+        """What finds the labels that may score highest for a text."""
+        return PrunedIndex.of(self.weights)
 
     @classmethod
     def fit(
@@ -148,9 +163,7 @@ class LinearModel:
         rows = _with_lead(whole, vectorizer, texts, lead)
         targets = labels.astype(np.float32).tocsr()
         if options.model_for(*targets.shape) == "label_ridge":
-            from plant_plugin.relevance.label_ridge import solve_by_label  # compiled: a prediction need not wait
-
-            return cls(vectorizer, solve_by_label(rows, targets, options), lead, half=True)
+            return cls(vectorizer, _by_label(rows, targets, options), lead, half=True)
         return cls(vectorizer, solve_ridge(rows, targets, options), lead)
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
@@ -158,8 +171,16 @@ class LinearModel:
         return _with_lead(self.vectorizer.transform(texts), self.vectorizer, texts, self.lead)
 
     def scores_of(self, features: sp.csr_array) -> Floats:
-        """Scores (B, L) of what :meth:`features` made of texts."""
-        scores: Floats = (features @ self._by_term).toarray()
+        """Scores (B, L) of what :meth:`features` made of texts; with a pruned index those of ``LISTED`` candidates.
+
+        All other labels have then the lowest score of these.
+        """
+        if not self.pruned:
+            scores: Floats = (features @ self._by_term).toarray()
+            return scores
+        labels, found = self.index.candidates(features, self.weights, LISTED)
+        scores = found.min(axis=1, keepdims=True).repeat(self.weights.shape[0], axis=1)
+        np.put_along_axis(scores, labels.astype(np.int64), found, axis=1)
         return scores
 
     def without_rare(self, texts: Iterable[str], least: int) -> LinearModel:
@@ -265,6 +286,17 @@ class SentenceScores:
             if parts:
                 found[row] = self.model.scores_of(self.model.features(parts)).max(axis=0)
         return found
+
+
+def _by_label(rows: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
+    """Weights label by label, here or on Dask's workers."""
+    if options.dask is not None:
+        from plant_plugin.relevance.distributed import solve_on_workers
+
+        return solve_on_workers(options.dask, rows, targets, options)
+    from plant_plugin.relevance.label_ridge import solve_by_label  # compiled: a prediction need not wait
+
+    return solve_by_label(rows, targets, options)
 
 
 def _with_lead(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict, TypeVar
@@ -20,6 +21,7 @@ from typing import TypedDict, TypeVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+import torch
 
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.text import DocumentEvidence, Spans
@@ -30,6 +32,7 @@ from plant_plugin.relevance.linear import LinearModel, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases, MinedRuns
 from plant_plugin.relevance.mutual_information import Floats, write_arrays
 from plant_plugin.relevance.phrases import Match, Phrases, PlantedPhrases, ReadingWords
+from plant_plugin.relevance.pruned_index import CANDIDATES
 
 # options that null leaves to validation documents
 CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
@@ -97,16 +100,26 @@ class PlantedScores:
         if k < 1:
             raise ValueError(f"k is {k}, and has to be 1 at least")
         labels = len(self.rarity)
-        step = max(1, CELLS // max(1, labels))
-        columns, values = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
-        for start in range(0, len(texts), step):
-            scores = self.scores(texts[start : start + step])
-            kept = _highest(scores, min(k, labels))
-            columns.append(kept.nonzero()[1].astype(np.int32))
-            values.append(scores[kept])
-        offsets = np.arange(len(texts) + 1) * min(k, labels)
-        parts = np.concatenate(values), np.concatenate(columns), offsets
-        return sp.csr_array(parts, shape=(len(texts), labels))
+        count = min(k, labels)
+        pruned = self.linear.pruned and self.phrases is None and self.sentences is None
+        step = max(1, CELLS // max(1, CANDIDATES * count if pruned else labels))
+
+        def highest(start: int) -> tuple[npt.NDArray[np.int32], Floats]:
+            part = texts[start : start + step]
+            columns, scores = self._candidates(part, count) if pruned else (None, self.scores(part))
+            kept = _highest(scores, count)
+            return (kept.nonzero()[1].astype(np.int32) if columns is None else columns[kept]), scores[kept]
+
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+            parts = list(pool.map(highest, range(0, len(texts), step)))
+        values = np.concatenate([np.empty(0, np.float32), *(own for _, own in parts)])
+        columns = np.concatenate([np.empty(0, np.int32), *(own for own, _ in parts)])
+        return sp.csr_array((values, columns, np.arange(len(texts) + 1) * count), shape=(len(texts), labels))
+
+    def _candidates(self, texts: Sequence[str], count: int) -> tuple[npt.NDArray[np.int32], Floats]:
+        """Of each text the labels that the pruned index finds, ascending, and their scores at γ = 1."""
+        labels, scores = self.linear.index.candidates(self.linear.features(texts), self.linear.weights, count)
+        return labels, np.float32(self.linear_weight) * (scores + np.float32(self.adjustment) * self.rarity[labels])
 
     def proposed(self, texts: Sequence[str], size: int) -> npt.NDArray[np.int32]:
         """The shortlist of each text: :meth:`top`'s labels, (B, min(size, L)) ascending."""
@@ -115,7 +128,16 @@ class PlantedScores:
 
     def linear_scores_of(self, features: sp.csr_array) -> Floats:
         """Linear scores (B, L) of what the linear model's ``features`` made of documents, rarity included."""
-        return self.linear.scores_of(features) + np.float32(self.adjustment) * self.rarity
+        return self.adjusted(self.linear.scores_of(features), self.adjustment)
+
+    def adjusted(self, scores: Floats, adjustment: float) -> Floats:
+        """The linear model's scores (B, L) with τ times the rarity; of a pruned index its candidates stay on top."""
+        found: Floats = scores + np.float32(adjustment) * self.rarity
+        if self.linear.pruned and adjustment:
+            others = scores == scores.min(axis=1, keepdims=True)
+            lowest = found.min(axis=1, keepdims=True, where=~others, initial=np.inf)
+            found = np.where(others, np.where(np.isinf(lowest), scores, lowest), found)
+        return found
 
     def evidence_scores(self, texts: Sequence[str]) -> Floats | np.float32:
         """What phrases and sentences add at γ = 1, (B, L), or 0 where there are none."""
@@ -131,7 +153,11 @@ class PlantedScores:
 
         One after the other: near the threshold that became the offset the difference is then exact.
         """
-        logits += np.float32(self.weight) * self.scores(texts)
+        self.add_scores(logits, self.scores(texts))
+
+    def add_scores(self, logits: Floats, scores: Floats) -> None:
+        """As :meth:`add_to`, of scores that are known, of any labels."""
+        logits += np.float32(self.weight) * scores
         logits -= np.float32(self.offset)
 
     @property

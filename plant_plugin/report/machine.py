@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+CGROUPS, OWN_CGROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+CGROUP_FILES = {  # of either version: limit, what is in use, and what of that the system can take back
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: ("memory.max", "memory.current", "inactive_file"),
+}
 CPUINFO = Path("/proc/cpuinfo")  # Linux's description of each core; elsewhere there is none
 FLAGS = {"amx_tile": "AMX", "amx_bf16": "AMX bf16", "avx512f": "AVX-512", "avx512_bf16": "AVX-512 bf16"}
 
@@ -31,6 +37,43 @@ def bf16_is_slow(description: Path = CPUINFO) -> bool:
     """Whether this is an x86 processor that has no instructions for bf16 products; False where nothing is known."""
     flags = _field("flags", description).split()
     return bool(flags) and not any("bf16" in flag for flag in flags)
+
+
+def free_and_total_memory() -> tuple[int, int]:
+    """Bytes of main memory that a program can still have, and those of the machine, or of the control group around it.
+
+    A container or a scheduler's job may have less than its machine, and is killed where it takes more.
+    """
+    import psutil
+
+    found = psutil.virtual_memory()
+    free, total = found.available, found.total
+    for limit, used in _limits():
+        free, total = min(free, max(0, limit - used)), min(total, limit)
+    return free, total
+
+
+def _limits() -> Iterator[tuple[int, int]]:
+    """Limit and use of memory in bytes of each control group that this process is in, where there is a limit."""
+    try:
+        own = OWN_CGROUPS.read_text(encoding="utf-8").split()
+    except OSError:  # not Linux
+        return
+    for line in own:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        limit, used, reclaimable = CGROUP_FILES[1 if controllers else 2]
+        base = CGROUPS / "memory" if controllers else CGROUPS
+        inner = Path(path.lstrip("/"))
+        for folder in dict.fromkeys([base / inner, *(base / outer for outer in inner.parents), base]):
+            try:
+                most, now = (int((folder / name).read_text(encoding="utf-8")) for name in (limit, used))
+                stat = (folder / "memory.stat").read_text(encoding="utf-8")
+            except (OSError, ValueError):  # not to be seen from here, or "max"
+                continue
+            cached = re.search(rf"^{reclaimable} (\d+)$", stat, flags=re.MULTILINE)
+            yield most, now - int(cached[1] if cached else 0)
 
 
 def _field(name: str, description: Path) -> str:

@@ -11,7 +11,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
-import psutil
 import scipy.sparse as sp
 import yaml
 
@@ -46,6 +45,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
+from plant_plugin.report.machine import free_and_total_memory
 from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.training.build import build_network
@@ -54,7 +54,7 @@ from plant_plugin.training.prepare import prepare
 from plant_plugin.training.stage import StageModule
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
-from plant_plugin.training.weights import LINEAR_WEIGHTS
+from plant_plugin.training.weights import LINEAR_WEIGHTS, Floats, rows_at_once
 
 WORD = re.compile(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
 LONG = 0.99  # the share of documents that `Facts.long` covers
@@ -188,7 +188,7 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
         has_validation=config.val_file is not None,
         scores=scores_wanted,
         gpu=device_of(config.cpu).type == "cuda",
-        free_memory=psutil.virtual_memory().available,
+        free_memory=free_and_total_memory()[0],
     )
     if evidence or not scores_wanted or corpus.val is None or len(corpus.val) < LEAST_VALIDATION:
         return facts
@@ -255,23 +255,34 @@ class Trial:
 
     def lead(self) -> float:
         """What nDCG@5 gains where the first words count more."""
-        return self._reached(self._scores(LEAD)) - self._reached(self._scores(0))
+        models = self._fitted(LEAD), self._fitted(0)
+        more, alike = self._reached(lambda texts: [model.scores_of(model.features(texts)) for model in models])
+        return more - alike
 
     def mined(self) -> float:
         """What nDCG@5 gains by mined phrases, beside the linear model with the best of its weights."""
-        linear = self._scores(self.options.lead)
-        phrases = MinedPhrases.fit(self.texts, self.labels).scores(self.val_texts)
-        return max(self._reached(weight * linear + phrases) for weight in LINEAR_WEIGHTS) - self._reached(linear)
+        linear, phrases = self._fitted(self.options.lead), MinedPhrases.fit(self.texts, self.labels)
 
-    def _scores(self, lead: int) -> npt.NDArray[np.float32]:
-        model = LinearModel.fit(self.texts, self.labels, replace(self.options, lead=lead))
-        return model.scores_of(model.features(self.val_texts))
+        def scored(texts: Sequence[str]) -> list[Floats]:
+            alone, beside = linear.scores_of(linear.features(texts)), phrases.scores(texts)
+            return [alone, *(weight * alone + beside for weight in LINEAR_WEIGHTS)]
 
-    def _reached(self, scores: npt.NDArray[np.float32]) -> float:
-        name = f"nDCG@{min(5, scores.shape[1])}"
-        evaluator = Evaluator(scores.shape[1], metrics=[name])
-        evaluator.update(scores, self.truth)
-        return float(evaluator.compute()[name])
+        alone, *both = self._reached(scored)
+        return max(both) - alone
+
+    def _fitted(self, lead: int) -> LinearModel:
+        return LinearModel.fit(self.texts, self.labels, replace(self.options, lead=lead))
+
+    def _reached(self, scored: Callable[[Sequence[str]], list[Floats]]) -> list[float]:
+        """The nDCG@5 of each kind of scores (B, L) that is made of validation texts, few of them at a time."""
+        labels, found = self.truth.shape[1], list[Evaluator]()
+        name, step = f"nDCG@{min(5, labels)}", rows_at_once(labels)
+        for start in range(0, len(self.val_texts), step):
+            scores = scored(self.val_texts[start : start + step])
+            found = found or [Evaluator(labels, metrics=[name]) for _ in scores]
+            for one, evaluator in zip(scores, found, strict=True):
+                evaluator.update(one, self.truth[start : start + step])
+        return [float(evaluator.compute()[name]) for evaluator in found]
 
 
 def _drawn(split: Split, most: int) -> list[int]:

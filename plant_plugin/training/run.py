@@ -30,6 +30,7 @@ from plant_plugin.report.states import found_again
 from plant_plugin.training import resume
 from plant_plugin.training.build import add_frozen_states, build_network, load, save
 from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
+from plant_plugin.training.memory import check_memory
 from plant_plugin.training.prepare import Prepared, mark_tokens, prepare
 from plant_plugin.training.scoring import Scoring
 from plant_plugin.training.shortlist import add_shortlists
@@ -95,6 +96,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     with first_alone():  # the other processes find the files that the first one made
         prepared = prepare(config, run)
         resume.same_data(run, prepared.hashes)
+        check_memory(prepared, config)
         phrases = fit_scores(prepared, config, run)
         network = build_network(prepared, config, run, planted=planted)
         strength = config.evidence.prior if network.has_prior else 0.0

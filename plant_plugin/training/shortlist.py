@@ -26,10 +26,9 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import from_first
 from plant_plugin.training.prepare import Prepared
-from plant_plugin.training.weights import plant_weight
+from plant_plugin.training.weights import plant_weight, rows_at_once
 
 ENOUGH = 0.01  # recall that ``auto`` gives away, of that of the largest size
-ROWS = 256  # validation documents weighed at once
 
 
 def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
@@ -74,7 +73,8 @@ def propose(prepared: Prepared, size: int | None) -> None:
 def _nothing(prepared: Prepared) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_array, npt.NDArray[np.int64]]]:
     """Validation documents with logits of 0, as they are without a network."""
     truth = prepared.labels["val"]
-    for documents in np.split(np.arange(truth.shape[0]), range(ROWS, truth.shape[0], ROWS)):
+    step = rows_at_once(prepared.num_labels)
+    for documents in np.split(np.arange(truth.shape[0]), range(step, truth.shape[0], step)):
         yield np.zeros((len(documents), prepared.num_labels), np.float32), truth[documents], documents
 
 

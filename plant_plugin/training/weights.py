@@ -34,7 +34,7 @@ from plant_plugin.training.devices import is_first
 from plant_plugin.training.prepare import Prepared
 
 CACHE_VERSION = 4  # counts up when the solver or what is written changes
-UNREAD = {*CHOSEN, "names"}  # options that the linear model is fitted without
+UNREAD = {*CHOSEN, "names", "dask"}  # options that change nothing of what is fitted
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
 # And with a shortlist: the logits of all other labels are equal there, so that the spread is small.
@@ -48,7 +48,7 @@ LINEAR_WEIGHTS, SENTENCE_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0), (0.0, 0.5, 1.0, 2
 # γ where there is no network: of 3 to 30 the lowest cross-entropy on validation documents of EURLEX-6K, once the
 # threshold of micro-F1 is the probability 0.5. It changes probabilities, not which labels are found.
 ALONE = 20.0
-ROWS = 256  # validation documents scored at once by the linear model alone
+ROWS, CELLS = 256, 10_000_000  # validation documents, and scores, at once by the linear model alone
 # This far below the best `val_metric` is as good: what it does for rare labels decides (benchmarks/TRIALS.md).
 NEAR_TIE = 0.002
 
@@ -142,6 +142,11 @@ def _known_names(
     return names
 
 
+def rows_at_once(labels: int) -> int:
+    """Validation documents scored at once: of very many labels few, for a row of all is held several times."""
+    return max(1, min(ROWS, CELLS // max(1, labels)))
+
+
 def _weight(options: PlantedScoresOptions, strategy: str) -> float | None:
     """γ, where it need not be chosen."""
     return ALONE if options.weight is None and strategy == PLANTED_SCORES else options.weight
@@ -199,11 +204,12 @@ class _Weighing:
         truth = self.prepared.labels["val"]
         evaluators = [self.prepared.evaluator([self.metric], "val") for _ in ADJUSTMENTS]
         planted.adjustment = 0.0
-        for start in range(0, truth.shape[0], ROWS):
-            rows = slice(start, start + ROWS)
+        step = rows_at_once(truth.shape[1])
+        for start in range(0, truth.shape[0], step):
+            rows = slice(start, start + step)
             scores = planted.linear_scores_of(self.features[rows])
             for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
-                evaluator.update(scores + np.float32(adjustment) * planted.rarity, truth[rows])
+                evaluator.update(planted.adjusted(scores, adjustment), truth[rows])
         return ADJUSTMENTS[int(np.argmax([evaluator.compute()[self.metric] for evaluator in evaluators]))]
 
     def weigh_evidence(self) -> Floats | None:

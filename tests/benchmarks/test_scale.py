@@ -41,12 +41,16 @@ def test_a_size_is_measured_and_the_page_stays(tmp_path: Path, monkeypatch: pyte
     """In this process, because another one takes seconds to start; of 400 documents one run, of the others its line."""
 
     def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        if "--predict" in command:
+            told = json.dumps(scale.predicted(*map(Path, command[3:])))
+            return subprocess.CompletedProcess(command, 0, stdout=told)
         done = CliRunner().invoke(libmultilabel, command[3:])
         return subprocess.CompletedProcess(command, done.exit_code)
 
     monkeypatch.setattr(subprocess, "run", run)
     measured = scale.measure(400, 100, 20, batches=1, held=32)
     assert (measured["labels"], measured["trained"], measured["held"]) == (100, 32, 32)
+    assert 0 < measured["predict_ms"] < 1000
     assert measured["P@1"] > 0.5  # labels have words of their own: by chance a twentieth
     others = [{**measured, "labels": 200, "cpu_s": {name: 4 * value for name, value in measured["cpu_s"].items()}},
               {**measured, "documents": 800}]  # fmt: skip
@@ -55,5 +59,6 @@ def test_a_size_is_measured_and_the_page_stays(tmp_path: Path, monkeypatch: pyte
     page = (tmp_path / "scale.md").read_text()
     assert "| slope along labels | at 400 documents |  | 2.00 |" in page
     assert "| slope along documents | at 100 labels |  | 0.00 |" in page
+    assert "| slope along labels | of all sizes |  | 0.00 |" in page
     write_pages(tmp_path / "no_results", tmp_path)  # deletes pages whose results are gone
     assert {path.name for path in tmp_path.iterdir()} >= {"scale.md", "scale_growth.png", "scale_growth.svg"}

@@ -11,6 +11,7 @@ from tiny_language_models import write_language_model
 
 from plant_plugin.cli import plant
 from plant_plugin.commands import doctor
+from plant_plugin.config import load_config
 from plant_plugin.config.yaml_file import find_config
 
 pytest.importorskip("peft", reason="needs the extra llm")
@@ -127,7 +128,8 @@ def test_missing_files_and_what_makes_them(tmp_path: Path, monkeypatch: pytest.M
 def test_what_does_not_fit_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     flags = ("plant_mimic3.yml", "--labels", "8929", "--documents", "47723", "--words", "52000")
     disk = shutil.disk_usage(Path.cwd())
-    for name, free in {"_gpu": "Small, 2048 MiB\nSmall, 2048 MiB", "_free_and_total": (5 << 30, 8 << 30)}.items():
+    machine = {"_gpu": "Small, 2048 MiB\nSmall, 2048 MiB", "free_and_total_memory": (5 << 30, 8 << 30)}
+    for name, free in machine.items():
         monkeypatch.setattr(doctor, name, lambda free=free: free)
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: disk._replace(free=1 << 30))
     code, text = told(*flags)
@@ -138,10 +140,24 @@ def test_what_does_not_fit_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a smaller batch_size with more accumulate" in text
     assert "4.78 GiB at most for planted scores, 23,862 documents at once" in text
     assert "10 and 20 at most" in text
-    monkeypatch.setattr(doctor, "_free_and_total", lambda: (3 << 30, 8 << 30))
+    monkeypatch.setattr(doctor, "free_and_total_memory", lambda: (3 << 30, 8 << 30))
     text = told(*flags, "--cpu")[1]
     assert [line.split()[1] for line in text.splitlines() if line.startswith("!!")] == ["main", "disk"]
     assert "a smaller planted_scores.group_size" in text
+
+
+def test_the_relevance_is_bounded_by_the_words_of_a_labels_documents(tmp_path: Path) -> None:
+    """By hand: A has 2 words, B 2 + 4, of which it may keep 5, C 1; 16 bytes each."""
+    (tmp_path / "train.txt").write_text("A B\tone two\nB\tthree four five six seven\nC\tone\n")
+    values = {"model_name": "PLANT", "training_file": str(tmp_path / "train.txt"), "relevance": {"top": 5},
+              "network_config": {"encoder": "cnn", "hidden_size": 8, "filter_sizes": [3], "pool_size": 8}}  # fmt: skip
+    (tmp_path / "c.yml").write_text(yaml.safe_dump(values))
+    settings = load_config(str(tmp_path / "c.yml"))
+    assert doctor._entries(settings, 4, 15) == 2 + 5 + 1
+    flags = ("plant_yso.yml", "--labels", "670000", "--documents", "500000", "--words", "100000", "--cpu")
+    assert "39.94 GiB at most for the relevance of words" in told(*flags)[1]
+    bound = 500_000 * 5 * 150 * 16 / 2**30
+    assert f"{bound:.2f} GiB at most for the relevance of words" in told(*flags, "--tokens", "150", "--each", "5")[1]
 
 
 def test_the_first_plant() -> None:

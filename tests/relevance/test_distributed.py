@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -8,11 +9,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from plant_plugin.config.options import RelevanceOptions
+from plant_plugin.config.options import PlantedScoresOptions, RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
-from plant_plugin.relevance import compute_relevance
+from plant_plugin.relevance import compute_relevance, label_ridge
 from plant_plugin.relevance.distributed import Shard, relevance_of_shards
+from plant_plugin.relevance.linear import LinearModel
 
 SPECIAL, TYPES, LABELS = (0, 1), 40, 9
 OPTIONS = [
@@ -66,6 +68,40 @@ def test_two_workers_that_are_processes_of_their_own() -> None:
         assert len(client.scheduler_info()["workers"]) == 2
         for changes in OPTIONS:
             assert_equal_to_one_machine(RelevanceOptions(**changes), shards)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("above", [label_ridge.PRUNED_ABOVE, 10])
+def test_planted_scores_of_two_workers_are_those_of_one_machine(above: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra `distributed`")
+    random = np.random.default_rng(0)
+    texts = [" ".join(f"word{word}" for word in random.integers(60, size=10)) for _ in range(200)]
+    labels = sp.csr_array((random.random((200, 40)) < 0.06).astype(np.float32))
+    options = PlantedScoresOptions(model="label_ridge", top=30)
+    monkeypatch.setattr(label_ridge, "CELLS", 300)  # ten labels, or seven documents, a block
+    monkeypatch.setattr(label_ridge, "PRUNED_ABOVE", above)
+    expected = LinearModel.fit(texts, labels, options).weights
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        found = LinearModel.fit(texts, labels, replace(options, dask=cluster.scheduler_address)).weights
+        ran = client.run(lambda dask_worker: len(dask_worker.state.log), nanny=False)
+    assert expected.nnz > 500
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert len(ran) == 2
+    assert all(ran.values())
+
+
+def test_a_scheduler_that_does_not_answer_is_told() -> None:
+    pytest.importorskip("distributed", reason="needs the extra `distributed`")
+    dask = pytest.importorskip("dask")
+    options = PlantedScoresOptions(model="label_ridge", min_documents=1, dask="tcp://127.0.0.1:9")
+    labels = sp.csr_array(np.eye(2, dtype=np.float32))
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "100ms"}),
+        pytest.raises(ConfigError, match="no Dask scheduler"),
+    ):
+        LinearModel.fit(["alpha", "beta"], labels, options)
 
 
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:

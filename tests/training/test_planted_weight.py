@@ -103,7 +103,10 @@ class Fixed:
         self.name_weight = weight
 
     def linear_scores_of(self, rows: np.ndarray) -> np.ndarray:
-        return self.known[rows] + np.float32(self.adjustment) * self.rarity
+        return self.adjusted(self.known[rows], self.adjustment)
+
+    def adjusted(self, scores: np.ndarray, adjustment: float) -> np.ndarray:
+        return scores + np.float32(adjustment) * self.rarity
 
 
 def measured(names: list[str], counts: np.ndarray) -> Evaluator:
