@@ -23,6 +23,7 @@ from plant_plugin.config.options import PLANTED_SCORES, EvidenceOptions
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
 from plant_plugin.data.evidence import evidence_beside
+from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.text import packed
 from plant_plugin.data.tokens import WordTokens, load_tokens
 from plant_plugin.errors import CheckpointError, DataError
@@ -61,6 +62,9 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     asked = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
     if "strategy" not in asked:
         raise CheckpointError("the log of the run does not tell its configuration", where=str(folder), fix=COMPLETE)
+    ours = folder / DOCUMENTS / LABELS  # of the training before: it grows
+    if Path(str(asked.get("label_file"))).resolve() == ours.resolve():
+        asked.pop("label_file")
     before = load_config(None, asked)
     old = _corpus(folder, before)
     read: Keys = {"training_file": str(file), "val_file": None, "test_file": None, "val_size": 0}
@@ -68,12 +72,19 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     beside = packed(evidence_beside(file))
     evidence = EvidenceOptions(training_file=None if beside is None else str(beside))
     new = load_corpus(dataclasses.replace(before, **read, evidence=evidence)).train
+    known = {" ".join(text.split()) for text in new.texts}
+    kept = [row for row, text in enumerate(old.train.texts) if " ".join(text.split()) not in known]
+    waiting = 0
+    if few_are_new(before):
+        waiting = sum(row < before.new_documents + before.waiting_documents for row in kept)
+    few = len(new) + waiting <= len(kept) - waiting
     changes: Keys = {
         **asked,
         "go_on_from": str(folder),
         "new_documents": len(new),
+        "waiting_documents": waiting,
         "strategy": PLANTED_SCORES if before.strategy == PLANTED_SCORES else "end_to_end",
-        "stage2.epochs": EPOCHS,
+        "stage2.epochs": 0 if few else EPOCHS,
     }
     if before.go_on_from is None:  # else it is low
         changes["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
@@ -82,8 +93,6 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     if config.strategy != PLANTED_SCORES and trained != (config.model_name, config.network_config):
         raise _another(folder)
     made = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
-    known = {" ".join(text.split()) for text in new.texts}
-    kept = [row for row, text in enumerate(old.train.texts) if " ".join(text.split()) not in known]
     sets = {"train": [*_marked(new, range(len(new))), *_marked(old.train, kept)]}
     if old.val is None:  # none, or merged
         changes |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
@@ -96,12 +105,29 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
         if config.label_file is None:  # a label whose last document was coded anew stays one that the network knows
             write_text(made / DOCUMENTS / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
             files |= {"label_file": str(made / DOCUMENTS / LABELS), "include_test_labels": False}
+        if names := names_beside(before.training_file):
+            write_text(made / DOCUMENTS / names.name, names.read_text(encoding="utf-8"))
     for name, key in (("train", "training_file"), ("valid", "val_file")):
         path = made / DOCUMENTS / f"{name}.txt"
         if name in sets:
             files[key] = str(path)
             files[f"evidence.{key}"] = str(evidence_beside(path)) if evidence_beside(path).exists() else None
     return dataclasses.replace(load_config(None, {**changes, **flags, **files}), checkpoint_dir=made)
+
+
+def few_are_new(config: Config) -> bool:
+    """Whether the network stays as it is: too few documents have come since it was trained."""
+    return config.go_on_from is not None and config.stage2.epochs == 0
+
+
+def folder_before(config: Config) -> Path:
+    """The run that is gone on from; where it trained twice, the pass that saw as many documents as this one does.
+
+    A model that has trained on validation documents could choose nothing on them.
+    """
+    folder = Path(str(config.go_on_from))
+    first = folder / FIRST_PASS
+    return first if first.is_dir() and not config.merge_train_val else folder
 
 
 def _marked(split: Split, rows: Iterable[int]) -> Iterator[Marked]:
@@ -120,20 +146,17 @@ def _corpus(folder: Path, config: Config) -> Corpus:
     return load_corpus(dataclasses.replace(config, test_file=None, include_test_labels=False))
 
 
-def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared, *, first: bool) -> None:
+def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared) -> None:
     """Give a fresh network the weights of a run, where its words and labels are some of this one's; in place.
 
     Args:
-        folder: The run's folder.
+        folder: The run's folder, see :func:`folder_before`.
         network: As :func:`.construct` made it.
         prepared: Its vocabulary and labels.
-        first: Take the weights of the first pass, where the run has two.
 
     Raises:
         CheckpointError: It is no model, or torn, or another network.
     """
-    if first and (folder / FIRST_PASS).is_dir():
-        folder = folder / FIRST_PASS
     content = read_content(folder, trust_code=True)
     verify(folder, promised=content.get("manifest", False))
     if (content["model_name"], content["network_config"]) != network.built_as:

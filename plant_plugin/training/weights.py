@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,14 +26,17 @@ from plant_plugin.evaluation.metrics import PROBABILITY_HALF
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.files import atomic_folder, cache_folder, cached
+from plant_plugin.model.folder import read_labels
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
-from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
+from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores, read_sentences, read_weights
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
+from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.prepare import Prepared
 
 CACHE_VERSION = 4  # counts up when the solver or what is written changes
+WEIGHTS = tuple(name for name in CHOSEN if name != "offset")  # the offset is tuned with the thresholds
 UNREAD = {*CHOSEN, "names"}  # options that the linear model is fitted without
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
@@ -69,7 +72,7 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
             ``name_weight`` could weigh.
         DataError: The configured names are of none of the labels.
     """
-    options = config.planted_scores
+    options = _options(config)
     if options.model == "none":  # nothing would keep phrases with the model
         return None
     with run.phase("planted_scores"):
@@ -90,15 +93,41 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
                 documents, columns = prepared.document_labels.shape
                 why = f"{documents:,} documents (planted_scores.group_size {options.group_size:,}), {columns:,} labels"
                 run.log(f"planted scores: model {options.model_for(documents, columns)}, of {why}")
-            prepared.planted_scores = _fitted_cached(prepared, options, config.cache_dir)
+            prepared.planted_scores = _fitted(prepared, config)
             prepared.planted_scores.phrases = phrases
             if names is not None and counts is not None:
                 prepared.planted_scores.plant_names(names, counts)
     return phrases
 
 
+def _options(config: Config) -> PlantedScoresOptions:
+    """The options; where few documents are new, with the weights that were chosen before for those left open."""
+    options = config.planted_scores
+    if options.model == "none" or not few_are_new(config):
+        return options
+    chosen = read_weights(folder_before(config))
+    open_ = [name for name in WEIGHTS if getattr(options, name) is None and name in chosen]
+    return replace(options, **{name: chosen[name] for name in open_})
+
+
+def _fitted(prepared: Prepared, config: Config) -> PlantedScores:
+    """Fit the linear models, or read what a run, possibly this one before it was resumed, fitted to these documents.
+
+    Where few documents are new, :func:`.few_are_new`, the model of sentences that the run before has is taught them.
+    """
+    options = config.planted_scores
+    train, names, sentences = prepared.corpus.train, prepared.corpus.label_names, None
+    if few_are_new(config) and train.evidence is not None:
+        before = folder_before(config)
+        known = read_sentences(before, read_labels(before)[0], names)
+        if known is not None and not known.model.half:
+            sentences = known.taught(train.texts, train.evidence, names, options, config.new_documents)
+    if sentences is None:
+        return _fitted_cached(prepared, options, config.cache_dir)
+    return PlantedScores.fit(train.texts, prepared.document_labels, options, train.evidence, names, sentences)
+
+
 def _fitted_cached(prepared: Prepared, options: PlantedScoresOptions, cache_dir: str | None) -> PlantedScores:
-    """Fit the linear model, or read what a run, possibly this one before it was resumed, fitted to these documents."""
     asked = {name: value for name, value in asdict(options).items() if name not in UNREAD}
     train, hashes, labels = prepared.corpus.train, prepared.hashes, prepared.hashes["labels"]
     made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, asked, hashes.get("evidence")]
@@ -159,14 +188,15 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
 
     ``validation`` starts a pass over the network's own logits (B, L), truth and document numbers.
     """
-    planted, options, val = prepared.planted_scores, config.planted_scores, prepared.corpus.val
+    planted, options, val = prepared.planted_scores, _options(config), prepared.corpus.val
     counts = prepared.train_counts
     if planted is None or counts is None:
         return
     with run.phase("planted_scores"):
         watched, cutoff = parse_metric(config.val_metric), min(5, prepared.num_labels)
         ranks = watched.threshold is None and watched.family != "Loss"
-        features = None if val is None else planted.linear.features(val.texts)  # once for all passes
+        given = all(getattr(options, name) is not None for name in WEIGHTS)
+        features = None if val is None or given else planted.linear.features(val.texts)  # once for all passes
         metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
         weighing = _Weighing(prepared, planted, options, metric, of_rare, counts > 0, features)
         planted.offset = options.offset or 0.0
