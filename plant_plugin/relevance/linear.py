@@ -320,6 +320,8 @@ class SentenceScores:
         """
         both = (_marked_parts(texts[rows], evidence[rows], names) for rows in (slice(new), slice(new, None)))
         fresh, known = (inside + marked for inside, marked in both)
+        if not fresh:
+            return self
         drawn = random.Random(0).sample(known, min(len(known), REPLAYED * len(fresh)))
         words, again = ([text for text, _ in parts] for parts in (fresh, drawn))
         labels = _of_parts(fresh, len(names))

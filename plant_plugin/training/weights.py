@@ -120,7 +120,7 @@ def _fitted(prepared: Prepared, config: Config) -> PlantedScores:
     if few_are_new(config) and train.evidence is not None:
         before = folder_before(config)
         known = read_sentences(before, read_labels(before)[0], names)
-        if known is not None and not known.model.half:
+        if known is not None and not known.model.half:  # those of many labels are fitted anew, label by label
             sentences = known.taught(train.texts, train.evidence, names, options, config.new_documents)
     if sentences is None:
         return _fitted_cached(prepared, options, config.cache_dir)
