@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -63,6 +63,7 @@ def _plain_words(text: str) -> list[str]:
     return text.split()
 
 
+MOST_WORDS = 50_000  # whose terms are kept in memory
 LONGEST = 1000  # words or letters of a term that a model folder may ask for
 # Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
 LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
@@ -79,15 +80,17 @@ class TermRows:
     kind: Terms
     vocabulary: Mapping[str, int]  # term -> column
     frequency: npt.NDArray[np.floating]  # (V,) inverse document frequency of the terms
+    _of_words: dict[str, list[int]] = field(default_factory=dict, init=False)  # columns of the terms of single words
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
         """Rows (B, V) of texts, CSR float32: (1 + log n) times inverse document frequency, divided by the norm."""
         columns: list[int] = []
         counts: list[int] = []
         offsets = [0]
-        of_words: dict[str, list[int]] = {}
+        if len(self._of_words) > MOST_WORDS:
+            self._of_words.clear()
         for text in texts:
-            own = Counter(self._columns(text, of_words))
+            own = Counter(self._columns(text))
             columns += own
             counts += own.values()
             offsets.append(len(columns))
@@ -99,15 +102,15 @@ class TermRows:
         np.multiply(rows.data, self.frequency[rows.indices], out=rows.data, casting="same_kind")
         return _of_norm_1(rows)
 
-    def _columns(self, text: str, of_words: dict[str, list[int]]) -> Iterable[int]:
-        """Columns of the known terms of a text, as often as they stand there; those of words are kept beside."""
+    def _columns(self, text: str) -> Iterable[int]:
+        """Columns of the known terms of a text, as often as they stand there; those of letters are kept by word."""
         if not self.kind.letters:
             return self._known(self.kind.of(text))
-        words = _plain_words(text)
+        words, kept = _plain_words(text), self._of_words
         for word in words:
-            if word not in of_words:
-                of_words[word] = self._known(self.kind.of_word(word))
-        return chain.from_iterable(map(of_words.__getitem__, words))
+            if word not in kept:
+                kept[word] = self._known(self.kind.of_word(word))
+        return chain.from_iterable(map(kept.__getitem__, words))
 
     def _known(self, terms: Iterable[str]) -> list[int]:
         return [column for term in terms if (column := self.vocabulary.get(term)) is not None]
@@ -202,16 +205,16 @@ class LinearModel:
             texts_with.update({term for term in kind.of(text) if term not in known})
         new = sorted(term for term, count in texts_with.items() if count >= options.min_documents)
         vocabulary = {**known, **{term: len(known) + place for place, term in enumerate(new)}}
-        frequency = [math.log((1 + documents) / (1 + texts_with[term])) + 1 for term in new]  # scikit-learn's
-        frequency = np.concatenate([self.vectorizer.frequency, np.array(frequency, np.float32)])
+        added = [math.log((1 + documents) / (1 + texts_with[term])) + 1 for term in new]  # scikit-learn's
+        frequency = np.concatenate([self.vectorizer.frequency, np.array(added, np.float32)])
         rows = TermRows(kind, vocabulary, frequency)
         parts = self.weights.data, self.weights.indices, self.weights.indptr
         weights = sp.csr_array(parts, shape=(self.weights.shape[0], len(vocabulary)))
         features = _with_lead(rows.transform([*texts, *again]), rows, [*texts, *again], self.lead)
-        missing = sp.csr_array(labels - features[: len(texts)] @ sp.csr_array(weights.T))
-        missing.resize((features.shape[0], weights.shape[0]))
-        added = solve_ridge(features, missing.astype(np.float32), options)
-        return LinearModel(rows, prune(sp.csr_array(weights + added), options.top), self.lead, self.half)
+        missing = sp.csr_array(labels - features[: len(texts)] @ sp.csr_array(weights.T), dtype=np.float32)
+        nothing = sp.csr_array((len(again), weights.shape[0]), dtype=np.float32)
+        change = solve_ridge(features, sp.csr_array(sp.vstack([missing, nothing], format="csr")), options)
+        return LinearModel(rows, prune(sp.csr_array(weights + change), options.top), self.lead, self.half)
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
         """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; with ``lead`` their beginnings count more."""

@@ -80,10 +80,14 @@ class PlantedScores:
         rarity = label_rarity(labels.sum(axis=0))
         return cls(LinearModel.fit(texts, labels, options), rarity, sentences=sentences)
 
-    def scores(self, texts: Sequence[str]) -> Floats:
-        """What is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0."""
+    def scores(self, texts: Sequence[str], evidence: Floats | None = None) -> Floats:
+        """What is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0.
+
+        ``evidence`` is what :meth:`evidence_scores` tells of the texts, where that is known.
+        """
         linear = self.linear_scores_of(self.linear.features(texts))
-        return np.float32(self.linear_weight) * linear + self.evidence_scores(texts)
+        added = self.evidence_scores(texts) if evidence is None else evidence
+        return np.float32(self.linear_weight) * linear + added
 
     def top(self, texts: Sequence[str], k: int) -> sp.csr_array:
         """The ``k`` labels of each text that score highest, with their scores at γ = 1; all labels if there are fewer.
@@ -129,12 +133,12 @@ class PlantedScores:
             found = found + np.float32(self.sentence_weight) * self.sentences.scores(texts)
         return found
 
-    def add_to(self, logits: Floats, texts: Sequence[str]) -> None:
+    def add_to(self, logits: Floats, texts: Sequence[str], evidence: Floats | None = None) -> None:
         """Add γ times the scores of B texts to the network's logits (B, L), less the offset; in place.
 
         One after the other: near the threshold that became the offset the difference is then exact.
         """
-        logits += np.float32(self.weight) * self.scores(texts)
+        logits += np.float32(self.weight) * self.scores(texts, evidence)
         logits -= np.float32(self.offset)
 
     @property

@@ -57,6 +57,9 @@ class Prepared:
     marks: dict[str, TokenMarks] = field(default_factory=dict)  # by phrases, for the planted prior
     shortlists: dict[str, npt.NDArray[np.int32]] = field(default_factory=dict)  # (N, S); none: all labels are scored
 
+    # What phrases and sentences add to each document, (N, L), once their weights are chosen; what is not here is made.
+    evidence_scores: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+
     @property
     def document_labels(self) -> sparse.csr_array:
         """Labels of the training documents without their sentences, (N, L)."""

@@ -101,8 +101,11 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
         phrases = fit_scores(prepared, config, run)
         network = build_network(prepared, config, run, planted=planted)
         strength = config.evidence.prior if network.has_prior else 0.0
-        reads = any(getattr(config, stage).epochs != 0 for stage in stages)
-        mark_tokens(prepared, phrases, strength, (prepared.training, *prepared.corpus.splits[1:])[not reads :])
+        unread = set() if any(getattr(config, stage).epochs != 0 for stage in stages) else {"train"}
+        for split in (prepared.training, *prepared.corpus.splits[1:]):
+            if split.name not in unread | (set() if run.tests else {"test"}):
+                with run.phase("test" if split.name == "test" else "tokens"):
+                    mark_tokens(prepared, phrases, strength, (split,))
         add_frozen_states(network, prepared, config, run, cpu=config.cpu)
     config = add_shortlists(prepared, config, run)
     for stage, train_stage in stages.items():

@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,14 +29,13 @@ from plant_plugin.files import atomic_folder, cache_folder, cached
 from plant_plugin.model.folder import read_labels
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
-from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores, read_sentences, read_weights
+from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores, read_sentences
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
 from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.prepare import Prepared
 
 CACHE_VERSION = 4  # counts up when the solver or what is written changes
-WEIGHTS = tuple(name for name in CHOSEN if name != "offset")  # the offset is tuned with the thresholds
 UNREAD = {*CHOSEN, "names"}  # options that the linear model is fitted without
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
@@ -72,7 +71,7 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
             ``name_weight`` could weigh.
         DataError: The configured names are of none of the labels.
     """
-    options = _options(config)
+    options = config.planted_scores
     if options.model == "none":  # nothing would keep phrases with the model
         return None
     with run.phase("planted_scores"):
@@ -98,16 +97,6 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
             if names is not None and counts is not None:
                 prepared.planted_scores.plant_names(names, counts)
     return phrases
-
-
-def _options(config: Config) -> PlantedScoresOptions:
-    """The options; where few documents are new, with the weights that were chosen before for those left open."""
-    options = config.planted_scores
-    if options.model == "none" or not few_are_new(config):
-        return options
-    chosen = read_weights(folder_before(config))
-    open_ = [name for name in WEIGHTS if getattr(options, name) is None and name in chosen]
-    return replace(options, **{name: chosen[name] for name in open_})
 
 
 def _fitted(prepared: Prepared, config: Config) -> PlantedScores:
@@ -188,20 +177,21 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
 
     ``validation`` starts a pass over the network's own logits (B, L), truth and document numbers.
     """
-    planted, options, val = prepared.planted_scores, _options(config), prepared.corpus.val
+    planted, options, val = prepared.planted_scores, config.planted_scores, prepared.corpus.val
     counts = prepared.train_counts
     if planted is None or counts is None:
         return
     with run.phase("planted_scores"):
         watched, cutoff = parse_metric(config.val_metric), min(5, prepared.num_labels)
         ranks = watched.threshold is None and watched.family != "Loss"
-        given = all(getattr(options, name) is not None for name in WEIGHTS)
-        features = None if val is None or given else planted.linear.features(val.texts)  # once for all passes
+        features = None if val is None else planted.linear.features(val.texts)  # once for all passes
         metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
         weighing = _Weighing(prepared, planted, options, metric, of_rare, counts > 0, features)
         planted.offset = options.offset or 0.0
         planted.adjustment = weighing.adjustment()
         marked = weighing.weigh_evidence()
+        if marked is not None:
+            prepared.evidence_scores["val"] = marked
         told = weighing.weigh(_weight(options, config.strategy), marked, validation)
         chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
         if planted.phrases is not None:
