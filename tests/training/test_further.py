@@ -19,7 +19,7 @@ from plant_plugin.config import Config
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import logged_config, write_log_config
-from plant_plugin.training.further import further
+from plant_plugin.training.further import few_are_new, further
 from plant_plugin.training.run import run
 
 
@@ -112,6 +112,9 @@ def test_documents_that_are_known_as_they_are_are_not_new(old: Config, tmp_path:
         settings = further(Path(old.checkpoint_dir), tmp_path / f"{name}.txt", {"result_dir": str(tmp_path)})
         assert settings.new_documents == {"same": 0, "less": 1}[name]
         assert len(Path(str(settings.training_file)).read_text().splitlines()) == len(lines)
+        assert few_are_new(settings)
+    asked = {"result_dir": str(tmp_path / "asked"), "stage2.epochs": 1}
+    assert not few_are_new(further(Path(old.checkpoint_dir), tmp_path / "less.txt", asked))
 
 
 def test_names_of_labels_come_with_the_documents(tmp_path: Path, new: Path) -> None:
