@@ -34,7 +34,7 @@ NOT_READ_BY_PLANT = {
 }
 READ_BY_PLANT_ONLY = (
     "strategy", "precision", "kernels", "checkpoint_every", "max_skipped_steps", "logger", "devices", "num_nodes",
-    "go_on_from", "new_documents",
+    "go_on_from", "new_documents", "waiting_documents",
 )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def _check_numbers(settings: Settings, problems: Problems) -> None:
     if settings.stage1.epochs == 0 and settings.stage1.start == "drawn":
         fix = "say stage1.start: factors, or strategy: end_to_end"
         problems.add("stage1.epochs", "0 would leave the attention as drawn", fix)
-    if settings.stage2.epochs == 0 and settings.strategy == "end_to_end":
+    if settings.stage2.epochs == 0 and settings.strategy == "end_to_end" and settings.go_on_from is None:
         problems.add("stage2.epochs", "0 would leave the network as drawn", "say strategy: plant")
 
 

@@ -134,6 +134,9 @@ class Training:
     new_documents: AtLeast0 = key(
         0, "With go_on_from: so many documents at the head of training_file are new to that run.", later=True
     )
+    waiting_documents: AtLeast0 = key(
+        0, "With go_on_from: so many behind the new ones that its network has not read either.", later=True
+    )
     replay: NotNegative = key(
         1.0, "With go_on_from: documents known to that run that the network reads again for each new one.", later=True
     )

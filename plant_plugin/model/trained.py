@@ -149,10 +149,15 @@ def _relevance(folder: Path, content: Content, tokens: Tokens, num_labels: int) 
     return Relevance.load(folder / RELEVANCE, hashes, (num_labels, tokens.size)).matrix
 
 
-def with_planted(logits: Floats, planted: PlantedScores | None, texts: Sequence[str]) -> Floats:
-    """A network's logits (B, L) with the planted scores' share of B texts, if there is any; changes them in place."""
+def with_planted(
+    logits: Floats, planted: PlantedScores | None, texts: Sequence[str], evidence: Floats | None = None
+) -> Floats:
+    """A network's logits (B, L) with the planted scores' share of B texts, if there is any; changes them in place.
+
+    ``evidence`` is as in :meth:`.PlantedScores.scores`.
+    """
     if planted is not None and planted.weight:
-        planted.add_to(logits, texts)
+        planted.add_to(logits, texts, evidence)
     return logits
 
 

@@ -5,12 +5,15 @@ Shapes: N training texts, B texts, L labels, V terms.
 
 from __future__ import annotations
 
+import math
+import random
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +27,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import TRUTHS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Floats
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
-from plant_plugin.relevance.ridge import solve_ridge
+from plant_plugin.relevance.ridge import prune, solve_ridge
 
 WORD = re.compile(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
 
@@ -38,25 +41,35 @@ class Terms(NamedTuple):
 
     def of(self, text: str) -> Iterator[str]:
         """The terms of a text, one after the other, as often as they stand there; each as scikit-learn makes it."""
-        text = text.lower()
         if self.letters:
-            if not text.isascii():
-                text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
-            for word in (f" {part} " for part in text.split()):
-                for length in range(self.shortest, self.longest + 1):
-                    yield from (word[start : start + length] for start in range(max(1, len(word) - length + 1)))
-                    if length >= len(word):
-                        break  # a short word counts once
-            return
-        words = WORD.findall(text)
+            return chain.from_iterable(map(self.of_word, _plain_words(text)))
+        words, lengths = WORD.findall(text.lower()), range(self.shortest, self.longest + 1)
+        return (
+            " ".join(words[start : start + length]) for length in lengths for start in range(len(words) - length + 1)
+        )
+
+    def of_word(self, word: str) -> Iterator[str]:
+        """The runs of letters of a word; its ends count as letters."""
+        word = f" {word} "
         for length in range(self.shortest, self.longest + 1):
-            yield from (" ".join(words[start : start + length]) for start in range(len(words) - length + 1))
+            yield from (word[start : start + length] for start in range(max(1, len(word) - length + 1)))
+            if length >= len(word):
+                break  # a short word counts once
+
+
+def _plain_words(text: str) -> list[str]:
+    text = text.lower()
+    if not text.isascii():
+        text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    return text.split()
 
 
 LISTED = max(SHORTLIST_SIZES)  # labels whose candidates are scored where a row of all is asked for, of very many
+MOST_WORDS = 50_000  # whose terms are kept in memory
 LONGEST = 1000  # words or letters of a term that a model folder may ask for
 # Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
 LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
+REPLAYED = 1  # known sentences read again for each new one, chosen as above
 
 
 @dataclass(eq=False, repr=False)
@@ -69,15 +82,17 @@ class TermRows:
     kind: Terms
     vocabulary: Mapping[str, int]  # term -> column
     frequency: npt.NDArray[np.floating]  # (V,) inverse document frequency of the terms
+    _of_words: dict[str, list[int]] = field(default_factory=dict, init=False)  # columns of the terms of single words
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
         """Rows (B, V) of texts, CSR float32: (1 + log n) times inverse document frequency, divided by the norm."""
         columns: list[int] = []
         counts: list[int] = []
         offsets = [0]
+        if len(self._of_words) > MOST_WORDS:
+            self._of_words.clear()
         for text in texts:
-            known = (self.vocabulary.get(term) for term in self.kind.of(text))
-            own = Counter(column for column in known if column is not None)
+            own = Counter(self._columns(text))
             columns += own
             counts += own.values()
             offsets.append(len(columns))
@@ -88,6 +103,19 @@ class TermRows:
         rows.data += 1
         np.multiply(rows.data, self.frequency[rows.indices], out=rows.data, casting="same_kind")
         return _of_norm_1(rows)
+
+    def _columns(self, text: str) -> Iterable[int]:
+        """Columns of the known terms of a text, as often as they stand there; those of letters are kept by word."""
+        if not self.kind.letters:
+            return self._known(self.kind.of(text))
+        words, kept = _plain_words(text), self._of_words
+        for word in words:
+            if word not in kept:
+                kept[word] = self._known(self.kind.of_word(word))
+        return chain.from_iterable(map(kept.__getitem__, words))
+
+    def _known(self, terms: Iterable[str]) -> list[int]:
+        return [column for term in terms if (column := self.vocabulary.get(term)) is not None]
 
 
 def _of_norm_1(rows: sp.csr_array) -> sp.csr_array:
@@ -165,6 +193,41 @@ class LinearModel:
         if options.model_for(*targets.shape) == "label_ridge":
             return cls(vectorizer, _by_label(rows, targets, options), lead, half=True)
         return cls(vectorizer, solve_ridge(rows, targets, options), lead)
+
+    def taught(
+        self,
+        texts: Sequence[str],
+        labels: sp.csr_array,
+        again: Sequence[str],
+        documents: int,
+        options: PlantedScoresOptions,
+    ) -> LinearModel:
+        """The model with N more texts and their labels (N, L), by recursive least squares.
+
+        The smallest Σ‖y − W·x‖² over the new texts + Σ‖(W − W₀)·x‖² over the ``again`` ones + λ‖W − W₀‖², where W₀ are
+        the weights so far. Were ``again`` all texts that these were fitted to, and were terms and frequencies still
+        theirs, W would be what :meth:`fit` finds for all texts together; that is not so, which costs little
+        (benchmarks/TRIALS.md). Known terms keep their frequency, new ones have that of the N texts; ``documents`` are
+        all texts, old and new.
+
+        Source: Plackett 1950, "Some theorems in least squares", for the exact recursion.
+        """
+        kind, known = self.vectorizer.kind, self.vectorizer.vocabulary
+        texts_with: Counter[str] = Counter()
+        for text in texts:
+            texts_with.update({term for term in kind.of(text) if term not in known})
+        new = sorted(term for term, count in texts_with.items() if count >= options.min_documents)
+        vocabulary = {**known, **{term: len(known) + place for place, term in enumerate(new)}}
+        added = [math.log((1 + documents) / (1 + texts_with[term])) + 1 for term in new]  # scikit-learn's
+        frequency = np.concatenate([self.vectorizer.frequency, np.array(added, np.float32)])
+        rows = TermRows(kind, vocabulary, frequency)
+        parts = self.weights.data, self.weights.indices, self.weights.indptr
+        weights = sp.csr_array(parts, shape=(self.weights.shape[0], len(vocabulary)))
+        features = _with_lead(rows.transform([*texts, *again]), rows, [*texts, *again], self.lead)
+        missing = sp.csr_array(labels - features[: len(texts)] @ sp.csr_array(weights.T), dtype=np.float32)
+        nothing = sp.csr_array((len(again), weights.shape[0]), dtype=np.float32)
+        change = solve_ridge(features, sp.csr_array(sp.vstack([missing, nothing], format="csr")), options)
+        return LinearModel(rows, prune(sp.csr_array(weights + change), options.top), self.lead, self.half)
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
         """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; with ``lead`` their beginnings count more."""
@@ -255,36 +318,50 @@ class SentenceScores:
         Raises:
             DataError: There are so few sentences that no run of letters is in ``LETTERS_MIN`` of them.
         """
-        column_of = {name: column for column, name in enumerate(names)}
-        marked: dict[str, set[int]] = {}  # the same words as one text, with all that they were marked for
-        parts: list[tuple[str, list[int]]] = []
-        for text, own in zip(texts, evidence, strict=True):
-            known = {name: spans for name, spans in own.items() if name in column_of}
-            for name, spans in known.items():
-                for start, end in spans:
-                    marked.setdefault(text[start:end].lower(), set()).add(column_of[name])
-            for start, end, inside in marked_sentences(text, known):
-                parts.append((text[start:end], [column_of[name] for name in inside]))
-        told = f"(sentences: {len(parts)}, marked stretches: {len(marked)})"
-        parts += [(words, sorted(found)) for words, found in marked.items()]
-        rows = np.repeat(np.arange(len(parts)), np.array([len(columns) for _, columns in parts], dtype=np.int64))
-        places = rows, [column for _, columns in parts for column in columns]
-        labels = sp.csr_array((np.ones(len(rows), dtype=np.float32), places), shape=(len(parts), len(names)))
-        chosen = replace(options, penalty=SENTENCE_PENALTY, min_documents=LETTERS_MIN, lead=0)
+        inside, marked = _marked_parts(texts, evidence, names)
+        parts = inside + marked
         try:
-            return cls(LinearModel.fit([text for text, _ in parts], labels, chosen, LETTERS))
+            labels = _of_parts(parts, len(names))
+            return cls(LinearModel.fit([text for text, _ in parts], labels, _sentence_options(options), LETTERS))
         except DataError as error:
+            told = f"(sentences: {len(inside)}, marked stretches: {len(marked)})"
             what = f"too little to learn from {told}: no letters that {LETTERS_MIN} of them share"
             fix = "mark more training documents, or leave evidence out"
             raise DataError(what, where="evidence.training_file", fix=fix) from error
 
+    def taught(
+        self,
+        texts: Sequence[str],
+        evidence: Sequence[DocumentEvidence],
+        names: Sequence[str],
+        options: PlantedScoresOptions,
+        new: int,
+    ) -> SentenceScores:
+        """The model with what the first ``new`` of the training documents tell, which it has not seen.
+
+        As :meth:`fit` else; its rows are those of ``names`` already. See :meth:`LinearModel.taught`: of what it has
+        seen it reads ``REPLAYED`` times as much again, drawn at random with the seed 0.
+        """
+        both = (_marked_parts(texts[rows], evidence[rows], names) for rows in (slice(new), slice(new, None)))
+        fresh, known = (inside + marked for inside, marked in both)
+        if not fresh:
+            return self
+        drawn = random.Random(0).sample(known, min(len(known), REPLAYED * len(fresh)))
+        words, again = ([text for text, _ in parts] for parts in (fresh, drawn))
+        labels = _of_parts(fresh, len(names))
+        return SentenceScores(
+            self.model.taught(words, labels, again, len(known) + len(fresh), _sentence_options(options))
+        )
+
     def scores(self, texts: Sequence[str]) -> Floats:
         """Scores (B, L)."""
         found = np.zeros((len(texts), self.model.weights.shape[0]), dtype=np.float32)
-        for row, text in enumerate(texts):
-            parts = [text[start:end] for start, end in sentences(text)]
-            if parts:
-                found[row] = self.model.scores_of(self.model.features(parts)).max(axis=0)
+        parts = [[text[start:end] for start, end in sentences(text)] for text in texts]
+        features = self.model.features(list(chain.from_iterable(parts)))  # of all at once: words stand there again
+        ends = np.cumsum([len(own) for own in parts])
+        for row, (own, end) in enumerate(zip(parts, ends.tolist(), strict=True)):
+            if own:
+                found[row] = self.model.scores_of(features[end - len(own) : end]).max(axis=0)
         return found
 
 
@@ -297,6 +374,36 @@ def _by_label(rows: sp.csr_array, targets: sp.csr_array, options: PlantedScoresO
     from plant_plugin.relevance.label_ridge import solve_by_label  # compiled: a prediction need not wait
 
     return solve_by_label(rows, targets, options)
+
+
+Part = tuple[str, list[int]]  # a stretch of text, and the columns of what is marked in it
+
+
+def _marked_parts(
+    texts: Sequence[str], evidence: Sequence[DocumentEvidence], names: Sequence[str]
+) -> tuple[list[Part], list[Part]]:
+    """The sentences of documents in which something is marked; and all stretches that are marked, each once."""
+    column_of = {name: column for column, name in enumerate(names)}
+    marked: dict[str, set[int]] = {}  # the same words as one text, with all that they were marked for
+    parts: list[Part] = []
+    for text, own in zip(texts, evidence, strict=True):
+        known = {name: spans for name, spans in own.items() if name in column_of}
+        for name, spans in known.items():
+            for start, end in spans:
+                marked.setdefault(text[start:end].lower(), set()).add(column_of[name])
+        for start, end, inside in marked_sentences(text, known):
+            parts.append((text[start:end], [column_of[name] for name in inside]))
+    return parts, [(words, sorted(found)) for words, found in marked.items()]
+
+
+def _of_parts(parts: Sequence[Part], labels: int) -> sp.csr_array:
+    rows = np.repeat(np.arange(len(parts)), np.array([len(columns) for _, columns in parts], dtype=np.int64))
+    places = rows, [column for _, columns in parts for column in columns]
+    return sp.csr_array((np.ones(len(rows), dtype=np.float32), places), shape=(len(parts), labels))
+
+
+def _sentence_options(options: PlantedScoresOptions) -> PlantedScoresOptions:
+    return replace(options, penalty=SENTENCE_PENALTY, min_documents=LETTERS_MIN, lead=0)
 
 
 def _with_lead(

@@ -21,6 +21,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, NamedTuple, TypedDict
 
 import numpy as np
@@ -305,11 +306,16 @@ def words_of(text: str, letters: int | None = None) -> tuple[list[str], Spans]:
     """Words in lower case, without accents, cut to their first letters; numbers whole. And where each stands."""
     words, spans = [], []
     for found in WORD.finditer(text):
-        characters = unicodedata.normalize("NFD", found.group().lower())
-        word = "".join(character for character in characters if not unicodedata.combining(character))
-        words.append(word if word.isdigit() else word[:letters])
+        words.append(_plain(found.group(), letters))
         spans.append(found.span())
     return words, spans
+
+
+@lru_cache(maxsize=100_000)  # most words of a text stood in another one
+def _plain(word: str, letters: int | None) -> str:
+    characters = unicodedata.normalize("NFD", word.lower())
+    plain = "".join(character for character in characters if not unicodedata.combining(character))
+    return plain if plain.isdigit() else plain[:letters]
 
 
 def touched(places: Spans, spans: Spans) -> set[int]:

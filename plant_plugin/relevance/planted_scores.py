@@ -71,19 +71,26 @@ class PlantedScores:
         options: PlantedScoresOptions,
         evidence: Sequence[DocumentEvidence] | None = None,
         names: Sequence[str] = (),
+        sentences: SentenceScores | None = None,
     ) -> PlantedScores:
         """Fit the linear models; weights are those before any is chosen, phrases are given later.
 
-        Arguments and errors as of :meth:`.LinearModel.fit` and, where there is evidence, :meth:`.SentenceScores.fit`.
+        Arguments and errors as of :meth:`.LinearModel.fit` and, where there is evidence, :meth:`.SentenceScores.fit`;
+        ``sentences`` that are given are not fitted.
         """
-        sentences = None if evidence is None else SentenceScores.fit(texts, evidence, names, options)
+        if sentences is None and evidence is not None:
+            sentences = SentenceScores.fit(texts, evidence, names, options)
         rarity = label_rarity(labels.sum(axis=0))
         return cls(LinearModel.fit(texts, labels, options), rarity, sentences=sentences)
 
-    def scores(self, texts: Sequence[str]) -> Floats:
-        """What is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0."""
+    def scores(self, texts: Sequence[str], evidence: Floats | None = None) -> Floats:
+        """What is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0.
+
+        ``evidence`` is what :meth:`evidence_scores` tells of the texts, where that is known.
+        """
         linear = self.linear_scores_of(self.linear.features(texts))
-        return np.float32(self.linear_weight) * linear + self.evidence_scores(texts)
+        added = self.evidence_scores(texts) if evidence is None else evidence
+        return np.float32(self.linear_weight) * linear + added
 
     def top(self, texts: Sequence[str], k: int) -> sp.csr_array:
         """The ``k`` labels of each text that score highest, with their scores at γ = 1; all labels if there are fewer.
@@ -148,12 +155,12 @@ class PlantedScores:
             found = found + np.float32(self.sentence_weight) * self.sentences.scores(texts)
         return found
 
-    def add_to(self, logits: Floats, texts: Sequence[str]) -> None:
+    def add_to(self, logits: Floats, texts: Sequence[str], evidence: Floats | None = None) -> None:
         """Add γ times the scores of B texts to the network's logits (B, L), less the offset; in place.
 
         One after the other: near the threshold that became the offset the difference is then exact.
         """
-        self.add_scores(logits, self.scores(texts))
+        self.add_scores(logits, self.scores(texts, evidence))
 
     def add_scores(self, logits: Floats, scores: Floats) -> None:
         """As :meth:`add_to`, of scores that are known, of any labels."""
@@ -330,6 +337,22 @@ def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
     # Nothing is known of a label without documents: it must not rise above those whose words spoke against them.
     rarity: Floats = np.where(counts > 0, mean - logarithm, 0).astype(np.float32)
     return rarity
+
+
+def read_sentences(folder: Path, before: Sequence[str], after: Sequence[str]) -> SentenceScores | None:
+    """Those of a model's folder, if it has any, whose labels were ``before`` and shall be ``after``.
+
+    Raises:
+        CheckpointError: The file is missing or torn, or of another number of labels.
+    """
+    found, _ = _marked(folder, ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew"), len(before))
+    if found is None:
+        return None
+    place = {label: row for row, label in enumerate(after)}
+    pairs = [(place[label], row) for row, label in enumerate(before) if label in place]
+    model, (rows, columns) = found.model, zip(*pairs, strict=True)
+    moved = sp.csr_array((np.ones(len(pairs), np.float32), (rows, columns)), shape=(len(after), len(before)))
+    return SentenceScores(LinearModel(model.vectorizer, sp.csr_array(moved @ model.weights), model.lead, model.half))
 
 
 def read_weights(folder: Path) -> dict[str, float]:

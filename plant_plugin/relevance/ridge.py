@@ -47,7 +47,7 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
         total = sp.csr_array(total + _group(features[group::groups], targets[group::groups], options))
     # In place, and not scipy's division, which makes float64: of several groups it is the largest thing in memory.
     np.divide(total.data, groups, out=total.data)
-    return total if groups == 1 else _prune(total, options.top)
+    return total if groups == 1 else prune(total, options.top)
 
 
 def _check_memory(documents: int) -> None:
@@ -118,9 +118,15 @@ def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], top: int) -> sp
     return chosen
 
 
-def _prune(weights: sp.csr_array, top: int) -> sp.csr_array:
-    """The largest weights of each row of a sparse mean of groups, block by block of labels."""
-    terms = np.arange(weights.shape[1])
-    starts = range(0, weights.shape[0], LABELS)
-    blocks = [_largest(torch.from_numpy(weights[row : row + LABELS].toarray()), terms, top) for row in starts]
-    return sp.csr_array(sp.vstack(blocks, format="csr"))
+def prune(weights: sp.csr_array, top: int) -> sp.csr_array:
+    """The ``top`` stored entries of each row of sparse weights (L, V) that are largest by absolute value."""
+    size = np.abs(weights.data)
+    kept = np.ones(len(size), dtype=bool)
+    for row in np.flatnonzero(np.diff(weights.indptr) > top).tolist():
+        entries = slice(weights.indptr[row], weights.indptr[row + 1])
+        smallest = np.argpartition(size[entries], -top)[:-top]
+        kept[entries][smallest] = False
+    offsets = np.concatenate([[0], np.cumsum(kept, dtype=np.int32)])[weights.indptr].astype(np.int32)
+    pruned = sp.csr_array((weights.data[kept], weights.indices[kept], offsets), shape=weights.shape)
+    pruned.sort_indices()
+    return pruned

@@ -34,7 +34,7 @@ from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of
-from plant_plugin.training.further import load_grown
+from plant_plugin.training.further import folder_before, load_grown
 from plant_plugin.training.language_model import load_pretrained
 from plant_plugin.training.prepare import Prepared, add_relevance, mark_tokens, prepare
 from plant_plugin.training.shortlist import propose
@@ -63,8 +63,7 @@ def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool
     if config.checkpoint_path:
         load_weights(model_folder(config.checkpoint_path), network, prepared.hashes)
     if config.go_on_from:
-        # A model that has trained on validation documents could choose nothing on them.
-        load_grown(Path(config.go_on_from), network, prepared, first=not config.merge_train_val)
+        load_grown(folder_before(config), network, prepared)
     return network
 
 

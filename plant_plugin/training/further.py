@@ -1,9 +1,12 @@
 """A training that goes on from a trained model, with more documents: ``plant train --from``.
 
-What is exact and cheap is made anew from all documents: vocabulary, relevance, phrases, planted scores, their weights
-and thresholds. The network keeps its weights: rows of words and labels that it knows move to their new places, a label
-that is new begins as the mean of all known ones. It then reads the new documents, and some of the old ones with them,
-so that it does not forget these.
+What is exact and cheap is made anew from all documents: relevance, phrases, the linear model of documents and
+thresholds. The linear model of sentences is taught the new ones. The network, its vocabulary and the weights of
+planted scores stay as they are, but that a label that is new begins as the mean of all known ones.
+
+Once more documents have come than the network was trained on, it reads these, and some of the old ones with them, so
+that it does not forget these; rows of words and labels that it knows move to their new places. All else is then made
+and chosen anew.
 
 Source: ours; replay is that of Robins 1995, "Catastrophic forgetting, rehearsal and pseudorehearsal".
 """
@@ -23,6 +26,7 @@ from plant_plugin.config.options import PLANTED_SCORES, EvidenceOptions
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
 from plant_plugin.data.evidence import evidence_beside
+from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.text import packed
 from plant_plugin.data.tokens import WordTokens, load_tokens
 from plant_plugin.errors import CheckpointError, DataError
@@ -46,7 +50,9 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     """The configuration with which the run of ``folder`` goes on with the documents of ``file``; they are written down.
 
     The old and the new documents come to lie in ``documents/`` of the new run's folder, readable to their owner alone:
-    the training after this one needs them. A new document whose text was known takes the place of the old one.
+    the training after this one needs them. A new document whose text was known takes the place of the old one, and is
+    not new where its labels and their evidence were known too. Until more documents have come than the network was
+    trained on, the network stays as it is, and only what is quick is made anew: see :func:`few_are_new`.
 
     Args:
         folder: A finished run of our strategies.
@@ -61,6 +67,9 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     asked = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
     if "strategy" not in asked:
         raise CheckpointError("the log of the run does not tell its configuration", where=str(folder), fix=COMPLETE)
+    ours = folder / DOCUMENTS / LABELS  # of the training before: it grows
+    if Path(str(asked.get("label_file"))).resolve() == ours.resolve():
+        asked.pop("label_file")
     before = load_config(None, asked)
     old = _corpus(folder, before)
     read: Keys = {"training_file": str(file), "val_file": None, "test_file": None, "val_size": 0}
@@ -68,12 +77,18 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     beside = packed(evidence_beside(file))
     evidence = EvidenceOptions(training_file=None if beside is None else str(beside))
     new = load_corpus(dataclasses.replace(before, **read, evidence=evidence)).train
+    taken, kept = _rows(new, old.train)
+    waiting = 0
+    if few_are_new(before):
+        waiting = sum(row < before.new_documents + before.waiting_documents for row in kept)
+    few = len(taken) + waiting <= len(kept) - waiting
     changes: Keys = {
         **asked,
         "go_on_from": str(folder),
-        "new_documents": len(new),
+        "new_documents": len(taken),
+        "waiting_documents": waiting,
         "strategy": PLANTED_SCORES if before.strategy == PLANTED_SCORES else "end_to_end",
-        "stage2.epochs": EPOCHS,
+        "stage2.epochs": 0 if few else EPOCHS,
     }
     if before.go_on_from is None:  # else it is low
         changes["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
@@ -82,9 +97,7 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     if config.strategy != PLANTED_SCORES and trained != (config.model_name, config.network_config):
         raise _another(folder)
     made = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
-    known = {" ".join(text.split()) for text in new.texts}
-    kept = [row for row, text in enumerate(old.train.texts) if " ".join(text.split()) not in known]
-    sets = {"train": [*_marked(new, range(len(new))), *_marked(old.train, kept)]}
+    sets = {"train": [*_marked(new, taken), *_marked(old.train, kept)]}
     if old.val is None:  # none, or merged
         changes |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
     elif config.val_file is None:  # drawn from the training file
@@ -96,12 +109,50 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
         if config.label_file is None:  # a label whose last document was coded anew stays one that the network knows
             write_text(made / DOCUMENTS / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
             files |= {"label_file": str(made / DOCUMENTS / LABELS), "include_test_labels": False}
+        if names := names_beside(before.training_file):
+            write_text(made / DOCUMENTS / names.name, names.read_text(encoding="utf-8"))
     for name, key in (("train", "training_file"), ("valid", "val_file")):
         path = made / DOCUMENTS / f"{name}.txt"
         if name in sets:
             files[key] = str(path)
             files[f"evidence.{key}"] = str(evidence_beside(path)) if evidence_beside(path).exists() else None
     return dataclasses.replace(load_config(None, {**changes, **flags, **files}), checkpoint_dir=made)
+
+
+def _rows(new: Split, old: Split) -> tuple[list[int], list[int]]:
+    """Which new documents are taken, and which old ones beside them: a desk tells all that it ever finished."""
+    taken = {_plain(text): row for row, text in enumerate(new.texts)}
+    for row, text in enumerate(old.texts):
+        if (place := taken.get(_plain(text))) is not None and _told(new, place) == _told(old, row):
+            del taken[_plain(text)]
+    return [*taken.values()], [row for row, text in enumerate(old.texts) if _plain(text) not in taken]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _told(split: Split, row: int) -> dict[str, list[str]]:
+    """The labels of a document, each with the words that prove it."""
+    evidence, text = {} if split.evidence is None else split.evidence[row], split.texts[row]
+    return {
+        label: sorted(_plain(text[start:end]) for start, end in evidence.get(label, [])) for label in split.labels[row]
+    }
+
+
+def few_are_new(config: Config) -> bool:
+    """Whether network, vocabulary and weights stay as they are: too few documents have come since it was trained."""
+    return config.go_on_from is not None and config.stage2.epochs == 0
+
+
+def folder_before(config: Config) -> Path:
+    """The run that is gone on from; where it trained twice, the pass that saw as many documents as this one does.
+
+    A model that has trained on validation documents could choose nothing on them.
+    """
+    folder = Path(str(config.go_on_from))
+    first = folder / FIRST_PASS
+    return first if first.is_dir() and not config.merge_train_val else folder
 
 
 def _marked(split: Split, rows: Iterable[int]) -> Iterator[Marked]:
@@ -120,20 +171,17 @@ def _corpus(folder: Path, config: Config) -> Corpus:
     return load_corpus(dataclasses.replace(config, test_file=None, include_test_labels=False))
 
 
-def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared, *, first: bool) -> None:
+def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared) -> None:
     """Give a fresh network the weights of a run, where its words and labels are some of this one's; in place.
 
     Args:
-        folder: The run's folder.
+        folder: The run's folder, see :func:`folder_before`.
         network: As :func:`.construct` made it.
         prepared: Its vocabulary and labels.
-        first: Take the weights of the first pass, where the run has two.
 
     Raises:
         CheckpointError: It is no model, or torn, or another network.
     """
-    if first and (folder / FIRST_PASS).is_dir():
-        folder = folder / FIRST_PASS
     content = read_content(folder, trust_code=True)
     verify(folder, promised=content.get("manifest", False))
     if (content["model_name"], content["network_config"]) != network.built_as:

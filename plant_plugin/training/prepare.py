@@ -57,6 +57,9 @@ class Prepared:
     marks: dict[str, TokenMarks] = field(default_factory=dict)  # by phrases, for the planted prior
     shortlists: dict[str, npt.NDArray[np.int32]] = field(default_factory=dict)  # (N, S); none: all labels are scored
 
+    # What phrases and sentences add to each document, (N, L), once their weights are chosen; what is not here is made.
+    evidence_scores: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+
     @property
     def document_labels(self) -> sparse.csr_array:
         """Labels of the training documents without their sentences, (N, L)."""
@@ -120,7 +123,11 @@ class Prepared:
     def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
         """Training batches of a stage and, where there is a validation split, its batches: this process's part."""
         size, seed = options.batch_size or config.batch_size, config.seed or 0
-        rows = None if config.go_on_from is None else self._further(config.new_documents, config.replay, seed)
+        rows = (
+            None
+            if config.go_on_from is None
+            else self._further(config.new_documents + config.waiting_documents, config.replay, seed)
+        )
         train = self.split("train", size, config.shuffle, seed, options.batch_tokens, rows).take_part(rank(), count())
         return train, self.split("val").take_part(rank(), count()) if "val" in self.arrays else None
 

@@ -14,6 +14,7 @@ import lightning as L
 
 from plant_plugin.config import Config, registry
 from plant_plugin.config.values import Keys
+from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.files import write_text
 from plant_plugin.model.folder import read_content, read_labels
@@ -30,6 +31,7 @@ from plant_plugin.report.states import found_again
 from plant_plugin.training import resume
 from plant_plugin.training.build import add_frozen_states, build_network, load, save
 from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
+from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.memory import check_memory
 from plant_plugin.training.prepare import Prepared, mark_tokens, prepare
 from plant_plugin.training.scoring import Scoring
@@ -94,13 +96,18 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     """
     planted, resumed = "stage1" in stages, bool(config.resume)
     with first_alone():  # the other processes find the files that the first one made
-        prepared = prepare(config, run)
+        # Of words that a network has not read it knows nothing: where it stays as it is, its vocabulary does.
+        prepared = prepare(config, run, load_tokens(folder_before(config)) if few_are_new(config) else None)
         resume.same_data(run, prepared.hashes)
         check_memory(prepared, config)
         phrases = fit_scores(prepared, config, run)
         network = build_network(prepared, config, run, planted=planted)
         strength = config.evidence.prior if network.has_prior else 0.0
-        mark_tokens(prepared, phrases, strength, (prepared.training, *prepared.corpus.splits[1:]))
+        unread = set() if any(getattr(config, stage).epochs != 0 for stage in stages) else {"train"}
+        for split in (prepared.training, *prepared.corpus.splits[1:]):
+            if split.name not in unread | (set() if run.tests else {"test"}):
+                with run.phase("test" if split.name == "test" else "tokens"):
+                    mark_tokens(prepared, phrases, strength, (split,))
         add_frozen_states(network, prepared, config, run, cpu=config.cpu)
     config = add_shortlists(prepared, config, run)
     for stage, train_stage in stages.items():

@@ -6,7 +6,7 @@ Shape key: **B** documents · **L** labels.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import so_many
 from plant_plugin.training.weights import centred
 
+MOST_KEPT = 50_000_000  # logits of validation documents that are kept for a second pass: 200 MB
 Scores = npt.NDArray[np.float32]
 ScoreBatch = tuple[Scores, sparse.csr_array, npt.NDArray[np.int64]]
 
@@ -41,11 +42,27 @@ class Scoring:
     prepared: Prepared
     config: Config
     run: Run
+    _kept: dict[str, list[tuple[Scores, npt.NDArray[np.int64]]]] = field(default_factory=dict, init=False)
 
     def batches(self, split: str) -> Iterator[ScoreBatch]:
         """Logits (B, L), sparse truth and document numbers of a split, batch by batch; for the first process."""
-        from_first(lambda: split)
-        yield from self._pass(split)
+        kept = self._kept.get(split, [])
+        if not kept:
+            from_first(lambda: split)
+        prepared, planted = self.prepared, self.prepared.planted_scores
+        room = MOST_KEPT // prepared.num_labels if split == "val" else 0  # validation is asked for twice
+        few = len(prepared.labels[split].indptr) - 1 <= room
+        found = []
+        for logits, documents in kept or self._pass(split):
+            if few and not kept:
+                found.append((logits.copy(), documents))
+            texts = [] if planted is None else prepared.texts(split, documents)
+            known = prepared.evidence_scores.get(split)
+            evidence = None if known is None else known[documents]
+            summed = with_planted(logits.copy() if kept else logits, planted, texts, evidence)
+            yield summed, prepared.labels[split][documents], documents
+        if found:
+            self._kept[split] = found
 
     def assist(self) -> Result:
         """Score this process's part in every pass that the first one starts, until that has its result; have none."""
@@ -58,23 +75,21 @@ class Scoring:
         """No further pass is started."""
         from_first(str)
 
-    def _pass(self, split: str) -> Iterator[ScoreBatch]:
+    def _pass(self, split: str) -> Iterator[tuple[Scores, npt.NDArray[np.int64]]]:
+        """The network's own logits and document numbers, batch by batch."""
         device, prepared = device_of(self.config.cpu), self.prepared
         self.network.to(device).eval()
         batches = prepared.split(split).take_part(rank(), count())
         share = self.config.limit_test_batches if split == "test" else self.config.limit_val_batches
         wanted = so_many(share, len(batches))
         taken = zip(range(wanted), batches, strict=False)
-        planted = prepared.planted_scores
         with torch.inference_mode():
             for _, batch in tqdm(taken, split, wanted, leave=False, disable=self.config.silent):
                 scored = None
                 if "surplus" not in batch:
                     logits = self.network(move(batch, device))["logits"].float().cpu().numpy()
                     scored = logits, batch["document"].numpy()
-                for logits, documents in at_first(scored):
-                    texts = [] if planted is None else prepared.texts(split, documents)
-                    yield with_planted(logits, planted, texts), prepared.labels[split][documents], documents
+                yield from at_first(scored)
 
     def scored(self) -> Scored:
         """What the evaluation reads of the network."""

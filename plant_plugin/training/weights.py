@@ -26,11 +26,13 @@ from plant_plugin.evaluation.metrics import PROBABILITY_HALF
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.files import atomic_folder, cache_folder, cached
+from plant_plugin.model.folder import read_labels
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
-from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores
+from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores, read_sentences
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
+from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.prepare import Prepared
 
 CACHE_VERSION = 4  # counts up when the solver or what is written changes
@@ -90,15 +92,31 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
                 documents, columns = prepared.document_labels.shape
                 why = f"{documents:,} documents (planted_scores.group_size {options.group_size:,}), {columns:,} labels"
                 run.log(f"planted scores: model {options.model_for(documents, columns)}, of {why}")
-            prepared.planted_scores = _fitted_cached(prepared, options, config.cache_dir)
+            prepared.planted_scores = _fitted(prepared, config)
             prepared.planted_scores.phrases = phrases
             if names is not None and counts is not None:
                 prepared.planted_scores.plant_names(names, counts)
     return phrases
 
 
+def _fitted(prepared: Prepared, config: Config) -> PlantedScores:
+    """Fit the linear models, or read what a run, possibly this one before it was resumed, fitted to these documents.
+
+    Where few documents are new, :func:`.few_are_new`, the model of sentences that the run before has is taught them.
+    """
+    options = config.planted_scores
+    train, names, sentences = prepared.corpus.train, prepared.corpus.label_names, None
+    if few_are_new(config) and train.evidence is not None:
+        before = folder_before(config)
+        known = read_sentences(before, read_labels(before)[0], names)
+        if known is not None and not known.model.half:  # those of many labels are fitted anew, label by label
+            sentences = known.taught(train.texts, train.evidence, names, options, config.new_documents)
+    if sentences is None:
+        return _fitted_cached(prepared, options, config.cache_dir)
+    return PlantedScores.fit(train.texts, prepared.document_labels, options, train.evidence, names, sentences)
+
+
 def _fitted_cached(prepared: Prepared, options: PlantedScoresOptions, cache_dir: str | None) -> PlantedScores:
-    """Fit the linear model, or read what a run, possibly this one before it was resumed, fitted to these documents."""
     asked = {name: value for name, value in asdict(options).items() if name not in UNREAD}
     train, hashes, labels = prepared.corpus.train, prepared.hashes, prepared.hashes["labels"]
     made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, asked, hashes.get("evidence")]
@@ -177,6 +195,8 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
         planted.offset = options.offset or 0.0
         planted.adjustment = weighing.adjustment()
         marked = weighing.weigh_evidence()
+        if marked is not None:
+            prepared.evidence_scores["val"] = marked
         told = weighing.weigh(_weight(options, config.strategy), marked, validation)
         chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
         if planted.phrases is not None:

@@ -14,10 +14,11 @@ from sklearn.kernel_ridge import KernelRidge
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import DocumentEvidence
 from plant_plugin.errors import CheckpointError, DataError
-from plant_plugin.relevance.linear import LETTERS_MIN, SENTENCE_PENALTY, SentenceScores
+from plant_plugin.relevance.linear import LETTERS, LETTERS_MIN, SENTENCE_PENALTY, LinearModel, SentenceScores
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, PlantedScores
+from plant_plugin.relevance.ridge import solve_ridge
 
 NAMES = ["A", "B"]
 TEXTS = [
@@ -67,6 +68,34 @@ def test_equals_the_best_sentence_of_a_model_by_hand() -> None:
     best = [ridge.predict(vectorizer.transform(part)).max(axis=0) for part in parts]
     np.testing.assert_allclose(found, [best[0], [0, 0], [0, 0], best[1]], atol=1e-5)
     assert found[0, 0] > 0.1
+
+
+def test_a_model_that_is_taught_is_the_one_of_all_texts_where_it_reads_all_again() -> None:
+    """Recursive least squares, with terms and frequencies that stay: sets the new texts apart and adds them again."""
+    texts, labels = [text for text, _ in SENTENCES], [[name in found for name in NAMES] for _, found in SENTENCES]
+    targets = sp.csr_array(np.array(labels, dtype=np.float32))
+    whole = LinearModel.fit(texts, targets, OPTIONS, LETTERS)
+    features, new = whole.features(texts), 6
+    half = replace(whole, weights=solve_ridge(features[new:], targets[new:], OPTIONS))
+    taught = half.taught(texts[:new], targets[:new], texts[new:], len(texts), OPTIONS)
+    assert np.abs(half.scores_of(features) - whole.scores_of(features)).max() > 0.1
+    np.testing.assert_allclose(taught.scores_of(features), whole.scores_of(features), atol=1e-5)
+    unheard = half.taught(["hemoptisis"], targets[:1], texts[new:], len(texts), OPTIONS)
+    assert unheard.scores_of(unheard.features(["hemoptisis"]))[0, 0] > 0.5
+    assert "hemop" in unheard.terms
+
+
+def test_sentences_are_taught_new_documents() -> None:
+    new = 3
+    before = SentenceScores.fit(TEXTS[new:], EVIDENCE[new:], NAMES, OPTIONS)
+    taught = before.taught(TEXTS, EVIDENCE, NAMES, OPTIONS, new)
+    [was, now, whole] = [
+        model.scores(["fiebre alta"])[0, 0]
+        for model in (before, taught, SentenceScores.fit(TEXTS, EVIDENCE, NAMES, OPTIONS))
+    ]
+    assert was + 0.1 < now
+    assert abs(now - whole) < abs(was - whole)
+    assert before.taught(TEXTS, EVIDENCE, NAMES, OPTIONS, 0) is before
 
 
 @pytest.mark.parametrize("evidence", [EVIDENCE, [{}] * len(TEXTS)], ids=["marked", "nothing marked"])

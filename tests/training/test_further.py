@@ -17,7 +17,9 @@ from safetensors.torch import load_file
 from plant_plugin.cli import plant
 from plant_plugin.config import Config
 from plant_plugin.model.predictor import Predictor
+from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import logged_config, write_log_config
+from plant_plugin.training.further import few_are_new, further
 from plant_plugin.training.run import run
 
 
@@ -72,6 +74,60 @@ def test_a_run_goes_on_with_new_documents_labels_and_words(old: Config, new: Pat
     assert again.exit_code == 0, again.output
     [third] = (tmp_path / "again").iterdir()
     assert len((third / "documents" / "train.txt").read_text().splitlines()) == 100  # what is known stands there once
+
+
+def test_few_new_documents_leave_the_network_and_its_weights_as_they_are(old: Config, tmp_path: Path) -> None:
+    """Until more have come than it was trained on: then it reads all that it has not read, and all is chosen anew."""
+    deliveries = []
+    for number, documents in enumerate((60, 30, 1)):
+        write_marked_split(tmp_path, f"new{number}", documents, 10 + number)
+        path = tmp_path / f"new{number}.txt"
+        path.write_text(f"NEW{number} {path.read_text()}")
+        deliveries.append(path)
+    folder, was = Path(old.checkpoint_dir), load_file(Path(old.checkpoint_dir) / "model.safetensors")
+    planted = read_weights(folder)
+    for number, (path, known) in enumerate(zip(deliveries, ((60, 0, 0), (30, 60, 0), (1, 90, 1)), strict=True)):
+        done = train("--from", folder, path, "--result_dir", tmp_path / f"runs{number}")
+        assert done.exit_code == 0, done.output
+        [folder] = (tmp_path / f"runs{number}").iterdir()
+        told = logged_config(folder)
+        assert (told["new_documents"], told["waiting_documents"], told["stage2"]["epochs"]) == known
+        assert f"NEW{number}" in Predictor.load(folder, device="cpu").labels
+        now = load_file(folder / "model.safetensors")
+        tables = {name for name in was if name.startswith("backbone") and torch.equal(was[name], now[name])}
+        few = known[2] == 0
+        assert (tables == {name for name in was if name.startswith("backbone")}) is few
+        kept = {**read_weights(folder), "offset": 0} == {**planted, "offset": 0}
+        assert kept or not few
+    assert json.loads((folder / "result.json").read_text())["counts"]["dropped_training_labels"] == 0
+
+
+def test_documents_that_are_known_as_they_are_are_not_new(old: Config, tmp_path: Path) -> None:
+    lines = Path(str(old.training_file)).read_text().splitlines(keepends=True)
+    evidence = Path(str(old.evidence.training_file)).read_text().splitlines(keepends=True)
+    for name, kept in (("same", evidence), ("less", evidence[1:])):
+        (tmp_path / f"{name}.txt").write_text("".join(lines[:3]))
+        own = [line for line in kept if int(line.split("\t")[0]) < 3]
+        (tmp_path / f"{name}_evidence.tsv").write_text("".join(own))
+        settings = further(Path(old.checkpoint_dir), tmp_path / f"{name}.txt", {"result_dir": str(tmp_path)})
+        assert settings.new_documents == {"same": 0, "less": 1}[name]
+        assert len(Path(str(settings.training_file)).read_text().splitlines()) == len(lines)
+        assert few_are_new(settings)
+    asked = {"result_dir": str(tmp_path / "asked"), "stage2.epochs": 1}
+    assert not few_are_new(further(Path(old.checkpoint_dir), tmp_path / "less.txt", asked))
+
+
+def test_names_of_labels_come_with_the_documents(tmp_path: Path, new: Path) -> None:
+    write_marked_splits(tmp_path)
+    (tmp_path / "label_names.tsv").write_text("L1\tsign1x\nNEW\tunheardof\n")
+    config = marked_config(tmp_path, stage2__epochs=1, planted_scores__name_weight=2, result_dir=str(tmp_path / "a"))
+    run(config)
+    new = new.rename(tmp_path / "more.txt")
+    done = train("--from", config.checkpoint_dir, new, "--result_dir", tmp_path / "b")
+    assert done.exit_code == 0, done.output
+    [made] = (tmp_path / "b").iterdir()
+    assert (made / "documents" / "label_names.tsv").read_text().startswith("L1")
+    assert read_weights(made)["name_weight"] == 2
 
 
 def test_what_a_desk_has_finished_is_learned(old: Config, new: Path, tmp_path: Path) -> None:
