@@ -61,9 +61,9 @@ scores {held} documents and takes metrics, to predict is five labels of each by 
 Memory is the highest of the process in a phase, with what earlier ones keep. CPU seconds are of the process and its
 threads. {top} weights a label are kept of planted scores. Of more than {above:,} labels those of a document are
 looked up in a pruned index; of fewer there is a dense row of all. A slope is of a straight line through logarithms."""
-FITTED = """CPU seconds of one thread = a + b·N + c·L, fitted with factors not below 0 to the sizes of more than
-{above:,} labels. N of a stage are the documents of its sample, so that its hours are an epoch of all; the documents of
-thresholds and test stay as many."""
+FITTED = """CPU seconds of one thread = a + b·N + c·L, fitted with factors not below 0 to all sizes. N of a stage are
+the documents of its sample, so that its hours are an epoch of all; it is left out where all samples are of one size.
+The documents of thresholds and test stay as many."""
 ALONG = {"labels": "documents", "documents": "labels"}  # what grows: what stays
 
 
@@ -171,6 +171,8 @@ def formula(found: list[dict[str, Any]], phase: str) -> np.ndarray:
 def drawn_on(found: list[dict[str, Any]]) -> Iterator[list[str]]:
     """Of each step the factors of its formula, and what it says of sizes that were not run."""
     for phase in PHASES:
+        if phase.startswith("stage") and len({one["trained"] for one in found}) == 1:
+            continue
         factors = formula(found, phase)
         seconds = [factors @ [1, n, labels] for n, labels in DRAWN_ON]
         told = [f"{one / 3600:,.2g} h" for one in seconds]
@@ -202,8 +204,7 @@ def page(found: list[dict[str, Any]]) -> str:
                 rows.append(["slope along labels", sizes, "", *told])
         text += ["", f"## {title}", "", *markdown_rows([*SIZE, *names], rows)]
     drawn = [f"N = {n:,}, L = {labels:,}" for n, labels in DRAWN_ON]
-    told_of = FITTED.format(above=PRUNED_ABOVE)
-    text += ["", "## Drawn on, not run", "", told_of, "", *markdown_rows(["step", *"abc", *drawn], drawn_on(large))]
+    text += ["", "## Drawn on, not run", "", FITTED, "", *markdown_rows(["step", *"abc", *drawn], drawn_on(found))]
     return "\n".join([*text, "", "![growth](scale_growth.png)", ""])
 
 
