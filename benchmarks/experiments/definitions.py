@@ -42,7 +42,7 @@ class Planned:
         config_name: The packaged configuration.
         flags: Over it, by dotted key.
         seed: The seed.
-        share: Of the training documents; 1 or None for all and the files as they are.
+        share: Of the training documents; None, and but for linear models 1, for all and the files as they are.
         trial: Function of ``trials.py`` that changes how PLANT trains, or None.
     """
 
@@ -62,8 +62,11 @@ class Planned:
 
     @property
     def on_a_part(self) -> bool:
-        """Whether it trains on files of its own with a part of the training documents."""
-        return self.share is not None and self.share < 1
+        """Whether it trains on files of its own with a part of the training documents.
+
+        A linear model without the validation documents that others draw is one: it would train on these too.
+        """
+        return self.share is not None and (self.share < 1 or self.config.linear)
 
     @cached_property
     def config(self) -> Config:
@@ -208,6 +211,8 @@ def _planned(
 ) -> Planned:
     """A run of what a definition says of it; DATASET is filled in, and what is no flag is taken out."""
     flags = {key: one.replace("DATASET", dataset) if isinstance(one, str) else one for key, one in said.items()}
+    if "registry" in flags:
+        flags["registry"] = str(DEFINITIONS.parents[1] / flags["registry"])
     named = flags.pop("config", "plant")
     config_name = named if named.endswith(".yml") else f"{named}_{dataset}.yml"
     share, trial = flags.pop(SHARE, None), flags.pop(TRIAL, None)
