@@ -1,7 +1,7 @@
 """Trees of others beside ours, as linear techniques of a registry (`peers.yml`): Omikuji's and PECOS's.
 
-So they read the features that LibMultiLabel's linear models read, and thresholds, metrics, times and results are those of
-every run. The packages are no dependency of this one; put them into a folder of their own, without what they would pull:
+So they read the features that LibMultiLabel's linear models read, and thresholds, metrics, times and results are those
+of every run. The packages are no dependency of this one; put them into a folder of their own, without what they need:
 
     pip install --target FOLDER --no-deps omikuji milksnake cffi pycparser libpecos
     PYTHONPATH=FOLDER:benchmarks python benchmarks/experiments/run.py many_labels yso --variants bonsai pecos
