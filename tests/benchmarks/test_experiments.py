@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 import run as runner
 import tables
-import trials
 import yaml
 from attention import across_documents, across_seeds, cosine
 from definitions import Planned, datasets_of, load_definitions, packaged, plan, results_folder
@@ -481,22 +479,6 @@ def test_pages_of_speed_are_those_of_their_measurements(tmp_path: Path) -> None:
         assert (tmp_path / name).read_text() == (tables.HERE / "tables" / name).read_text()
     (tmp_path / "speed.md").write_text("edited")
     assert tables.write_speed(tmp_path, check=True) == ["speed.md"]
-
-
-@pytest.fixture
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Runs are made here; their words."""
-    seen: list[list[str]] = []
-
-    def execute(words: list[str], trial: str | None) -> None:
-        from plant_plugin.commands.train import libmultilabel
-
-        seen.append(words)
-        with getattr(trials, trial)() if trial else nullcontext():
-            libmultilabel.main(words, standalone_mode=False)
-
-    monkeypatch.setattr(runner, "execute", execute)
-    return seen
 
 
 def test_a_network_is_trained_once_for_all_planted_scores(tiny: Path, in_this_process: list[list[str]]) -> None:

@@ -11,10 +11,16 @@ import peers
 import pytest
 import run as runner
 import scipy.sparse as sp
-from definitions import plan
+from definitions import load_definitions, plan
+from made_up_runs import LABELS
 from sklearn.datasets import load_svmlight_file
 
 from plant_plugin.config import registry
+from plant_plugin.data.documents import load_corpus
+from plant_plugin.evaluation.names import parse_metric
+from plant_plugin.evaluation.per_document import load_per_document
+from plant_plugin.evaluation.resampling import DocumentSums
+from plant_plugin.report.systems import load_systems
 
 
 def task() -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -67,9 +73,31 @@ def test_a_tree_finds_the_words_of_labels(name: str) -> None:
 def test_linear_models_may_train_without_the_validation_documents(tiny: Path) -> None:
     (tree,) = plan("many_labels", "tiny", [1], variants=["linear_tree"])[0]
     assert tree.on_a_part
+    assert not {"validation_apart", "names_as_documents"} & set(tree.flags)
     flags, documents = runner.part_of_training(tree, tiny / "part")
     named = dict(zip(flags[::2], flags[1::2], strict=True))
     assert documents == len(Path(named["--training_file"]).read_text().splitlines()) == 150
+
+
+def test_names_of_labels_are_documents_that_no_propensity_counts(tiny: Path, in_this_process: list[list[str]]) -> None:
+    Path("label_names.tsv").write_text("".join(f"{label}\tsign{label}x\n" for label in LABELS))
+    definitions = load_definitions()
+    definitions["many_labels"]["variants"]["with_names"] = {
+        "config": "linear", "validation_apart": True, "names_as_documents": True,
+    }  # fmt: skip
+    (planned,) = plan("many_labels", "tiny", [1], variants=["with_names"], definitions=definitions)[0]
+    assert runner.run_experiment([planned], tiny / "results", tiny / "work") == []
+    documents = load_per_document(tiny / "results" / "with_names" / "seed1.npz")
+    corpus = load_corpus(planned.config)
+    assert documents.num_train == len(corpus.train) == 150
+    counts = corpus.label_matrix(corpus.train).sum(axis=0)
+    np.testing.assert_array_equal(documents.train_counts, counts)
+    (system,) = load_systems([str(tiny / "results" / "with_names")])
+    told = system.results[0]["metrics"]
+    metrics = [parse_metric(name) for name in ("PSP@5", "Macro-F1@0.5:11-50")]
+    found = DocumentSums(documents, metrics).resampled(np.ones((1, len(documents))))[0]
+    assert found.tolist() == [told[metric.name] for metric in metrics]
+    assert told["P@1"] > 0.5
 
 
 def test_peers_stand_in_a_registry_beside_them(tiny: Path) -> None:
