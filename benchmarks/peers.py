@@ -88,8 +88,8 @@ def omikuji(y: sp.csr_matrix, x: sp.csr_matrix, options: str | None = None) -> T
 
 
 def _write(path: Path, y: sp.csr_matrix, x: sp.csr_matrix) -> None:
-    """The file that Omikuji reads, the Extreme Classification Repository's; documents without labels are left out."""
-    kept = np.flatnonzero(np.diff(y.indptr))
+    """The file that Omikuji reads, the Extreme Classification Repository's, of documents that have labels and words."""
+    kept = np.flatnonzero(np.diff(y.indptr) * np.diff(x.indptr))
     with path.open("w", encoding="ascii") as stream:
         stream.write(f"{len(kept)} {x.shape[1]} {y.shape[1]}\n")
         for row in kept:
