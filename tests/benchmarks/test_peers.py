@@ -41,7 +41,7 @@ def test_settings_are_words() -> None:
 
 def test_omikuji_reads_what_is_written(tmp_path: Path) -> None:
     y, x = task()
-    x = sp.csr_matrix(sp.diags(np.arange(300) % 7 > 0) @ x)
+    x = sp.csr_matrix(sp.diags(1.0 * (np.arange(300) % 7 > 0)) @ x)
     x.eliminate_zeros()
     kept = [row for row in range(300) if y[row].nnz and x[row].nnz]  # it can read no others
     assert 0 < len(kept) < y.getnnz(axis=1).astype(bool).sum() < 300
