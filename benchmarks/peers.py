@@ -89,6 +89,7 @@ def omikuji(y: sp.csr_matrix, x: sp.csr_matrix, options: str | None = None) -> T
 
 def _write(path: Path, y: sp.csr_matrix, x: sp.csr_matrix) -> None:
     """The file that Omikuji reads, the Extreme Classification Repository's, of documents that have labels and words."""
+    x = x.sorted_indices()
     kept = np.flatnonzero(np.diff(y.indptr) * np.diff(x.indptr))
     with path.open("w", encoding="ascii") as stream:
         stream.write(f"{len(kept)} {x.shape[1]} {y.shape[1]}\n")
