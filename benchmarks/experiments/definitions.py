@@ -28,6 +28,7 @@ EPOCHS = ("stage1.epochs", "stage1.patience", "stage2.epochs", "stage2.patience"
 BOTH_STAGES = "both_stages"  # epochs that the packaged configuration trains
 AFTER_STAGE1 = "after_stage1"  # those of them that a stage 1 by gradient leaves to stage 2
 SHARE = "training_share"  # no key of a configuration: files with a part of the training documents
+APART, NAMES = "validation_apart", "names_as_documents"  # nor these, see Planned
 TRIAL = "trial"  # nor this: a function of trials.py
 
 
@@ -43,6 +44,8 @@ class Planned:
         flags: Over it, by dotted key.
         seed: The seed.
         share: Of the training documents; 1 or None for all and the files as they are.
+        apart: Whether it trains without the validation documents that PLANT draws; linear models would not.
+        names: Whether the names of labels are training documents too, one for each label.
         trial: Function of ``trials.py`` that changes how PLANT trains, or None.
     """
 
@@ -54,6 +57,8 @@ class Planned:
     seed: int
     share: float | None = None
     trial: str | None = None
+    apart: bool = False
+    names: bool = False
 
     @property
     def name(self) -> str:
@@ -62,8 +67,8 @@ class Planned:
 
     @property
     def on_a_part(self) -> bool:
-        """Whether it trains on files of its own with a part of the training documents."""
-        return self.share is not None and self.share < 1
+        """Whether it trains on files of its own with a part of the training documents, or more than these."""
+        return self.apart or (self.share is not None and self.share < 1)
 
     @cached_property
     def config(self) -> Config:
@@ -208,10 +213,13 @@ def _planned(
 ) -> Planned:
     """A run of what a definition says of it; DATASET is filled in, and what is no flag is taken out."""
     flags = {key: one.replace("DATASET", dataset) if isinstance(one, str) else one for key, one in said.items()}
+    if "registry" in flags:
+        flags["registry"] = str(DEFINITIONS.parents[1] / flags["registry"])
     named = flags.pop("config", "plant")
     config_name = named if named.endswith(".yml") else f"{named}_{dataset}.yml"
     share, trial = flags.pop(SHARE, None), flags.pop(TRIAL, None)
-    return Planned(experiment, variant, value, config_name, flags, seed, share, trial)
+    apart, names = flags.pop(APART, False), flags.pop(NAMES, False)
+    return Planned(experiment, variant, value, config_name, flags, seed, share, trial, apart, names)
 
 
 def _settle(planned: Planned, definition: dict[str, Any], epochs: dict[str, int | None]) -> None:

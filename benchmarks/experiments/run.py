@@ -23,15 +23,21 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 from definitions import Planned, load_definitions, packaged, plan, results_folder
 
 from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
+from plant_plugin.data.label_names import label_names, names_beside
 from plant_plugin.errors import ConfigError, PlantError
+from plant_plugin.evaluation.names import parse_metric
+from plant_plugin.evaluation.per_document import PerDocument, load_per_document
+from plant_plugin.evaluation.resampling import DocumentSums, computable
 from plant_plugin.files import atomic_folder
 from plant_plugin.model.folder import MODEL
 from plant_plugin.prepare.embeddings import train_embeddings
@@ -117,17 +123,21 @@ def part_of_training(planned: Planned, folder: Path) -> tuple[list[str], int]:
     """Flags that name files with the first documents of a random order, and how many these are.
 
     A smaller part lies within every larger one of the same seed. Label set and validation split stay those of all.
+    Names of labels stand behind, where they are asked for.
     """
-    import numpy as np
-
     corpus = load_corpus(planned.config)
     train, val = corpus.train, next(split for split in corpus.splits if split.name == "val")
     order = np.random.default_rng(planned.seed).permutation(len(train))
-    chosen = sorted(order[: max(1, round(planned.share * len(train)))].tolist())
+    chosen = sorted(order[: max(1, round((planned.share or 1) * len(train)))].tolist())
     folder.mkdir(parents=True, exist_ok=True)
     for name, split, documents in (("training", train, chosen), ("val", val, range(len(val)))):
         lines = (f"{' '.join(split.labels[document])}\t{split.texts[document].rstrip()}\n" for document in documents)
         (folder / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
+    if planned.names:
+        known = label_names([str(names_beside(planned.config.training_file))])
+        named = [(label, name) for label in corpus.label_names if (name := known(label))]
+        with (folder / "training.txt").open("a", encoding="utf-8") as stream:
+            stream.writelines(f"{label}\t{name}\n" for label, name in named)
     (folder / "labels.txt").write_text("".join(f"{name}\n" for name in corpus.label_names), encoding="utf-8")
     files = [("training_file", "training"), ("val_file", "val"), ("label_file", "labels")]
     return [word for key, name in files for word in (f"--{key}", str(folder / f"{name}.txt"))], len(chosen)
@@ -212,7 +222,20 @@ def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> No
         result["validation"] = {"Macro-F1@macro": sum(reached) / len(reached)}
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(run / PER_DOCUMENT, target.with_suffix(".npz"))
-    save_result(target, result)
+    save_result(target, result, counted_without_names(planned, result, run) if planned.names else None)
+
+
+def counted_without_names(planned: Planned, result: dict[str, Any], run: Path) -> PerDocument:
+    """What documents contribute, with propensities and bins of the training documents alone, and so in ``result``."""
+    documents = load_per_document(run / PER_DOCUMENT)
+    corpus = load_corpus(planned.config).with_labels(documents.labels)
+    counts = np.asarray(corpus.label_matrix(corpus.train).sum(axis=0)).ravel().astype(np.int64)
+    documents = replace(documents, train_counts=counts, num_train=len(corpus.train))
+    metrics = {name: parse_metric(name) for name in result["metrics"]}
+    asked = {name: one for name, one in metrics.items() if one.needs_training_counts and computable(one, documents)}
+    found = DocumentSums(documents, list(asked.values())).resampled(np.ones((1, len(documents))))[0]
+    result["metrics"] |= dict(zip(asked, found.tolist(), strict=True))
+    return documents
 
 
 def copied(planned: Planned, target: Path, folder: Path) -> bool:

@@ -140,6 +140,9 @@ class PlantedScoresOptions(Block):
     )
     penalty: Positive = key(0.2, "λ of the kernel ridge regression; tf-idf rows have norm 1")
     ngrams: AtLeast1 = key(2, "longest run of words that is a term")
+    word_letters: AtLeast1 | None = key(
+        None, "texts are read by so many first letters of each word too, so that endings matter less", later=True
+    )
     min_documents: AtLeast1 = key(2, "terms of fewer training documents are left out")
     terms: AtLeast1 = key(500_000, "the most frequent terms are kept")
     lead: AtLeast0 = key(0, "the first words of a text, which count more; 0: all count the same")

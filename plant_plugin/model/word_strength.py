@@ -7,6 +7,7 @@ Shapes: M labels that are asked for, W words, T tokens, V terms of the planted s
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -259,13 +260,13 @@ def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Seq
     What a term adds is shared alike among its places in the text, and there among its words.
     """
     shown = np.flatnonzero(words[:, 1] - words[:, 0] > 1)  # the vectorizer leaves single characters out
+    vocabulary, kind = linear.vectorizer.vocabulary, linear.vectorizer.kind
     written = [text[start:end].lower() for start, end in words[shown].tolist()]
-    vocabulary, (least, most, _) = linear.vectorizer.vocabulary, linear.vectorizer.kind
     terms: list[int] = []
     places: list[int] = []
-    for length in range(least, most + 1):
-        for first in range(len(written) - length + 1):
-            term = vocabulary.get(" ".join(written[first : first + length]))
+    for reading, length in itertools.product(kind.readings(written), range(kind.shortest, kind.longest + 1)):
+        for first in range(len(reading) - length + 1):
+            term = vocabulary.get(" ".join(reading[first : first + length]))
             if term is not None:
                 terms += [term] * length
                 places += shown[first : first + length].tolist()

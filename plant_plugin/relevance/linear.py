@@ -33,20 +33,34 @@ WORD = re.compile(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves singl
 
 
 class Terms(NamedTuple):
-    """What a term is: runs of ``shortest`` to ``longest`` words, or of letters within a word."""
+    """What a term is: runs of ``shortest`` to ``longest`` words, or of letters within a word.
+
+    With ``word_letters`` a text is read twice, by its words and by the first so many letters of each, numbers whole: a
+    word with another ending is then half the same. Terms of that reading end in `CUT`.
+    """
 
     shortest: int
     longest: int
     letters: bool = False
+    word_letters: int | None = None
 
     def of(self, text: str) -> Iterator[str]:
         """The terms of a text, one after the other, as often as they stand there; each as scikit-learn makes it."""
         if self.letters:
             return chain.from_iterable(map(self.of_word, _plain_words(text)))
-        words, lengths = WORD.findall(text.lower()), range(self.shortest, self.longest + 1)
+        lengths = range(self.shortest, self.longest + 1)
         return (
-            " ".join(words[start : start + length]) for length in lengths for start in range(len(words) - length + 1)
+            " ".join(words[start : start + length])
+            for words in self.readings(WORD.findall(text.lower()))
+            for length in lengths
+            for start in range(len(words) - length + 1)
         )
+
+    def readings(self, words: list[str]) -> list[list[str]]:
+        """Words in lower case as they stand in terms: themselves, and where that is asked for their first letters."""
+        if self.word_letters is None:
+            return [words]
+        return [words, [(word if word.isdigit() else word[: self.word_letters]) + CUT for word in words]]
 
     def of_word(self, word: str) -> Iterator[str]:
         """The runs of letters of a word; its ends count as letters."""
@@ -66,6 +80,7 @@ def _plain_words(text: str) -> list[str]:
 
 LISTED = max(SHORTLIST_SIZES)  # labels whose candidates are scored where a row of all is asked for, of very many
 MOST_WORDS = 50_000  # whose terms are kept in memory
+CUT = "…"  # behind a word that stands for all that begin so
 LONGEST = 1000  # words or letters of a term that a model folder may ask for
 # Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
 LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
@@ -171,11 +186,12 @@ class LinearModel:
             raise ValueError(f"{len(texts)} documents but {labels.shape[0]} rows of labels")
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        kind = terms or Terms(1, options.ngrams)
+        kind = terms or Terms(1, options.ngrams, word_letters=options.word_letters)
+        analyzer = "char_wb" if kind.letters else "word"
         counted = TfidfVectorizer(
-            analyzer="char_wb" if kind.letters else "word",
+            analyzer=kind.of if kind.word_letters else analyzer,  # scikit-learn reads a text once
             strip_accents="unicode" if kind.letters else None,
-            ngram_range=(kind.shortest, kind.longest),
+            ngram_range=(1, 1) if kind.word_letters else (kind.shortest, kind.longest),
             min_df=options.min_documents,
             max_features=options.terms,
             sublinear_tf=True,
@@ -264,8 +280,9 @@ class LinearModel:
 
     def arrays(self) -> dict[str, npt.ArrayLike]:
         """What :meth:`from_arrays` makes the model of, beside the terms."""
-        shortest, longest, letters = self.vectorizer.kind
+        shortest, longest, letters, word_letters = self.vectorizer.kind
         return {
+            **({"word_letters": np.int64(word_letters)} if word_letters else {}),
             "shortest": np.int64(shortest), "longest": np.int64(longest),
             "letters": np.bool_(letters),
             "lead": np.int64(self.lead[0]), "lead_weight": np.float64(self.lead[1]),
@@ -287,6 +304,7 @@ class LinearModel:
             arrays.whole("shortest", low=1, high=LONGEST, default=1),
             arrays.whole("longest", low=1, high=LONGEST),
             letters,
+            arrays.whole("word_letters", low=1, high=LONGEST) if "word_letters" in arrays else None,
         )
         frequency = arrays.array("frequency", "f", (len(terms),))
         rows = TermRows(kind, {term: column for column, term in enumerate(terms)}, frequency)

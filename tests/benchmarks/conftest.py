@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,24 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             write_run(folder)
         else:
             write_run(Path(words[words.index("--result_dir") + 1]) / "run")
+
+    monkeypatch.setattr("run.execute", execute)
+    return seen
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Runs are made here; their words."""
+    import trials  # of the folder above
+
+    seen: list[list[str]] = []
+
+    def execute(words: list[str], trial: str | None) -> None:
+        from plant_plugin.commands.train import libmultilabel
+
+        seen.append(words)
+        with getattr(trials, trial)() if trial else nullcontext():
+            libmultilabel.main(words, standalone_mode=False)
 
     monkeypatch.setattr("run.execute", execute)
     return seen

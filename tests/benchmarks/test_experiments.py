@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 import run as runner
 import tables
-import trials
 import yaml
 from attention import across_documents, across_seeds, cosine
 from definitions import Planned, datasets_of, load_definitions, packaged, plan, results_folder
@@ -483,22 +481,6 @@ def test_pages_of_speed_are_those_of_their_measurements(tmp_path: Path) -> None:
     assert tables.write_speed(tmp_path, check=True) == ["speed.md"]
 
 
-@pytest.fixture
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Runs are made here; their words."""
-    seen: list[list[str]] = []
-
-    def execute(words: list[str], trial: str | None) -> None:
-        from plant_plugin.commands.train import libmultilabel
-
-        seen.append(words)
-        with getattr(trials, trial)() if trial else nullcontext():
-            libmultilabel.main(words, standalone_mode=False)
-
-    monkeypatch.setattr(runner, "execute", execute)
-    return seen
-
-
 def test_a_network_is_trained_once_for_all_planted_scores(tiny: Path, in_this_process: list[list[str]]) -> None:
     few = {"limit_train_batches": 4}
     alone, scores = plan("main", "tiny", [1], variants=["plant", "plant_scores"], changes=few)[0]
@@ -555,6 +537,7 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list
     evidence, words = {"no_linear", "no_sentence_scores", "scores_alone"}, ["bigru", "bigru_one_stage"]
     some = {  # the made-up task has neither evidence to weigh nor a language model
         "main": ["plant", "linear", "end_to_end"], "backbones": words,
+        "many_labels": ["plant_word_letters", "scores_word_letters", "linear_tree"],
         "evidence_parts": [name for name in load_definitions()["evidence_parts"]["variants"] if name not in evidence],
     }  # fmt: skip
     definitions = load_definitions()

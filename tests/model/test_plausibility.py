@@ -19,13 +19,15 @@ from test_predictor import NETWORKS
 
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
+from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import write_evidence
 from plant_plugin.data.text import DocumentEvidence, read_libmultilabel_text
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.plausibility import MEASURES
 from plant_plugin.model.passages import EVIDENCE_THRESHOLD, EvidenceRule, read_rule, strong_runs, write_rule
 from plant_plugin.model.plausibility import chosen_rule, marked_pairs, plausibility
-from plant_plugin.model.word_strength import all_words, phrase_strengths, word_strengths
+from plant_plugin.model.word_strength import all_words, linear_strengths, phrase_strengths, word_strengths
+from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.report.logs import write_log_config
 from plant_plugin.training.run import run as train
@@ -91,6 +93,17 @@ def test_linear_strengths_sum_to_the_linear_score(predictor: Predictor) -> None:
     _, found = word_strengths(predictor, NOTE, [3, 5], np.random.default_rng(0))
     scores = planted.linear.scores_of(planted.linear.features([NOTE]))[0, [3, 5]]
     np.testing.assert_allclose(found["linear"].sum(axis=1), scores, atol=1e-6)
+
+
+def test_words_that_are_read_twice_are_found_where_they_stand() -> None:
+    options = PlantedScoresOptions(model="ridge", min_documents=1, word_letters=4)
+    labels = sp.csr_array(np.eye(3, dtype=np.float32))
+    linear = LinearModel.fit(["nursing a nurse", "reading books", "2019"], labels, options)
+    text = "Nurses read in 20191, 2019"
+    words = all_words(text, [])
+    found = linear_strengths(linear, text, words.spans, [0, 1, 2])
+    np.testing.assert_allclose(found.sum(axis=1), linear.scores_of(linear.features([text]))[0], atol=1e-6)
+    assert [text[start:end] for start, end in words.spans[found.argmax(axis=1)]] == ["Nurses", "read", "2019"]
 
 
 def test_phrases_give_their_words_what_they_add() -> None:

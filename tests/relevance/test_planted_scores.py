@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -89,6 +90,32 @@ def test_words_of_the_beginning_count_more(task, tmp_path: Path) -> None:
     assert np.abs(found - PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen)).max() > 0.01
     ((terms, rest),) = model.terms(unseen[0], [2], model.matches(unseen[0]))
     assert sum(value for _, value in terms) + rest == pytest.approx(found[0, 2], abs=1e-5)
+    model.save(tmp_path, "hash")
+    np.testing.assert_allclose(PlantedScores.load(tmp_path, "hash").scores(unseen), found, atol=1e-6)
+
+
+def test_endings_of_words_may_matter_less(tmp_path: Path) -> None:
+    texts = ["nursing nurses in 2019", "a nurse reads", "reading readers", "20191 reader of books", "booking books"]
+    labels = sp.csr_array(np.eye(5, dtype=np.float32)[:, [0, 1, 1, 2, 3]])
+    options = PlantedScoresOptions(model="ridge", penalty=0.5, min_documents=1, word_letters=4)
+    model = PlantedScores.fit(texts, labels, options)
+    assert {"nursing", "nurs…", "nurs… nurs…", "in… 2019…", "20191…"} <= set(model.linear.terms)  # numbers are whole
+
+    def both(text: str) -> list[str]:
+        whole = [word for word in text.split() if len(word) > 1]
+        cut = [(word if word.isdigit() else word[:4]) + "x" for word in whole]
+        return [term for words in (whole, cut) for term in (*words, *map(" ".join, itertools.pairwise(words)))]
+
+    vectorizer = TfidfVectorizer(analyzer=both, sublinear_tf=True).fit(texts)
+    unseen = ["Nursed by a bookish READER", "2019"]
+    rows = vectorizer.transform(texts).toarray()
+    ridge = KernelRidge(alpha=0.5).fit(rows, labels.toarray())
+    expected = ridge.predict(vectorizer.transform([text.lower() for text in unseen]).toarray())
+    found = model.scores(unseen)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert found[0, 0] > 0.1  # by its first letters alone
+    ((terms, rest),) = model.terms(unseen[0], [1], model.matches(unseen[0]))
+    assert sum(value for _, value in terms) + rest == pytest.approx(found[0, 1], abs=1e-5)
     model.save(tmp_path, "hash")
     np.testing.assert_allclose(PlantedScores.load(tmp_path, "hash").scores(unseen), found, atol=1e-6)
 
