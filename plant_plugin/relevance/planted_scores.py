@@ -28,11 +28,12 @@ from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.files import read_json, write_text
-from plant_plugin.relevance.linear import LinearModel, SentenceScores
+from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases, MinedRuns
 from plant_plugin.relevance.mutual_information import Floats, write_arrays
 from plant_plugin.relevance.phrases import Match, Phrases, PlantedPhrases, ReadingWords
 from plant_plugin.relevance.pruned_index import CANDIDATES
+from plant_plugin.relevance.sentence_scores import SentenceScores
 
 # options that null leaves to validation documents
 CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")

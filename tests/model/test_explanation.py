@@ -25,7 +25,7 @@ from plant_plugin.model.formats import as_dictionary, print_explanation
 from plant_plugin.model.manifest import write_manifest
 from plant_plugin.model.passages import EvidenceRule, passages
 from plant_plugin.model.word_strength import words_of_tokens
-from plant_plugin.relevance.linear import Terms
+from plant_plugin.relevance.terms import Terms
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x neverseen\tsign3x filler4"
 

@@ -19,8 +19,8 @@ from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.relevance import planted_scores, ridge
 from plant_plugin.relevance.counts import TILE, product_turned
-from plant_plugin.relevance.linear import TermRows, Terms
 from plant_plugin.relevance.planted_scores import ARRAYS, TERMS, PlantedScores, label_rarity
+from plant_plugin.relevance.terms import TermRows, Terms
 
 EVERYTHING = PlantedScoresOptions(model="ridge", penalty=0.5, top=10**6)
 

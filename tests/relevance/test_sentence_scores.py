@@ -14,11 +14,12 @@ from sklearn.kernel_ridge import KernelRidge
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import DocumentEvidence
 from plant_plugin.errors import CheckpointError, DataError
-from plant_plugin.relevance.linear import LETTERS, LETTERS_MIN, SENTENCE_PENALTY, LinearModel, SentenceScores
+from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, PlantedScores
 from plant_plugin.relevance.ridge import solve_ridge
+from plant_plugin.relevance.sentence_scores import LETTERS, LETTERS_MIN, SENTENCE_PENALTY, SentenceScores
 
 NAMES = ["A", "B"]
 TEXTS = [
