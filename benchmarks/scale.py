@@ -195,12 +195,12 @@ def page(found: list[dict[str, Any]]) -> str:
         for along, other in ALONG.items():
             points = grown(found, along)
             slopes = [slope([(one[along], values(one)[name]) for one in points]) for name in names]
-            told = ["–" if math.isnan(value) else f"{value:.2f}" for value in slopes]
+            told = ["–" if math.isnan(value) else f"{round(value, 2) + 0.0:.2f}" for value in slopes]  # no -0.00
             rows.append([f"slope along {along}", f"at {points[0][other]:,} {other}", "", *told])
         if title == "Of a test document":
             for sizes, points in (("of all sizes", found), (f"above {PRUNED_ABOVE:,} labels", large)):
                 slopes = [slope([(one["labels"], values(one)[name]) for one in points]) for name in names]
-                told = ["–" if math.isnan(value) else f"{value:.2f}" for value in slopes]
+                told = ["–" if math.isnan(value) else f"{round(value, 2) + 0.0:.2f}" for value in slopes]  # no -0.00
                 rows.append(["slope along labels", sizes, "", *told])
         text += ["", f"## {title}", "", *markdown_rows([*SIZE, *names], rows)]
     drawn = [f"N = {n:,}, L = {labels:,}" for n, labels in DRAWN_ON]

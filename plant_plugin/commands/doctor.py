@@ -194,7 +194,10 @@ def _processor() -> str:
 
 
 def _memory() -> str:
-    free, total = free_and_total_memory()
+    try:
+        free, total = free_and_total_memory()
+    except ModuleNotFoundError:  # the doctor is asked where packages are missing
+        return "unknown: psutil is not installed"
     return f"{free / GIB:.1f} GiB free of {total / GIB:.1f}"
 
 

@@ -22,7 +22,8 @@ import torch
 from numba import njit
 
 from plant_plugin.config.options import PlantedScoresOptions
-from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex, keep_largest
+from plant_plugin.relevance.index_kernels import keep_largest
+from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 
 # Chosen on validation documents of EURLEX-6K and CodiEsp for scores as of the exact solution (benchmarks/TRIALS.md).
 DRAWN = 300  # documents drawn at random for each label
