@@ -537,7 +537,7 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list
     evidence, words = {"no_linear", "no_sentence_scores", "scores_alone"}, ["bigru", "bigru_one_stage"]
     some = {  # the made-up task has neither evidence to weigh nor a language model
         "main": ["plant", "linear", "end_to_end"], "backbones": words,
-        "many_labels": ["plant_word_letters", "scores_word_letters", "linear_tree"],
+        "many_labels": ["plant", "scores_word_letters", "linear_tree"],
         "evidence_parts": [name for name in load_definitions()["evidence_parts"]["variants"] if name not in evidence],
     }  # fmt: skip
     definitions = load_definitions()
