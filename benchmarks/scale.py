@@ -192,16 +192,17 @@ def page(found: list[dict[str, Any]]) -> str:
     for title, values in SECTIONS.items():
         names = list(values(found[0]))
         rows = [[*(f"{one[key]:,}" for key in SIZE), *(f"{values(one)[name]:,.2f}" for name in names)] for one in found]
-        for along, other in ALONG.items():
-            points = grown(found, along)
+        lines = [
+            (along, f"at {points[0][other]:,} {other}", points)
+            for along, other in ALONG.items()
+            if (points := grown(found, along))
+        ]
+        if title == "Of a test document":
+            lines += [("labels", "of all sizes", found), ("labels", f"above {PRUNED_ABOVE:,} labels", large)]
+        for along, sizes, points in lines:
             slopes = [slope([(one[along], values(one)[name]) for one in points]) for name in names]
             told = ["–" if math.isnan(value) else f"{round(value, 2) + 0.0:.2f}" for value in slopes]  # no -0.00
-            rows.append([f"slope along {along}", f"at {points[0][other]:,} {other}", "", *told])
-        if title == "Of a test document":
-            for sizes, points in (("of all sizes", found), (f"above {PRUNED_ABOVE:,} labels", large)):
-                slopes = [slope([(one["labels"], values(one)[name]) for one in points]) for name in names]
-                told = ["–" if math.isnan(value) else f"{round(value, 2) + 0.0:.2f}" for value in slopes]  # no -0.00
-                rows.append(["slope along labels", sizes, "", *told])
+            rows.append([f"slope along {along}", sizes, "", *told])
         text += ["", f"## {title}", "", *markdown_rows([*SIZE, *names], rows)]
     drawn = [f"N = {n:,}, L = {labels:,}" for n, labels in DRAWN_ON]
     text += ["", "## Drawn on, not run", "", FITTED, "", *markdown_rows(["step", *"abc", *drawn], drawn_on(found))]

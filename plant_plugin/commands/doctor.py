@@ -284,9 +284,10 @@ def _show_footprint(found: Footprint, of_what: str, positions: int, *, on_gpu: b
     row("parameters", f"{found.parameters:,} of the {of_what}; {found.trained:,} train, with the head")
     for part, size in found.bytes.items():
         row(part, f"{size / GIB:.2f} GiB", line=f"    {part:<30} {size / GIB:8.2f} GiB")
+    from plant_plugin.training.memory import NETWORK_FIX
+
     there = _gpu_bytes() if on_gpu else free_and_total_memory()[0]
-    fix = "a smaller batch_size with more accumulate, fewer stage1.labels, a smaller max_seq_length"
-    fits("memory", found.total, there, "at the peak, besides the libraries' own", fix)
+    fits("memory", found.total, there, "at the peak, besides the libraries' own", NETWORK_FIX)
     row("checkpoint", f"{found.checkpoint / GIB:.2f} GiB")
     of_stages = [flops * positions for flops in found.flops if flops]
     row("arithmetic", f"{_both(f'{number:.3g}' for number in of_stages)} operations an epoch{_of(of_stages)} at most")

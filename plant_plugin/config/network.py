@@ -15,7 +15,7 @@ from plant_plugin.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class Prior:
-    """What every network of ours can have: the planted prior (method §8), and a logit that all labels start from."""
+    """What our networks but PLANTL2R have in common: the planted prior (method §8), a logit that labels start from."""
 
     planted_prior: PlantedPrior = "none"  # additive: the relevance stays in the attention's scores
     prior_strength: Number = 4.0  # start value of β, one per label and head

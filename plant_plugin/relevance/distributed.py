@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from plant_plugin.config.options import PlantedScoresOptions, RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
-from plant_plugin.errors import ConfigError, MissingExtraError
+from plant_plugin.errors import ConfigError, needs_extra
 from plant_plugin.relevance import mutual_information as single
 from plant_plugin.relevance.label_ridge import solve_by_label
 from plant_plugin.relevance.mutual_information import Margins, Relevance, Table, Values
@@ -53,11 +53,8 @@ def relevance_of_shards(
         ConfigError: No shard, or options that do not fit each other.
         ValueError: A shard of another number of labels, or whose arrays differ in length.
     """
-    try:
+    with needs_extra("distributed", "relevance over several machines needs Dask"):
         import dask
-    except ImportError as error:
-        fix = "pip install 'plant-plugin[distributed]'"
-        raise MissingExtraError("relevance over several machines needs Dask", fix=fix) from error
     if not shards:
         raise ConfigError("there is no shard to count", where="shards", fix="give at least one")
     special = tuple(special_ids)
@@ -104,11 +101,8 @@ def solve_on_workers(
         MissingExtraError: Dask is not installed.
         ConfigError: No scheduler answers at the address.
     """
-    try:
+    with needs_extra("distributed", "planted scores over several machines need Dask"):
         from distributed import Client
-    except ImportError as error:
-        fix = "pip install 'plant-plugin[distributed]'"
-        raise MissingExtraError("planted scores over several machines need Dask", fix=fix) from error
     try:
         client = Client(address)
     except (OSError, ValueError) as error:

@@ -158,7 +158,7 @@ def tuned_thresholds(run: Run, scored: Scored) -> dict[str, float]:
     if scored.validation is None:
         return dict(PROBABILITY_HALF)
     with run.phase("thresholds"):
-        tuned = tune(scored.validation(), fixed=PROBABILITY_HALF)
+        tuned = tune(scored.validation(), fixed=PROBABILITY_HALF, spill_folder=run.folder)
         if scored.centred is not None:
             tuned = scored.centred(tuned)
     write_label_statistics(run.folder, scored.labels, scored.train_counts, tuned)

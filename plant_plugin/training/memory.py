@@ -137,7 +137,7 @@ def run_needs(settings: Settings, shape: Shape, tokens: int, vocabulary: int) ->
     if is_worked_out(settings) and device_of(settings.cpu).type == "cpu":
         own = network_footprint(settings, tokens, shape.labels, vocabulary, on_gpu=False)
         found.append(Need("training the network", before + own.total, own.total, NETWORK_FIX))
-        before += own.parameters
+        before += 4 * own.parameters  # float32
     rows = ROWS * 4 * shape.labels * settings.eval_batch_size
     return [*found, Need("validation and test", before + rows, 0, ROW_FIX)]
 

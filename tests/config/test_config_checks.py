@@ -274,3 +274,11 @@ def test_what_older_runs_wrote_down_of_keys_that_are_no_more_is_read() -> None:
     stage2 = {"gamma": 3.0, "prior_learning_rate": None, "label_share": 0.0, "watch_training": 0}
     found = plant(relevance={"top": 9, "normalize": "max"}, stage1=stage1, stage2=stage2)
     assert found.hash() == plant(relevance={"top": 9}, stage1={"k": 5}, stage2={"gamma": 3.0}).hash()
+
+
+@pytest.mark.parametrize("model", ["ridge", "none"])
+def test_only_what_is_solved_label_by_label_is_shared_out(model: str) -> None:
+    found = problems_of(**{**PLANT, "planted_scores": {"model": model, "dask": "tcp://127.0.0.1:8786"}})
+    assert f"the model {model} is solved on one machine" in found["planted_scores.dask"]
+    for fitting in ("label_ridge", "auto"):
+        assert plant(planted_scores={"model": fitting, "dask": "tcp://127.0.0.1:8786"}).planted_scores.dask

@@ -115,3 +115,16 @@ def test_a_control_group_has_less_than_its_machine(
     assert free_and_total_memory() == (0, 9000)
     monkeypatch.setattr(machine, "OWN_CGROUPS", tmp_path / "none")
     assert free_and_total_memory()[1] == there.total
+
+
+def test_the_weights_of_the_network_stay_while_validation_is_scored(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("A\tone\n")
+    files = {key: str(tmp_path / "train.txt") for key in ("training_file", "val_file", "test_file")}
+    changes = {**files, "cpu": True, "strategy": "end_to_end", "planted_scores.model": "none"}
+    changes |= {"network_config.planted_prior": "none"}
+    settings = load_config(str(find_config("plant_demo.yml")), changes)
+    training, validation = run_needs(settings, Shape(1000, 60, 0), 100, 50_000)
+    rows = memory.ROWS * 4 * 60 * settings.eval_batch_size
+    weights = memory.network_footprint(settings, 100, 60, 50_000, on_gpu=False).parameters
+    assert training.step == "training the network"
+    assert validation.bytes == rows + 4 * weights
