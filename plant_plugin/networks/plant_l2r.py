@@ -133,10 +133,11 @@ class PlantedHead(LabelwiseHead):
         width = self.given.segment_tokens or states.shape[1]
         if not torch.is_grad_enabled():
             width = min(width, max(1, BLOCK_ELEMENTS // like.numel()))
-        for first in range(0, states.shape[1], width):
+        again = torch.is_grad_enabled() and states.shape[1] > width
+        # split and not sliced: each slice's gradient would be as long as the document
+        for first, segment in zip(range(0, states.shape[1], width), states.split(width, dim=1), strict=True):
             positions = slice(first, first + width)
-            given = (state, states[:, positions], hidden.mask[:, positions], planted.part(positions))
-            again = torch.is_grad_enabled() and states.shape[1] > width
+            given = (state, segment, hidden.mask[:, positions], planted.part(positions))
             state = (
                 checkpoint(self._segment, *given, use_reentrant=False, preserve_rng_state=False)
                 if again

@@ -60,15 +60,15 @@ class AwdLstmBackbone(nn.Module):
             backward = direction == "backward"
             states = self._encoded(model, turned(text[..., None], length)[..., 0] if backward else text, length)
             found.append(turned(states, length) if backward else states)
-        return torch.cat(found, dim=2) * real_positions(text, length)[..., None]
+        return torch.cat(found, dim=2) if len(found) > 1 else found[0]
 
     def _encoded(self, model: nn.Module, text: Tensor, length: Tensor) -> Tensor:
         assert isinstance(model, AwdLstm)
         width, documents = self.segment_tokens or text.shape[1], len(text)
         masks, state, parts = model.draw(documents), model.start(documents), []
         left = -(-length // width)  # segments of each document that are still to be read
-        for first in range(0, text.shape[1], width):
-            segment = text[:, first : first + width]
+        real = real_positions(text, length)[..., None]
+        for segment, kept in zip(text.split(width, dim=1), real.split(width, dim=1), strict=True):
             graded = left > 0
             if self.gradient_segments is not None and self.training:
                 graded = graded & (left <= self.gradient_segments)
@@ -87,10 +87,10 @@ class AwdLstmBackbone(nn.Module):
                     (hidden.index_copy(1, rows, new[0]), cell.index_copy(1, rows, new[1]))
                     for (hidden, cell), new in zip(state, behind, strict=True)
                 ]  # fmt: skip
-            parts.append(part)
+            # here and not of the whole document, of which there would be two further copies
+            parts.append(part * kept if masks.output is None else part * (masks.output * kept))
             left = left - 1
-        states = torch.cat(parts, dim=1)
-        return states if masks.output is None else states * masks.output
+        return torch.cat(parts, dim=1)
 
 
 def awd_lstm_of(given: AwdLstmArguments, vectors: Tensor) -> AwdLstmBackbone:
