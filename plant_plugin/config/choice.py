@@ -22,6 +22,7 @@ FEWEST_EPOCHS, MOST_EPOCHS = 3, 12
 K, LEAST_K = 20, 5
 HARD_NEGATIVES = 200
 LEAD = 40  # words
+WORD_LETTERS = 6  # see plant_yso.yml
 GAIN = 0.005  # of nDCG@5 on validation documents, above which an option is taken
 # Pairs of label and word that an epoch of a network may read on a processor: five times EURLEX-6K's, which take two
 # minutes. Beyond, planted scores propose labels, as for YSO.
@@ -55,6 +56,7 @@ class Facts:
     gpu: bool = False
     free_memory: int = 8 * 1024**3  # bytes
     lead_gain: float | None = None  # nDCG@5 on validation that `planted_scores.lead` adds; None: not tried
+    letters_gain: float | None = None  # the same of `planted_scores.word_letters`
     mined_gain: float | None = None  # the same of `evidence.mine`
 
 
@@ -186,6 +188,9 @@ def _planted_scores(facts: Facts) -> Choice:
     else:
         gained = f"{100 * facts.lead_gain:+.1f} points of nDCG@5"
         why.append(f"first {LEAD} words counted more: {gained} for a linear model on validation documents")
+    if facts.letters_gain is not None:
+        keys["planted_scores.word_letters"] = WORD_LETTERS if facts.letters_gain > GAIN else None
+        why.append(f"the first {WORD_LETTERS} letters of words too: {100 * facts.letters_gain:+.1f}")
     if facts.documents >= MANY:
         keys["planted_scores.top"] = 10_000
     if facts.documents > USUAL_GROUP:

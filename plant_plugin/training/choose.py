@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -24,7 +25,17 @@ import scipy.sparse as sp
 import yaml
 
 from plant_plugin.config import Config
-from plant_plugin.config.choice import ENGLISH, LEAD, Choice, Facts, choices, filled, flat, left_open
+from plant_plugin.config.choice import (
+    ENGLISH,
+    LEAD,
+    WORD_LETTERS,
+    Choice,
+    Facts,
+    choices,
+    filled,
+    flat,
+    left_open,
+)
 from plant_plugin.config.load import checked_config
 from plant_plugin.config.options import (
     AUTO,
@@ -192,11 +203,12 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
     )
     if evidence or not scores_wanted or corpus.val is None or len(corpus.val) < LEAST_VALIDATION:
         return facts
-    said = set(flat(given))
-    trial = Trial.of(corpus, config.planted_scores)
+    said, options = set(flat(given)), config.planted_scores
+    trial, letters = Trial.of(corpus, options), replace(options, word_letters=WORD_LETTERS)
     return replace(
         facts,
-        lead_gain=None if "planted_scores.lead" in said else trial.lead(),
+        lead_gain=None if "planted_scores.lead" in said else trial.gain(replace(options, lead=LEAD)),
+        letters_gain=None if "planted_scores.word_letters" in said else trial.gain(letters),
         mined_gain=None if "evidence.mine" in said or len(texts) > MINED_FROM else trial.mined(),
     )
 
@@ -253,15 +265,15 @@ class Trial:
         )
         return cls(texts, labels, val_texts, truth, options)
 
-    def lead(self) -> float:
-        """What nDCG@5 gains where the first words count more."""
-        models = self._fitted(LEAD), self._fitted(0)
-        more, alike = self._reached(lambda texts: [model.scores_of(model.features(texts)) for model in models])
-        return more - alike
+    def gain(self, options: PlantedScoresOptions) -> float:
+        """What nDCG@5 gains by other options of the linear model."""
+        models = self._fitted(options), self._plain
+        other, plain = self._reached(lambda texts: [model.scores_of(model.features(texts)) for model in models])
+        return other - plain
 
     def mined(self) -> float:
         """What nDCG@5 gains by mined phrases, beside the linear model with the best of its weights."""
-        linear, phrases = self._fitted(self.options.lead), MinedPhrases.fit(self.texts, self.labels)
+        linear, phrases = self._plain, MinedPhrases.fit(self.texts, self.labels)
 
         def scored(texts: Sequence[str]) -> list[Floats]:
             alone, beside = linear.scores_of(linear.features(texts)), phrases.scores(texts)
@@ -270,8 +282,12 @@ class Trial:
         alone, *both = self._reached(scored)
         return max(both) - alone
 
-    def _fitted(self, lead: int) -> LinearModel:
-        return LinearModel.fit(self.texts, self.labels, replace(self.options, lead=lead))
+    @cached_property
+    def _plain(self) -> LinearModel:
+        return self._fitted(self.options)
+
+    def _fitted(self, options: PlantedScoresOptions) -> LinearModel:
+        return LinearModel.fit(self.texts, self.labels, options)
 
     def _reached(self, scored: Callable[[Sequence[str]], list[Floats]]) -> list[float]:
         """The nDCG@5 of each kind of scores (B, L) that is made of validation texts, few of them at a time."""

@@ -110,6 +110,13 @@ def test_phrases_are_mined_where_validation_gains(gain: float | None, mines: boo
     assert found["stage2.epochs"] == (4 if mines else 12)
 
 
+@pytest.mark.parametrize(("gain", "letters"), [(None, "not tried"), (0.004, None), (0.02, 6)])
+def test_words_are_read_by_their_first_letters_where_validation_gains(
+    gain: float | None, letters: int | str | None
+) -> None:
+    assert keys(replace(SMALL, letters_gain=gain)).get("planted_scores.word_letters", "not tried") == letters
+
+
 @pytest.mark.parametrize(("names", "said"), [("icd10", "icd10"), ("label_names.tsv", None), (None, None)])
 def test_names_of_codes_are_named_and_files_are_found_anyway(names: str | None, said: str | None) -> None:
     assert keys(replace(SMALL, names=names)).get("planted_scores.names") == said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,8 +171,21 @@ def test_a_trial_finds_where_words_count_and_phrases_tell(mine: Make) -> None:
 
     corpus = Corpus(split("train", 200, 1), split("val", 60, 2), None, [f"L{label}" for label in range(8)])
     options = mine().planted_scores
-    assert Trial.of(corpus, options).lead() > 0.05
+    assert Trial.of(corpus, options).gain(replace(options, lead=40)) > 0.05
     assert Trial.of(corpus, options).mined() <= 0.05  # words alone tell: no run of them adds
+
+
+def test_a_trial_finds_that_endings_do_not_matter(mine: Make) -> None:
+    def split(name: str, documents: int, seed: int) -> Split:
+        random = np.random.default_rng(seed)
+        own = random.integers(8, size=documents)
+        ends = random.choice(list("abcdefghijklmnop"), (documents, 3)).tolist()
+        texts = [f"signu{label}{''.join(end)} filler{random.integers(9)}" for label, end in zip(own, ends, strict=True)]
+        return Split(name, texts, [[f"L{label}"] for label in own], None, ReadCounts())
+
+    corpus = Corpus(split("train", 200, 1), split("val", 60, 2), None, [f"L{label}" for label in range(8)])
+    options = mine().planted_scores
+    assert Trial.of(corpus, options).gain(replace(options, word_letters=6)) > 0.05
 
 
 @pytest.mark.parametrize(
