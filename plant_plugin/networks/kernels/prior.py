@@ -7,6 +7,8 @@ through these: that costs a fraction of looking up and adding a dense (labels, C
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +17,41 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+# Labels, of more than which the few that are asked for are read from rows of labels. Of fewer the table of all is made
+# for a batch, which costs little and is mostly wanted whole.
+ROWS_ABOVE = 30_000
 
-class SparseTable(NamedTuple):
-    """The relevance (L, U) of a batch's distinct token types where it is not zero, label by label and type by type."""
 
-    by_label: sparse.csr_matrix
-    by_type: sparse.csc_matrix  # labels in ascending order
+class SparseTable:
+    """The relevance (L, U) of a batch's distinct token types where it is not zero, label by label and type by type.
+
+    ``make`` gives it by types (U, L), once it is asked for. With ``chosen`` the rows (M, U) of labels (M,) are had
+    without it, so that what a few of very many labels cost does not grow with their number.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], sparse.csr_matrix],
+        chosen: Callable[[npt.NDArray[np.int64]], sparse.csr_matrix] | None = None,
+    ) -> None:
+        self._make, self._chosen = make, chosen
+
+    @cached_property
+    def by_type(self) -> sparse.csc_matrix:
+        """(L, U), the labels of a type in ascending order."""
+        return self._make().T
+
+    @cached_property
+    def by_label(self) -> sparse.csr_matrix:
+        """(L, U)."""
+        return self.by_type.tocsr()
+
+    def of(self, labels: npt.NDArray[np.int64]) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
+        """Rows that labels of any shape have, and which row is whose."""
+        if self._chosen is None:
+            return self.by_label, labels
+        distinct, rows = np.unique(labels, return_inverse=True)
+        return self._chosen(distinct), rows.reshape(labels.shape)
 
 
 class PriorLookup(NamedTuple):
@@ -51,8 +82,9 @@ class PriorLookup(NamedTuple):
         one = slice(document, document + 1)
         columns, marks = self.columns[one], None if self.marks is None else self.marks[one]
         if self.entries is not None:
-            rows = self.entries.by_label[labels.numpy()]
-            return PriorLookup(None, columns, SparseTable(rows, rows.tocsc()), marks)
+            table, own = self.entries.of(labels.numpy())
+            rows = table[own]
+            return PriorLookup(None, columns, SparseTable(lambda: rows.tocsc().T), marks)
         return PriorLookup(self.dense()[labels], columns, None, marks)
 
     def of_labels(self, labels: Tensor) -> Tensor:
@@ -63,9 +95,9 @@ class PriorLookup(NamedTuple):
         if self.entries is not None:
             from plant_plugin.networks.kernels.compiled import relevance_at
 
-            rows = self.entries.by_label
+            rows, own = self.entries.of(labels.numpy())
             parts = rows.indptr, rows.indices, rows.data, rows.shape[1]
-            return torch.from_numpy(relevance_at(labels.numpy(), self.columns.numpy(), *parts))
+            return torch.from_numpy(relevance_at(own, self.columns.numpy(), *parts))
         table = self.dense()
         picked = [table[chosen][:, columns] for chosen, columns in zip(labels, self.columns, strict=True)]
         return torch.stack(picked)
@@ -76,8 +108,17 @@ class PlantedRelevance:
 
     def __init__(self, matrix: sparse.csr_array) -> None:
         self.shape: tuple[int, int] = matrix.shape
-        self._by_token = sparse.csr_matrix(matrix.T, dtype=np.float32)  # (V, L): a batch reads rows of tokens
-        self._by_token.sort_indices()
+        self._by_label: sparse.csr_matrix | None = None
+        if self.shape[0] > ROWS_ABOVE:
+            self._by_label = sparse.csr_matrix(matrix, dtype=np.float32)
+        else:
+            self._by_token = _turned(matrix)
+
+    @cached_property
+    def _by_token(self) -> sparse.csr_matrix:
+        """(V, L): the table of all labels is made of rows of tokens."""
+        assert self._by_label is not None
+        return _turned(self._by_label)
 
     def lookup(self, text: Tensor, marks: tuple[Tensor, Tensor, Tensor] | None = None) -> PriorLookup:
         """Relevance, float32, of every label for the distinct token types of a batch's ``text`` (B, T).
@@ -86,17 +127,47 @@ class PlantedRelevance:
         what is added to the relevance at single positions: their places in the flat (B·T), in order, labels and values.
         Each marked position has a column more of its own.
         """
-        types, index = torch.unique(text, return_inverse=True)
-        rows = self._by_token[types.cpu().numpy()]
-        second = None
+        found, index = torch.unique(text, return_inverse=True)
+        types = found.cpu().numpy()
+        own, second = None, None
         if marks is not None:
-            own, second = _columns_of_marks(marks, rows.shape, text)
-            rows = sparse.vstack([rows, own], format="csr")
+            own, second = _columns_of_marks(marks, (len(types), self.shape[0]), text)
+
+        def rows() -> sparse.csr_matrix:
+            of_types = self._by_token[types]
+            return of_types if own is None else sparse.vstack([of_types, own], format="csr")
+
         if text.device.type == "cpu":
-            return PriorLookup(None, index, SparseTable(rows.tocsc().T, rows.T), second)
+            chosen = None if self._by_label is None else _rows_of(self._by_label, types, own)
+            return PriorLookup(None, index, SparseTable(rows, chosen), second)
         # Fortran order of (U, L) is C order of (L, U): the layout that blocks of labels slice
-        table = torch.from_numpy(rows.toarray(order="F").T)
+        table = torch.from_numpy(rows().toarray(order="F").T)
         return PriorLookup(table.to(text.device), index, None, second)
+
+
+def _turned(matrix: sparse.csr_array | sparse.csr_matrix) -> sparse.csr_matrix:
+    turned = sparse.csr_matrix(matrix.T, dtype=np.float32)
+    turned.sort_indices()
+    return turned
+
+
+def _rows_of(
+    by_label: sparse.csr_matrix, types: npt.NDArray[np.int64], own: sparse.csr_matrix | None
+) -> Callable[[npt.NDArray[np.int64]], sparse.csr_matrix]:
+    """What gives rows of ``by_label`` (L, V), cut to ``types`` (U,) ascending, with the columns of marks behind."""
+    place = np.full(by_label.shape[1], -1, np.int32)
+    place[types] = np.arange(len(types), dtype=np.int32)
+
+    def chosen(labels: npt.NDArray[np.int64]) -> sparse.csr_matrix:
+        rows = by_label[labels]
+        columns = place[rows.indices]
+        here = columns >= 0
+        offsets = np.concatenate([[0], here.cumsum()])[rows.indptr]
+        parts = rows.data[here], columns[here], offsets
+        found = sparse.csr_matrix(parts, shape=(len(labels), len(types)))
+        return found if own is None else sparse.hstack([found, own[:, labels].T], format="csr")
+
+    return chosen
 
 
 def _columns_of_marks(

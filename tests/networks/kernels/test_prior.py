@@ -10,6 +10,7 @@ import torch
 from plant_plugin.data.batches import Batches, TokenMarks
 from plant_plugin.data.tokens import TokenArrays
 from plant_plugin.networks.construct import construct
+from plant_plugin.networks.kernels import prior as prior_module
 from plant_plugin.networks.kernels.prior import PlantedRelevance
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.training.guards import in_pieces
@@ -42,7 +43,11 @@ def expected_of(batch: dict[str, torch.Tensor]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("density", [0.0, 0.3, 1.0])
-def test_relevance_with_marks_is_the_sum_by_hand(density: float) -> None:
+@pytest.mark.parametrize("rows_above", [0, LABELS])
+def test_relevance_with_marks_is_the_sum_by_hand(
+    density: float, rows_above: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prior_module, "ROWS_ABOVE", rows_above)
     relevance = PlantedRelevance(RELEVANCE)
     (batch,) = batches(density)
     prior = relevance.lookup(batch["text"], (batch["mark_place"], batch["mark_label"], batch["mark_value"]))
@@ -56,6 +61,19 @@ def test_relevance_with_marks_is_the_sum_by_hand(density: float) -> None:
     without = relevance.lookup(batch["text"])
     assert without.marks is None
     assert torch.equal(without.everywhere(), prior.everywhere()) == (density == 0)
+
+
+def test_a_few_of_many_labels_are_read_without_the_table_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prior_module, "ROWS_ABOVE", 0)
+    relevance = PlantedRelevance(RELEVANCE)
+    (batch,) = batches(0.0)
+    chosen = torch.tensor([[4, 0], [1, 1], [2, 3], [0, 4], [3, 2]])
+    prior = relevance.lookup(batch["text"])
+    of_labels = prior.of_labels(chosen)
+    torch.testing.assert_close(prior.at(1, chosen[1]).everywhere()[:, 0], of_labels[1])
+    assert "_by_token" not in vars(relevance)
+    prior.dense()
+    assert "_by_token" in vars(relevance)
 
 
 def network(prior: str = "additive") -> PlantableNetwork:
