@@ -71,7 +71,7 @@ def with_entries(prior: PriorLookup) -> PriorLookup:
     table[2], table[:, 1] = 0, 0
     rows = sparse.csr_array(table.numpy())
     assert 0 < rows.nnz < table.numel() / 2
-    return PriorLookup(None, prior.columns, SparseTable(rows, rows.tocsc()))
+    return PriorLookup(None, prior.columns, SparseTable(lambda: rows.tocsc().T))
 
 
 def other_columns(prior: PriorLookup) -> torch.Tensor:
@@ -175,7 +175,7 @@ def test_narrow_parameters_read_the_entries_too() -> None:
 
 def test_entries_of_a_block_by_hand() -> None:
     rows = sparse.csr_array(np.array([[0.5, 0, 0], [0, 0, 0], [0.25, 0, 1.0]]))
-    table = SparseTable(rows, rows.tocsc())
+    table = SparseTable(lambda: rows.tocsc().T)
     found = entries_of(table, Places.of(np.array([2, 0, 1, 0]), size=3), slice(1, 3), room_for(table, 2, 4))
     assert list(zip(*(part.tolist() for part in found), strict=True)) == [(1, 1, 0.25), (1, 3, 0.25), (1, 0, 1.0)]
 
