@@ -310,15 +310,21 @@ class Candidates(NamedTuple):
     @classmethod
     def of(cls, batch: Mapping[str, Tensor], num_labels: int) -> Candidates:
         """Those of a batch; a document's own labels that its shortlist lacks stand behind it."""
-        positives = positives_of(batch, num_labels)
         if "shortlist" not in batch:
+            positives = positives_of(batch, num_labels)
             return cls(None, positives, torch.ones_like(positives))
-        listed = batch["shortlist"]
-        missed = positives.scatter(1, listed, torch.zeros_like(listed, dtype=torch.bool))
-        found = missed.byte().topk(int(missed.sum(dim=1).max()), dim=1)
-        more, own = found.values.bool(), positives.gather(1, listed)
+        listed, rows = batch["shortlist"], batch["label_row"]
+        pairs = rows * num_labels + batch["label_column"]  # a document's labels are few: nothing here has L columns
+        places = torch.arange(len(listed), device=listed.device)[:, None] * num_labels + listed
+        missed = ~torch.isin(pairs, places)
+        rows, counts = rows[missed], torch.bincount(rows[missed], minlength=len(listed))
+        column = torch.arange(len(rows), device=rows.device) - (counts.cumsum(0) - counts)[rows]
+        more = torch.arange(int(counts.max()), device=rows.device) < counts[:, None]  # (B, most that a document misses)
+        labels = torch.zeros_like(more, dtype=torch.int64)
+        labels[rows, column] = batch["label_column"][missed]
+        own = torch.isin(places, pairs)
         real = torch.cat([torch.ones_like(own), more], dim=1)
-        return cls(torch.cat([listed, found.indices], dim=1), torch.cat([own, more], dim=1), real)
+        return cls(torch.cat([listed, labels], dim=1), torch.cat([own, more], dim=1), real)
 
     def logits(self, network: PlantableNetwork, hidden: Hidden) -> Tensor:
         """Logits (B, M) of all of them."""
