@@ -117,6 +117,12 @@ def test_words_are_read_by_their_first_letters_where_validation_gains(
     assert keys(replace(SMALL, letters_gain=gain)).get("planted_scores.word_letters", "not tried") == letters
 
 
+def test_labels_start_low_where_few_steps_are_made_without_evidence() -> None:
+    few = replace(CODIESP, evidence=None, val_evidence=None, mined_gain=0.05)
+    assert keys(few)["network_config.initial_logit"] == -1.5
+    assert not {"network_config.initial_logit"} & (keys(CODIESP).keys() | keys(EURLEX_6K).keys())
+
+
 @pytest.mark.parametrize(("names", "said"), [("icd10", "icd10"), ("label_names.tsv", None), (None, None)])
 def test_names_of_codes_are_named_and_files_are_found_anyway(names: str | None, said: str | None) -> None:
     assert keys(replace(SMALL, names=names)).get("planted_scores.names") == said
