@@ -22,6 +22,7 @@ FEWEST_EPOCHS, MOST_EPOCHS = 3, 12
 K, LEAST_K = 20, 5
 HARD_NEGATIVES = 200
 FEW_STEPS, INITIAL_LOGIT = 500, -1.5  # of stage 2, in which a bias does not come far; see plant_codiesp_text.yml
+FEW_TRUE = 0.15  # share of all labels that a document has, below the one in five that this logit stands for
 LEAD = 40  # words
 WORD_LETTERS = 6  # see plant_yso.yml
 GAIN = 0.005  # of nDCG@5 on validation documents, above which an option is taken
@@ -171,7 +172,8 @@ def _stage2(facts: Facts) -> Choice:
     if "shortlist.size" in _strategy(facts).keys:
         epochs, negatives, why = 2, None, "all that is proposed is learned from; the best on validation counts"
     keys: Keys = {"stage2.epochs": epochs, "patience": max(3, epochs // 2), "stage2.hard_negatives": negatives}
-    if epochs * steps < FEW_STEPS and not facts.evidence:  # with evidence validation gained nothing
+    few_true = facts.labels_per_document <= FEW_TRUE * facts.labels
+    if epochs * steps < FEW_STEPS and few_true and not facts.evidence:  # with evidence validation gained nothing
         keys["network_config.initial_logit"] = INITIAL_LOGIT
         why += f"; labels start at {INITIAL_LOGIT}, as few are true and {epochs * steps} steps teach that slowly"
     return Choice(keys, why)
