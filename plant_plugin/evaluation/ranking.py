@@ -45,6 +45,15 @@ def top_labels(scores: Scores | sp.csr_matrix, cutoff: int) -> Integers:
     return np.where(unscored, num_labels, np.take_along_axis(chosen, order, axis=1)).astype(np.int64)
 
 
+def best_scored(scores: Scores | sp.csr_array, cutoff: int) -> list[tuple[Integers, Scores]]:
+    """Labels and scores of the best of each document, see :func:`top_labels`; fewer where fewer are scored."""
+    top = top_labels(sp.csr_matrix(scores) if sp.issparse(scores) else scores, cutoff)
+    found = scores[np.arange(len(top))[:, None], top.clip(max=scores.shape[1] - 1)]
+    values: Scores = found.toarray() if sp.issparse(found) else found  # type: ignore[attr-defined]
+    scored = top < scores.shape[1]
+    return [(labels[own], value[own]) for labels, value, own in zip(top, values, scored, strict=True)]
+
+
 def _by_rank(scores: sp.csr_matrix) -> tuple[Integers, npt.NDArray[np.integer], Scores, Integers]:
     """Rows, columns, values and 1-based ranks of the stored entries: best first, ties by lower column."""
     rows = rows_of(scores)

@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.classification import LabelCounts
+from plant_plugin.evaluation.ranking import rows_of
 from plant_plugin.evaluation.store import Matrix, ScoreStore, checked
 
 Floats = npt.NDArray[np.float64]
@@ -55,15 +57,23 @@ def tune(
         PlantError: NaN among the scores, or the disk is full.
     """
     store: ScoreStore | None = None
+    listed: list[tuple[sp.csr_matrix, sp.csr_matrix]] = []
     try:
         for given_scores, given_truth in batches:
             scores, truth = checked(given_scores, given_truth)
+            if sp.issparse(scores):
+                listed.append((scores, truth))
+                continue
             store = store or ScoreStore(truth.shape[1], spill_folder)
             store.append(scores, truth)
+        if listed and store is None:
+            return _tuned_on_listed(listed, fixed or {})
         if store is None or not store.num_documents:
             raise DataError(
                 "there are no validation documents to tune thresholds on", fix="give val_file or a val_size above 0"
             )
+        for scores, truth in listed:
+            store.append(scores, truth)
         thresholds = _best_thresholds(store)
         counts = _counts(store, {**(fixed or {}), **thresholds})
         return Tuned(thresholds, store.documents(), {name: found.ratios("F1") for name, found in counts.items()})
@@ -73,10 +83,8 @@ def tune(
 
 
 def _best_thresholds(store: ScoreStore) -> dict[str, float]:
-    candidates, copies = np.unique(store.true_scores(), return_counts=True)
-    num_true = copies.sum()
-    scored = ~np.isneginf(candidates)
-    candidates, copies = candidates[scored], copies[scored]  # ascending
+    true_scores = store.true_scores()
+    candidates = _candidates(true_scores)
     if not len(candidates):
         return {"micro": 0.0, "macro": 0.0}
     predicted = np.zeros(len(candidates), dtype=np.int64)  # pairs that score at least the candidate
@@ -89,14 +97,74 @@ def _best_thresholds(store: ScoreStore) -> dict[str, float]:
         lower = np.searchsorted(ordered, candidates, side="left")
         predicted += len(ordered) - lower
         np.maximum(neighbour, np.where(lower > 0, ordered[lower - 1], -np.inf), out=neighbour)
-    true_positives = copies[::-1].cumsum()[::-1]
-    micro = 2.0 * true_positives / (predicted + num_true)
+    return _best(candidates, true_scores, predicted, neighbour, macro_change)
+
+
+def _candidates(true_scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Distinct scores of true pairs that were scored, ascending."""
+    return np.unique(true_scores[~np.isneginf(true_scores)])
+
+
+def _best(
+    candidates: npt.NDArray[np.float32],
+    true_scores: npt.NDArray[np.float32],
+    predicted: npt.NDArray[np.int64],
+    neighbour: npt.NDArray[np.float32],
+    macro_change: Floats,
+) -> dict[str, float]:
+    """The thresholds, from what :func:`_best_thresholds` has found of each candidate."""
+    true_positives = len(true_scores) - np.searchsorted(np.sort(true_scores), candidates)
+    micro = 2.0 * true_positives / (predicted + len(true_scores))
     macro = macro_change[::-1].cumsum()[::-1]
     chosen = {}
     for name, values in (("micro", micro), ("macro", macro)):
         best = int(np.flatnonzero(values >= values.max() - ROUNDING)[-1])
         chosen[name] = _between(neighbour[best], candidates[best])
     return chosen
+
+
+def _tuned_on_listed(batches: list[tuple[sp.csr_matrix, sp.csr_matrix]], fixed: Mapping[str, float]) -> Tuned:
+    """As :func:`tune`, of scores that are sparse: no row of all labels is made."""
+    scores, truth = (sp.csr_matrix(sp.vstack(parts)) for parts in zip(*batches, strict=True))
+    documents = np.bincount(truth.indices, minlength=truth.shape[1])
+    pairs, true_pairs = (rows_of(one) * truth.shape[1] + one.indices for one in (scores, truth))
+    hit = np.isin(pairs, true_pairs)
+    true_scores = np.full(truth.nnz, -np.inf, np.float32)
+    true_scores[: int(hit.sum())] = scores.data[hit]
+    candidates, thresholds = _candidates(true_scores), {"micro": 0.0, "macro": 0.0}
+    if len(candidates):
+        ordered = np.sort(scores.data)
+        lower = np.searchsorted(ordered, candidates)
+        neighbour = np.where(lower > 0, ordered[lower - 1], np.float32(-np.inf))
+        change = _changes(scores, hit, documents, candidates)
+        thresholds = _best(candidates, true_scores, len(ordered) - lower, neighbour, change)
+    f1 = {}
+    for name, threshold in {**fixed, **thresholds}.items():
+        above = scores.data > np.float32(threshold)
+        predicted, hits = (np.bincount(scores.indices[own], minlength=len(documents)) for own in (above, above & hit))
+        f1[name] = LabelCounts(hits, predicted, documents).ratios("F1")
+    return Tuned(thresholds, documents, f1)
+
+
+def _changes(
+    scores: sp.csr_matrix,
+    hit: npt.NDArray[np.bool_],
+    documents: npt.NDArray[np.int64],
+    candidates: npt.NDArray[np.float32],
+) -> Floats:
+    """What :func:`_add_label` adds for all labels (L,) of sparse scores, whose stored ones are ``hit`` where true."""
+    kept = np.flatnonzero((scores.data >= candidates[0]) & (documents[scores.indices] > 0))
+    kept = kept[np.lexsort((-scores.data[kept], scores.indices[kept]))]
+    labels, entered = scores.indices[kept], np.searchsorted(candidates, scores.data[kept], side="right") - 1
+    begins = np.diff(labels, prepend=-1) != 0  # the best of each label
+    before = np.arange(len(kept)), hit[kept].cumsum() - hit[kept]  # entries and hits in front of an entry
+    place, hits = (own - np.repeat(own[begins], np.diff(np.flatnonzero(begins), append=len(kept))) for own in before)
+    last = np.flatnonzero((np.diff(entered, append=-1) != 0) | (np.diff(labels, append=-1) != 0))
+    f1 = 2.0 * (hits + hit[kept])[last] / (place[last] + 1 + documents[labels[last]])
+    previous = np.where(np.diff(labels[last], prepend=-1) != 0, 0.0, np.concatenate([[0.0], f1[:-1]]))
+    change = np.zeros(len(candidates))
+    np.add.at(change, entered[last], f1 - previous)
+    return change
 
 
 def _add_label(

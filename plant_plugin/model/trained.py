@@ -320,12 +320,8 @@ class ReadyModel:
         """
         top = planted.top(texts, size)
         labels, scores = top.indices.reshape(len(texts), -1), top.data.reshape(len(texts), -1)
-
-        def logits(batch: dict[str, Tensor], _: Places) -> Tensor:
-            return self.network.selected_logits(self.network.encode(batch), batch["shortlist"])
-
         batches = self.model.batches(texts, self.batch_size, labels)
-        for found, documents, lengths in self.by_batch(batches, logits):
+        for found, documents, lengths in self.by_batch(batches, lambda batch, _: self.network.listed_logits(batch)):
             if planted.weight:
                 planted.add_scores(found, scores[documents])
             yield labels[documents], found, documents, lengths

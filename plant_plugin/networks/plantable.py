@@ -155,6 +155,10 @@ class PlantableNetwork(nn.Module, ABC):
         scored = self.selected_logits(hidden, batch["shortlist"])
         return scored.amin(dim=1, keepdim=True).repeat(1, self.num_labels).scatter(1, batch["shortlist"], scored)
 
+    def listed_logits(self, batch: dict[str, Tensor]) -> Tensor:
+        """Logits (B, S) of a batch's ``shortlist`` alone."""
+        return self.selected_logits(self.encode(batch), batch["shortlist"])
+
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Logits (B, L) of a batch, under the key ``logits``, as LibMultiLabel's trainer wants them."""
         return {"logits": self.batch_logits(batch, self.encode(batch))}

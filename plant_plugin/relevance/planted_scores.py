@@ -93,6 +93,11 @@ class PlantedScores:
         added = self.evidence_scores(texts) if evidence is None else evidence
         return np.float32(self.linear_weight) * linear + added
 
+    @property
+    def looked_up(self) -> bool:
+        """Whether labels are so many that those of a text are looked up, and no others are scored."""
+        return self.linear.pruned and self.phrases is None and self.sentences is None
+
     def top(self, texts: Sequence[str], k: int) -> sp.csr_array:
         """The ``k`` labels of each text that score highest, with their scores at γ = 1; all labels if there are fewer.
 
@@ -109,12 +114,12 @@ class PlantedScores:
             raise ValueError(f"k is {k}, and has to be 1 at least")
         labels = len(self.rarity)
         count = min(k, labels)
-        pruned = self.linear.pruned and self.phrases is None and self.sentences is None
-        step = max(1, CELLS // max(1, CANDIDATES * count if pruned else labels))
+        looked_up = self.looked_up
+        step = max(1, CELLS // max(1, CANDIDATES * count if looked_up else labels))
 
         def highest(start: int) -> tuple[npt.NDArray[np.int32], Floats]:
             part = texts[start : start + step]
-            columns, scores = self._candidates(part, count) if pruned else (None, self.scores(part))
+            columns, scores = self._candidates(part, count) if looked_up else (None, self.scores(part))
             kept = _highest(scores, count)
             return (kept.nonzero()[1].astype(np.int32) if columns is None else columns[kept]), scores[kept]
 

@@ -56,6 +56,8 @@ class Prepared:
     states: dict[str, FrozenStates] = field(default_factory=dict)  # of a frozen language model, where they are kept
     marks: dict[str, TokenMarks] = field(default_factory=dict)  # by phrases, for the planted prior
     shortlists: dict[str, npt.NDArray[np.int32]] = field(default_factory=dict)  # (N, S); none: all labels are scored
+    # Planted scores (N, S) of these at γ = 1, of validation and test, where labels are too many to score others
+    shortlist_scores: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
 
     # What phrases and sentences add to each document, (N, L), once their weights are chosen; what is not here is made.
     evidence_scores: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
@@ -74,6 +76,15 @@ class Prepared:
     def shortlist_size(self) -> int | None:
         """S, how many labels of a document are scored; None: all."""
         return next((listed.shape[1] for listed in self.shortlists.values()), None)
+
+    def scored(
+        self, split: str, documents: npt.NDArray[np.int64], logits: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float32] | sparse.csr_array:
+        """Logits of documents (B,) of a split: (B, L) as they are, of the shortlist (B, S) sparse (B, L)."""
+        if split not in self.shortlist_scores:
+            return logits
+        columns, ends = self.shortlists[split][documents], np.arange(len(documents) + 1) * logits.shape[1]
+        return sparse.csr_array((logits.ravel(), columns.ravel(), ends), shape=(len(documents), self.num_labels))
 
     @property
     def train_counts(self) -> npt.NDArray[np.int64] | None:

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from plant_plugin.config import Config
 from plant_plugin.data.batches import move
-from plant_plugin.evaluation.ranking import top_labels
+from plant_plugin.evaluation.ranking import best_scored
 from plant_plugin.model.trained import with_planted
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.logs import append_log
@@ -31,7 +31,7 @@ from plant_plugin.training.weights import centred
 
 MOST_KEPT = 50_000_000  # logits of validation documents that are kept for a second pass: 200 MB
 Scores = npt.NDArray[np.float32]
-ScoreBatch = tuple[Scores, sparse.csr_array, npt.NDArray[np.int64]]
+ScoreBatch = tuple[Scores | sparse.csr_array, sparse.csr_array, npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -45,22 +45,30 @@ class Scoring:
     _kept: dict[str, list[tuple[Scores, npt.NDArray[np.int64]]]] = field(default_factory=dict, init=False)
 
     def batches(self, split: str) -> Iterator[ScoreBatch]:
-        """Logits (B, L), sparse truth and document numbers of a split, batch by batch; for the first process."""
+        """Logits (B, L), sparse truth and document numbers of a split, batch by batch; for the first process.
+
+        Logits are sparse where nothing outside the shortlist is scored.
+        """
         kept = self._kept.get(split, [])
         if not kept:
             from_first(lambda: split)
         prepared, planted = self.prepared, self.prepared.planted_scores
-        room = MOST_KEPT // prepared.num_labels if split == "val" else 0  # validation is asked for twice
+        listed = prepared.shortlist_scores.get(split)
+        columns = prepared.num_labels if listed is None else listed.shape[1]
+        room = MOST_KEPT // columns if split == "val" else 0  # validation is asked for twice
         few = len(prepared.labels[split].indptr) - 1 <= room
         found = []
         for logits, documents in kept or self._pass(split):
             if few and not kept:
                 found.append((logits.copy(), documents))
-            texts = [] if planted is None else prepared.texts(split, documents)
-            known = prepared.evidence_scores.get(split)
-            evidence = None if known is None else known[documents]
-            summed = with_planted(logits.copy() if kept else logits, planted, texts, evidence)
-            yield summed, prepared.labels[split][documents], documents
+            summed = logits.copy() if kept else logits
+            if listed is not None and planted is not None and planted.weight:
+                planted.add_scores(summed, listed[documents])
+            elif listed is None:
+                texts = [] if planted is None else prepared.texts(split, documents)
+                known = prepared.evidence_scores.get(split)
+                with_planted(summed, planted, texts, None if known is None else known[documents])
+            yield prepared.scored(split, documents, summed), prepared.labels[split][documents], documents
         if found:
             self._kept[split] = found
 
@@ -87,8 +95,12 @@ class Scoring:
             for _, batch in tqdm(taken, split, wanted, leave=False, disable=self.config.silent):
                 scored = None
                 if "surplus" not in batch:
-                    logits = self.network(move(batch, device))["logits"].float().cpu().numpy()
-                    scored = logits, batch["document"].numpy()
+                    on_device = move(batch, device)
+                    if prepared.shortlist_scores:
+                        logits = self.network.listed_logits(on_device)
+                    else:
+                        logits = self.network(on_device)["logits"]
+                    scored = logits.float().cpu().numpy(), batch["document"].numpy()
                 yield from at_first(scored)
 
     def scored(self) -> Scored:
@@ -112,7 +124,7 @@ class Scoring:
             centred=None if planted is None else lambda tuned: centred(planted, tuned, config.planted_scores.offset),
         )
 
-    def _validation(self) -> Iterator[tuple[Scores, sparse.csr_array]]:
+    def _validation(self) -> Iterator[tuple[Scores | sparse.csr_array, sparse.csr_array]]:
         return ((logits, truth) for logits, truth, _ in self.batches("val"))
 
     def _tested(self) -> Iterator[ScoreBatch]:
@@ -123,9 +135,7 @@ class Scoring:
         for logits, truth, documents in self.batches("test"):
             monitored.update(logits, truth, documents)
             if most:
-                labels = top_labels(logits, most)
-                chosen = np.take_along_axis(logits, labels, axis=1)
-                best.update(zip(documents.tolist(), zip(labels, chosen, strict=True), strict=True))
+                best.update(zip(documents.tolist(), best_scored(logits, most), strict=True))
             yield logits, truth, documents
         found = monitored.compute()
         append_log(config.log_path, "test", found)

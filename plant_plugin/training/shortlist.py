@@ -40,7 +40,7 @@ def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
     if config.shortlist.size is None or config.strategy == PLANTED_SCORES:  # without a network nothing is saved
         return config
 
-    def make() -> tuple[dict[str, npt.NDArray[np.int32]], Config]:
+    def make() -> tuple[dict[str, npt.NDArray[np.int32]], dict[str, npt.NDArray[np.float32]], Config]:
         planted, options = prepared.planted_scores, config.planted_scores
         assert planted is not None
         with run.phase("shortlist"):
@@ -55,19 +55,28 @@ def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
                 sentence_weight=planted.sentence_weight,
             )
             propose(prepared, _size(prepared, planted, config, run))
-        return prepared.shortlists, replace(config, planted_scores=chosen, identity=config.hash())
+        found = replace(config, planted_scores=chosen, identity=config.hash())
+        return prepared.shortlists, prepared.shortlist_scores, found
 
-    prepared.shortlists, found = from_first(make)
+    prepared.shortlists, prepared.shortlist_scores, found = from_first(make)
     return found
 
 
 def propose(prepared: Prepared, size: int | None) -> None:
-    """Give every split its shortlist of ``size`` labels a document; None: all labels are scored."""
-    if size is None or prepared.planted_scores is None:
+    """Give every split its shortlist of ``size`` labels a document; None: all labels are scored.
+
+    Where labels are looked up, validation and test keep the planted scores of theirs: no others are scored there.
+    """
+    planted = prepared.planted_scores
+    if size is None or planted is None:
         return
     for split in (prepared.training, *prepared.corpus.splits[1:]):
         if split.name in prepared.arrays:
-            prepared.shortlists[split.name] = prepared.planted_scores.proposed(split.texts, size)
+            top = planted.top(split.texts, size)
+            shape = len(split.texts), -1
+            prepared.shortlists[split.name] = top.indices.reshape(shape)
+            if planted.looked_up and split is not prepared.training:
+                prepared.shortlist_scores[split.name] = top.data.reshape(shape)
 
 
 def _nothing(prepared: Prepared) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_array, npt.NDArray[np.int64]]]:

@@ -69,15 +69,19 @@ class Stage2(StageModule):
 
     def _scored(self, batch: dict[str, Tensor]) -> ScoredBatch:
         hidden = self.network.encode(batch)
-        logits = self.network.batch_logits(batch, hidden).float()
+        if self.prepared.shortlist_scores:
+            logits = self.network.selected_logits(hidden, batch["shortlist"]).float()
+        else:
+            logits = self.network.batch_logits(batch, hidden).float()
         loss = None
         if "Loss" in self.config.monitor_metrics:
-            loss = float(self._loss(hidden, Candidates.of(batch, logits.shape[1])))
+            loss = float(self._loss(hidden, Candidates.of(batch, self.network.num_labels)))
         return logits.cpu().numpy(), batch["document"].cpu().numpy(), loss
 
     def _add(self, found: ScoredBatch, split: str, evaluator: Evaluator) -> None:
         logits, documents, loss = found
-        evaluator.update(logits, self.prepared.labels[split][documents], documents, loss=loss)
+        scores = self.prepared.scored(split, documents, logits)
+        evaluator.update(scores, self.prepared.labels[split][documents], documents, loss=loss)
 
     def on_validation_epoch_end(self) -> None:
         """Log the metrics to Lightning and to ``logs.json``."""

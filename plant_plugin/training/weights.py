@@ -56,7 +56,7 @@ NEAR_TIE = 0.002
 
 Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
-ScoreBatches = Callable[[], Iterable[tuple[Floats, sp.csr_array, Places]]]
+ScoreBatches = Callable[[], Iterable[tuple[Floats | sp.csr_array, sp.csr_array, Places]]]
 
 
 def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
@@ -180,7 +180,8 @@ def plant_weight(prepared: Prepared, config: Config, run: Run, validation: Score
     a validation document has it, so there, but not in other documents, each is true somewhere. The offset comes after
     the thresholds, see :func:`centred`. Where there are phrases, λ and σ are chosen between, without the network.
 
-    ``validation`` starts a pass over the network's own logits (B, L), truth and document numbers.
+    ``validation`` starts a pass over the network's own logits (B, L), truth and document numbers. Where logits are
+    sparse nothing else is scored, and names are in the linear scores already.
     """
     planted, options, val = prepared.planted_scores, config.planted_scores, prepared.corpus.val
     counts = prepared.train_counts
@@ -272,16 +273,14 @@ class _Weighing:
         if len(tried) > 1 and self.features is not None:
             evaluators = [self.prepared.evaluator(metrics, "val") for _ in tried]
             for logits, truth, documents in validation():
-                rows = self.features[documents]
-                linear = np.float32(planted.linear_weight)
-                scores, named = linear * planted.linear_scores_of(rows), linear * planted.name_scores_of(rows)
-                scores = scores if marked is None else scores + marked[documents]
+                scores, named = self._scores(logits, documents, marked)
+                values = logits.data if sp.issparse(logits) else logits
                 if unit is None:  # of the first batch: the same for all
-                    unit = (float(logits.std()) or 1.0) / (float(scores.std()) or 1.0)
+                    unit = (float(values.std()) or 1.0) / (float(scores.std()) or 1.0)
                 of_trained = truth.multiply(self.trained).tocsr()
                 for (share, name), evaluator in zip(tried, evaluators, strict=True):
-                    sums = logits + np.float32(share * unit) * (scores + np.float32(name) * named)
-                    evaluator.update(sums, of_trained, documents)
+                    sums = values + np.float32(share * unit) * (scores + np.float32(name) * named)
+                    evaluator.update(_like(logits, sums), of_trained, documents)
             found = [evaluator.compute() for evaluator in evaluators]
             enough = max(one[self.metric] for one in found) - NEAR_TIE
             near = [way for way, one in enumerate(found) if one[self.metric] >= enough]
@@ -292,6 +291,24 @@ class _Weighing:
         planted.weight = share * (unit or 0.0)
         planted.add_names(name)
         return told
+
+    def _scores(
+        self, logits: Floats | sp.csr_array, documents: Places, marked: Floats | None
+    ) -> tuple[Floats, Floats | np.float32]:
+        """Planted scores of what is scored, in its order, and what names add to them at ν = 1."""
+        if sp.issparse(logits):
+            return self.prepared.shortlist_scores["val"][documents].ravel(), np.float32(0)
+        assert self.features is not None  # there are validation documents
+        rows, linear = self.features[documents], np.float32(self.planted.linear_weight)
+        scores, named = (linear * of(rows) for of in (self.planted.linear_scores_of, self.planted.name_scores_of))
+        return scores if marked is None else scores + marked[documents], named
+
+
+def _like(logits: Floats | sp.csr_array, values: npt.NDArray[np.floating]) -> npt.NDArray[np.floating] | sp.csr_array:
+    """Other values in the place of the logits."""
+    if not sp.issparse(logits):
+        return values
+    return sp.csr_array((values, logits.indices, logits.indptr), shape=logits.shape)
 
 
 def centred(planted: PlantedScores, tuned: Tuned, configured: float | None) -> Tuned:

@@ -32,13 +32,20 @@ def f1(scores: np.ndarray, truth: np.ndarray, threshold: float) -> tuple[float, 
     return values["Micro-F1"], values["Macro-F1"]
 
 
+def listed(scores: np.ndarray) -> sp.csr_array:
+    rows, columns = np.nonzero(scores > -np.inf)
+    return sp.csr_array((scores[rows, columns], (rows, columns)), shape=scores.shape)
+
+
 @pytest.mark.parametrize("levels", [None, 1, 3])
 @pytest.mark.parametrize("unscored", [0.0, 0.5])
+@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_no_other_threshold_is_better(seed: int, levels: int | None, unscored: float) -> None:
+def test_no_other_threshold_is_better(seed: int, levels: int | None, unscored: float, sparse: bool) -> None:
     scores, truth = split(seed, levels)
     scores[np.random.default_rng(seed).random(scores.shape) < unscored] = -np.inf
-    tuned = tune_thresholds((scores[i : i + 4], sp.csr_matrix(truth[i : i + 4])) for i in range(0, len(scores), 4))
+    given = listed(scores) if sparse else scores
+    tuned = tune_thresholds((given[i : i + 4], sp.csr_matrix(truth[i : i + 4])) for i in range(0, len(scores), 4))
     distinct = [value for value in np.unique(scores) if np.isfinite(value)]
     brute = [f1(scores, truth, value) for value in [distinct[0] - 1, *distinct]]
     assert f1(scores, truth, tuned["micro"])[0] == pytest.approx(max(micro for micro, _ in brute), abs=1e-12)
@@ -127,12 +134,22 @@ def test_no_true_pair_leaves_the_middle() -> None:
     assert tune_thresholds([(unscored, np.ones((1, 2)))]) == {"micro": 0.0, "macro": 0.0}
 
 
-def test_sparse_scores() -> None:
-    scores, truth = split(1, 2)
+@pytest.mark.parametrize("seed", range(3))
+def test_sparse_scores(seed: int) -> None:
+    scores, truth = split(seed, 2, documents=40)
     scores[scores < -1] = -np.inf
-    rows, columns = np.nonzero(scores > -np.inf)
-    sparse = sp.csr_matrix((scores[rows, columns], (rows, columns)), shape=scores.shape)
-    assert tune_thresholds([(sparse, truth)]) == tune_thresholds([(scores, truth)])
+    scores[:, 4] = -np.inf  # true in some documents, and scored in none
+    expected = tune([(scores, truth)], fixed={"0.5": 0.0})
+    for batches in (
+        [(listed(scores), truth)],
+        [(listed(scores[:9]), truth[:9]), (listed(scores[9:]), truth[9:])],
+        [(listed(scores[:9]), truth[:9]), (scores[9:], truth[9:])],
+    ):
+        found = tune(batches, fixed={"0.5": 0.0})
+        assert found.thresholds == expected.thresholds
+        assert found.documents.tolist() == expected.documents.tolist()
+        for name, values in expected.f1.items():
+            assert found.f1[name].tolist() == pytest.approx(values.tolist())
 
 
 @pytest.mark.parametrize("batches", [[], [(np.zeros((0, 3)), np.zeros((0, 3)))]])

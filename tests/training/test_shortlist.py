@@ -17,6 +17,8 @@ from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.networks.losses import focal_loss
+from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.relevance import label_ridge, linear
 from plant_plugin.relevance.ridge import solve_ridge
 from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
@@ -188,6 +190,47 @@ def test_recall_by_size_counts_true_labels_among_the_highest() -> None:
     top = sp.csr_array(np.array([[0.1, 0.9, 0, 0.5], [0.2, 0, 0.3, 0.1]], dtype=np.float32))
     truth = sp.csr_array(np.array([[1, 1, 1, 0], [0, 0, 0, 1]], dtype=np.float32))
     assert recall_by_size(top, truth, [1, 2, 3]) == {1: 1 / 4, 2: 1 / 4, 3: 3 / 4}
+
+
+@pytest.mark.parametrize("refit", ["none", "train+val"])
+def test_of_so_many_labels_that_they_are_looked_up_nothing_else_is_scored(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refit: str
+) -> None:
+    for module in (linear, label_ridge):
+        monkeypatch.setattr(module, "PRUNED_ABOVE", 1)
+    monkeypatch.setattr(
+        PlantableNetwork, "forward", lambda *_: pytest.fail("a row of all labels was made")
+    )  # by the run: what predicts all logits is asked for them
+    config = made(
+        planted_scores__model="label_ridge", shortlist__size=SIZE, refit=refit, save_k_predictions=SIZE + 2,
+        stage1__epochs=1, stage2__epochs=2, monitor_metrics=["P@1", "nDCG@5", "Micro-F1"],
+    )  # fmt: skip
+    result = run(config)
+    again = replace(config, eval=True, checkpoint_path=str(config.checkpoint_dir), checkpoint_dir=tmp_path / "again")
+    assert run(again)["metrics"] == pytest.approx(result["metrics"], abs=1e-6)
+    assert not {"MAP", "AUC-micro", "AUC-macro"} & set(result["metrics"])
+
+    predictor, texts = Predictor.load(config.checkpoint_dir, device="cpu"), texts_of(config.test_file)
+    planted = predictor.model.planted_scores
+    assert planted is not None
+    assert planted.weight > 0
+    found = {
+        document: (labels[row], logits[row])
+        for labels, logits, documents, _ in predictor.listed(planted, texts, SIZE)
+        for row, document in enumerate(documents.tolist())
+    }
+    lines = Path(config.predictions_path).read_text().splitlines()
+    assert len(lines) == len(texts)
+    for document, line in enumerate(lines):
+        labels, logits = found[document]
+        order = np.argsort(-logits, kind="stable")
+        assert [pair.rpartition(":")[0] for pair in line.split()] == [predictor.labels[one] for one in labels[order]]
+        written = [float(pair.rpartition(":")[2]) for pair in line.split()]
+        assert written == pytest.approx(logits[order].tolist(), rel=1e-3, abs=1e-3)
+    truth = [set(line.split("\t")[0].split()) for line in Path(str(config.test_file)).read_text().splitlines()]
+    best = [predictor.labels[found[row][0][found[row][1].argmax()]] for row in range(len(texts))]
+    hits = np.mean([label in own for label, own in zip(best, truth, strict=True)])
+    assert result["metrics"]["P@1"] == pytest.approx(hits)
 
 
 @pytest.mark.parametrize(
