@@ -173,13 +173,6 @@ class PlantedBiGRULWAN(Words):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlantedBiLSTMLWMHAN(PlantedBiGRULWAN):
-    """BiLSTMLWMHAN as LibMultiLabel has it."""
-
-    num_heads: Whole = 8  # A, must divide `rnn_dim`
-
-
-@dataclass(frozen=True, kw_only=True)
 class PLANTL2R(AwdLstm):
     """The first PLANT; its authors' sizes, and of dropout half of what fast.ai's classifier has."""
 

@@ -1,6 +1,6 @@
-"""LAAT, MultiResCNN, and LibMultiLabel's CAML, BiGRULWAN and BiLSTMLWMHAN, as networks that can be planted.
+"""LAAT, MultiResCNN, and LibMultiLabel's CAML and BiGRULWAN, as networks that can be planted.
 
-Of the last three, parameters and functions are those of LibMultiLabel's own networks (tests copy the weights and
+Of the last two, parameters and functions are those of LibMultiLabel's own networks (tests copy the weights and
 compare), with three differences: padding gets no attention, as if each document were alone; a CAML filter of even width
 gives as many positions as there are tokens, where LibMultiLabel's gives one more; and the bias that LibMultiLabel's
 query layers hold and never read is left out. They start as LibMultiLabel's do with ``init_weight: null``.
@@ -8,7 +8,6 @@ query layers hold and never read is left out. They start as LibMultiLabel's do w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.attention_head import INITIAL_SPREAD, HeadNetwork, LabelwiseHead, LinearReadoutHead
+from plant_plugin.networks.attention_head import INITIAL_SPREAD, HeadNetwork, LabelwiseHead
 from plant_plugin.networks.backbone import AwdLstmBackbone, EmbeddedWords, WordBackbone, awd_lstm_of
 from plant_plugin.networks.encoders import TanhConvolution, real_positions
 
@@ -187,70 +186,6 @@ class PlantedBiGRULWAN(HeadNetwork):
         backbone = _recurrent("bigru", embed_vecs, given, given.rnn_dim, given.rnn_layers)
         super().__init__(
             backbone, LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength), given.initial_logit
-        )
-
-
-class MultiHeadLabelwiseHead(LinearReadoutHead):
-    """Multi-head attention of label embeddings over tokens, then one output vector per label; heads divide the width.
-
-    Source: LibMultiLabel's LabelwiseMultiHeadAttention and LabelwiseLinearOutput.
-    """
-
-    def __init__(
-        self, hidden_size: int, num_labels: int, num_heads: int = 8, prior_strength: float | None = None
-    ) -> None:
-        super().__init__(num_labels, num_heads, prior_strength)
-        self.query = nn.Linear(hidden_size, num_labels, bias=False)
-        self.projections = nn.MultiheadAttention(hidden_size, num_heads)  # holds the weights; its forward is not used
-        self.output = nn.Linear(hidden_size, num_labels)
-
-    def attention_parameters(self) -> list[nn.Parameter]:
-        """Label embeddings and the input projections, whose rows for the values get no gradient in stage 1."""
-        inputs = [part for name, part in self.projections.named_parameters() if name.startswith("in_proj")]
-        return [*self.query.parameters(), *inputs]
-
-    def queries(self, labels: Tensor | None = None) -> Tensor:
-        """Projected label embeddings over √D, (…, A, D)."""
-        queries = self._project(self.query.weight, 0)
-        queries = queries / math.sqrt(queries.shape[-1])
-        return queries if labels is None else queries[labels]
-
-    def keys(self, states: Tensor) -> Tensor:
-        """(B, T, A, D)."""
-        return self._project(states, 1)
-
-    def values(self, states: Tensor) -> Tensor:
-        """(B, T, A, D)."""
-        return self._project(states, 2)
-
-    def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Output vectors behind the merge of the heads, (…, A, D), and their bias (…,)."""
-        merge = self.projections.out_proj
-        outputs = (self.output.weight @ merge.weight).unflatten(-1, (self.num_heads, -1))
-        bias = self.output.bias + self.output.weight @ merge.bias
-        return (outputs, bias) if labels is None else (outputs[labels], bias[labels])
-
-    def _project(self, states: Tensor, which: int) -> Tensor:
-        weight, bias = self.projections.in_proj_weight.chunk(3)[which], self.projections.in_proj_bias.chunk(3)[which]
-        return nn.functional.linear(states, weight, bias).unflatten(-1, (self.num_heads, -1))
-
-
-class PlantedBiLSTMLWMHAN(HeadNetwork):
-    """A bidirectional LSTM under label-wise attention with several heads.
-
-    Source: LibMultiLabel's BiLSTMLWMHAN; its ``labelwise_attention_dropout`` (0 unless set) is not offered.
-    """
-
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
-        given = arguments.PlantedBiLSTMLWMHAN(**options)
-        if given.rnn_dim % given.num_heads:
-            what = f"num_heads {given.num_heads} does not divide rnn_dim {given.rnn_dim}"
-            raise ConfigError(what, where="network_config: num_heads", fix="choose numbers that divide evenly")
-        backbone = _recurrent("bilstm", embed_vecs, given, given.rnn_dim, given.rnn_layers)
-        super().__init__(
-            backbone,
-            MultiHeadLabelwiseHead(given.rnn_dim, num_classes, given.num_heads, given.strength),
-            given.initial_logit,
         )
 
 

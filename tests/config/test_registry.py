@@ -13,7 +13,7 @@ from plant_plugin.config.sections import BLOCKS, OPTIONS
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 ENTRIES = [entry for kind in KINDS for entry in registry.entries(kind).values()]
-OURS = "PLANT PLANTL2R LAAT PLMICD PLMCA MultiResCNN PlantedCAML PlantedBiGRULWAN PlantedBiLSTMLWMHAN".split()
+OURS = "PLANT PLANTL2R LAAT PLMICD PLMCA MultiResCNN PlantedCAML PlantedBiGRULWAN".split()
 UPSTREAM = "KimCNN XMLCNN CAML BiGRULWAN BiLSTMLWAN BiLSTMLWMHAN CNNLWAN BERT BERTAttention AttentionXML".split()
 
 

@@ -35,7 +35,6 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "MultiResCNN": {"filter_sizes": [1, 3], "num_filter_per_size": 8, "embed_dim": 16, **PRIOR},
     "PlantedCAML": {"filter_sizes": [3], "num_filter_per_size": 16, "embed_dim": 16, **PRIOR},
     "PlantedBiGRULWAN": {"rnn_dim": 16, "embed_dim": 16},
-    "PlantedBiLSTMLWMHAN": {"rnn_dim": 16, "num_heads": 2, "embed_dim": 16, **PRIOR},
     "PLMICD": {"lm_weight": "bert", "lm_window": 16, **PRIOR},
     "PLMCA": {"lm_weight": "bert", "lm_window": 16, **PRIOR},
     "PLANTL2R": {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "ranker_size": 8, "ranker_hidden": 8},

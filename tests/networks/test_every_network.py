@@ -17,7 +17,7 @@ from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks import language_baselines
 from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
-from plant_plugin.networks.baselines import MultiHeadLabelwiseHead, MultiResCNN, RealBatchNorm
+from plant_plugin.networks.baselines import MultiResCNN, RealBatchNorm
 from plant_plugin.networks.language_baselines import CrossAttentionHead
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 
@@ -30,7 +30,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "MultiResCNN": {"filter_sizes": [2, 3], "num_filter_per_size": 4, "inner_sizes": [5]},
     "PlantedCAML": {"filter_sizes": [4], "num_filter_per_size": 8},
     "PlantedBiGRULWAN": {"rnn_dim": 8},
-    "PlantedBiLSTMLWMHAN": {"rnn_dim": 8, "num_heads": 2},
 }
 # those that add the relevance to the scores of one head; PLANTL2R adds it to the weights: test_plant_l2r.py
 OURS = [
@@ -113,7 +112,7 @@ class TestEveryNetwork:
     def test_a_head_is_planted_or_says_that_it_cannot_be(self, build: Build, name: str, planted_prior: str) -> None:
         network = build(name, planted_prior)
         states, wanted = network.encode(batch()).states, torch.randn_like(network.head.queries())
-        if name in ("PLMCA", "PlantedBiLSTMLWMHAN"):
+        if name == "PLMCA":
             with pytest.raises(NotImplementedError):
                 network.head.plant(wanted)
             return
@@ -284,19 +283,6 @@ def test_cross_attention_head_is_the_formula_of_plm_ca(monkeypatch: pytest.Monke
         torch.testing.assert_close(one, other)
 
 
-def test_multi_head_is_torchs_own() -> None:
-    hidden, _ = hidden_states(4)
-    head = MultiHeadLabelwiseHead(4, LABELS, num_heads=2).double()
-    for parameter in head.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    states, queries = hidden.states.transpose(0, 1), head.query.weight[:, None].expand(-1, 2, -1)
-    attended, attention = head.projections(queries, states, states, key_padding_mask=~hidden.mask)
-    expected = (attended.transpose(0, 1) * head.output.weight).sum(-1) + head.output.bias
-    plain = hidden._replace(prior=None)
-    torch.testing.assert_close(head(plain), expected)
-    torch.testing.assert_close(head.attention(plain, torch.arange(LABELS).expand(2, -1)), attention)
-
-
 @pytest.mark.parametrize("training", [False, True])
 def test_multi_res_cnn_is_its_formula(training: bool) -> None:
     torch.manual_seed(3)
@@ -357,7 +343,6 @@ def test_batch_norm_counts_real_tokens_only_and_survives_a_single_one() -> None:
         ("PLMCA", {"lm_window": 7}, "lm_window"),
         ("MultiResCNN", {"filter_sizes": []}, "filter_sizes"),
         ("PlantedCAML", {"filter_sizes": [3, 4]}, "filter_sizes"),
-        ("PlantedBiLSTMLWMHAN", {"num_heads": 3}, "num_heads"),
     ],
 )
 def test_options_that_do_not_fit_name_themselves(build: Build, name: str, changes: dict[str, Any], word: str) -> None:

@@ -28,19 +28,10 @@ NAMES = {
         "attention.attention.": "head.query.",
         "output.output.": "head.output.",
     },
-    "BiLSTMLWMHAN": {
-        "embedding.embedding.": "backbone.embedding.",
-        "encoder.": "backbone.encoder.encoder.",
-        "attention.attention.": "head.projections.",
-        "attention.Q.weight": "head.query.weight",
-        "attention.Q.bias": None,
-        "output.output.": "head.output.",
-    },
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "CAML": {"filter_sizes": [3], "num_filter_per_size": 8, "embed_dropout": 0.1},
     "BiGRULWAN": {"rnn_dim": 8, "rnn_layers": 2},
-    "BiLSTMLWMHAN": {"rnn_dim": 8, "num_heads": 2, "post_encoder_dropout": 0.1},
 }
 
 

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError, Interrupted
 from plant_plugin.networks.attention_head import HeadNetwork
-from plant_plugin.networks.baselines import MultiHeadLabelwiseHead
+from plant_plugin.networks.language_baselines import CrossAttentionHead
 from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.run import Run
@@ -161,7 +161,6 @@ NETWORKS: list[tuple[str, dict[str, Any], str | None]] = [
     ),
     ("PlantedCAML", {**WORDS, "num_filter_per_size": 16}, None),
     ("PlantedBiGRULWAN", {**WORDS, "rnn_dim": 16}, "PlantedBiGRULWAN, as it is configured, does not"),
-    ("PlantedBiLSTMLWMHAN", {**WORDS, "rnn_dim": 16}, "PlantedBiLSTMLWMHAN, as it is configured, does not"),
     ("LAAT", {**WORDS, "hidden_size": 16, "projection_size": 8}, "LAAT, as it is configured, does not"),
     ("MultiResCNN", {**WORDS, "filter_sizes": [3]}, "MultiResCNN, as it is configured, does not"),
 ]
@@ -193,10 +192,10 @@ def test_factors_under_a_network_of_somebodys_own(made: Made) -> None:
 
 def test_factors_need_keys_that_can_be_the_states(made: Made) -> None:
     network, prepared = prepared_network(made(**FACTORS))
-    network.head = MultiHeadLabelwiseHead(network.backbone.hidden_size, network.num_labels, num_heads=1)
+    network.head = CrossAttentionHead(network.backbone.hidden_size, network.num_labels)
     before, relevance = network.backbone.embedding.weight.detach().clone(), prepared.relevance
     assert relevance is not None
-    with pytest.raises(ConfigError, match="the keys of MultiHeadLabelwiseHead cannot be the states"):
+    with pytest.raises(ConfigError, match="the keys of CrossAttentionHead cannot be the states"):
         plant_factors(network, relevance.matrix, 8.0)
     torch.testing.assert_close(network.backbone.embedding.weight, before)
 

@@ -32,7 +32,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "MultiResCNN": {"filter_sizes": [1, 3], "num_filter_per_size": 8, "embed_dim": 16, **PRIOR},
     "PlantedCAML": {"filter_sizes": [3], "num_filter_per_size": 16, "embed_dim": 16, **PRIOR},
     "PlantedBiGRULWAN": {"rnn_dim": 16, "embed_dim": 16, **PRIOR},
-    "PlantedBiLSTMLWMHAN": {"rnn_dim": 16, "num_heads": 2, "embed_dim": 16, **PRIOR},
     OWN: {"sharpness": 0.5, "prior": True},
 }
 WINDOWED = ["PLMICD", "PLMCA"]
