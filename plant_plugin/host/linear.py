@@ -19,8 +19,9 @@ from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.host.checks import check_labels, read_checked, warn_changed_labels
 from plant_plugin.host.pickles import KnownUnpickler
-from plant_plugin.host.scores import Scores, logits_of, sizes_and_hashes, sparse_truth
+from plant_plugin.host.scores import Scores, listed_logits_of, logits_of, sizes_and_hashes, sparse_truth
 from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
+from plant_plugin.relevance.pruned_index import PRUNED_ABOVE
 from plant_plugin.report.result import Scored, labels_outside, write_predictions
 from plant_plugin.report.run import Run
 
@@ -176,14 +177,18 @@ class LinearBaseline:
         """Decision values (B, L) and truth, batch by batch.
 
         A tree answers with probabilities, 0 for labels outside its beam; they become logits, so that for every
-        technique 0.0 is the undecided score. (LibMultiLabel's own F1 of a tree counts every label in the beam.)
+        technique 0.0 is the undecided score. (LibMultiLabel's own F1 of a tree counts every label in the beam.) Of very
+        many labels these are sparse, so that no file of all scores is kept for MAP and the AUCs.
         """
         options = {"beam_width": self.settings.beam_width} if self._is_tree else {}
         size = self.settings.eval_batch_size
         for start in range(0, split["x"].shape[0], size):
             values = self.model.predict_values(split["x"][start : start + size], **options)
-            scores = logits_of(values) if self._is_tree else values.astype(np.float32)
-            yield scores, sparse_truth(split["y"][start : start + size])
+            truth = sparse_truth(split["y"][start : start + size])
+            if not self._is_tree:
+                yield values.astype(np.float32), truth
+            else:
+                yield (listed_logits_of if values.shape[1] > PRUNED_ABOVE else logits_of)(values), truth
 
     def _validation(self) -> Scores:
         raw = linear.load_dataset(self.files.data_format, None, self.files.val_file)

@@ -13,7 +13,8 @@ from torch.utils.data import DataLoader
 
 from plant_plugin.data.documents import Corpus
 
-Scores = Iterator[tuple[npt.NDArray[np.float32], sp.csr_matrix]]  # logits (B, L) and truth (B, L), batch by batch
+# logits (B, L) and truth (B, L), batch by batch
+Scores = Iterator[tuple[npt.NDArray[np.float32] | sp.csr_matrix, sp.csr_matrix]]
 Batch = TypeVar("Batch")
 
 
@@ -23,6 +24,12 @@ def logits_of(probabilities: npt.NDArray[np.floating]) -> npt.NDArray[np.float32
     with np.errstate(divide="ignore"):
         logits = np.log(exact) - np.log1p(-exact)
     return np.minimum(logits, np.finfo(np.float32).max).astype(np.float32)
+
+
+def listed_logits_of(probabilities: npt.NDArray[np.floating]) -> sp.csr_matrix:
+    """As :func:`logits_of`, sparse (B, L): a label of probability 0 is not scored."""
+    found = sp.csr_matrix(probabilities)
+    return sp.csr_matrix((logits_of(found.data), found.indices, found.indptr), shape=found.shape)
 
 
 def sparse_truth(zeros_and_ones: npt.NDArray[np.generic] | sp.csr_matrix) -> sp.csr_matrix:

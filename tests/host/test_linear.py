@@ -11,6 +11,7 @@ from made_up import LABELS, Outcome
 
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.files import sha256
+from plant_plugin.host import linear
 from plant_plugin.host.linear import CountableTruth
 
 Baseline = Callable[..., Outcome]
@@ -45,6 +46,17 @@ def test_trees_answer_in_logits(models: int, baseline: Baseline) -> None:
     # LibMultiLabel counts each label inside the beam as predicted, this package those above probability one half.
     assert result["metrics"]["Micro-P@0.5"] > logged["Micro-F1"]
     assert outcome.predictions.read_text().count("\n") == 24
+
+
+def test_of_very_many_labels_a_tree_scores_its_beam_alone(baseline: Baseline, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {**TREE, "beam_width": 2}
+    whole = baseline(**options).result
+    monkeypatch.setattr(linear, "PRUNED_ABOVE", 1)
+    found = baseline(**options, data_name="beam").result
+    left_out = set(whole["metrics"]) - set(found["metrics"])
+    assert {name.partition(":")[0] for name in left_out} == {"MAP", "AUC-macro", "AUC-micro"}
+    assert found["metrics"] == pytest.approx({name: whole["metrics"][name] for name in found["metrics"]})
+    assert found["thresholds"] == pytest.approx(whole["thresholds"], abs=1e-3)  # trees differ a little each time
 
 
 def test_validation_only_tunes_thresholds(baseline: Baseline) -> None:
