@@ -9,7 +9,6 @@ from typing import ClassVar, Literal, get_args
 from plant_plugin.config.values import (
     AtLeast0,
     AtLeast1,
-    GroupSize,
     NotNegative,
     Number,
     Positive,
@@ -127,7 +126,8 @@ class Stage2Options(StageOptions):
     )
 
 
-EXACT_OPERATIONS = 2e13  # some minutes of a core: what `model: auto` gives the exact ridge at most
+# What `model: auto` gives the exact ridge at most: a gigabyte for the square of the documents, some minutes of a core.
+EXACT_DOCUMENTS, EXACT_OPERATIONS = 16_000, 2e13
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class PlantedScoresOptions(Block):
 
     model: Literal["none", "ridge", "label_ridge", "auto"] = key(
         "none",
-        "ridge: a linear model's scores are added; label_ridge: of many documents or labels; auto: by their number",
+        "a linear model's scores are added; ridge: exact; label_ridge: of many documents; auto: by their number",
     )
     penalty: Positive = key(0.2, "λ of the kernel ridge regression; tf-idf rows have norm 1")
     ngrams: AtLeast1 = key(2, "longest run of words that is a term")
@@ -150,10 +150,6 @@ class PlantedScoresOptions(Block):
     top: AtLeast1 = key(2000, "weights kept per label; solved from tens of thousands of documents it wants 10000")
     dask: Text | None = key(
         None, "a scheduler whose workers share the labels of label_ridge, e.g. tcp://host:8786; null: none", later=True
-    )
-    # Larger groups are better, and their square of float32 has to fit into memory: 1 GB.
-    group_size: GroupSize = key(
-        16_000, "documents solved at once", fix="say 46340: more documents are dealt into equal groups"
     )
     adjustment: NotNegative | None = key(None, "τ, for rare labels; null: the best val_metric of the linear scores")
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
@@ -172,13 +168,7 @@ class PlantedScoresOptions(Block):
         if self.model != "auto":
             return self.model
         operations = documents**2 * (documents / 3 + 2 * labels)  # Cholesky, and two triangles for each label
-        return "ridge" if documents <= self.group_size and operations <= EXACT_OPERATIONS else "label_ridge"
-
-    def at_once(self, documents: int, labels: int) -> int:
-        """Documents solved at once, in groups as equal as can be; 0 where each label is solved by itself."""
-        if self.model_for(documents, labels) == "label_ridge":
-            return 0
-        return -(-documents // -(-documents // self.group_size))
+        return "ridge" if documents <= EXACT_DOCUMENTS and operations <= EXACT_OPERATIONS else "label_ridge"
 
 
 @dataclass(frozen=True)

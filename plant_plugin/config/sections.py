@@ -311,6 +311,7 @@ BLOCKS = {name: type(field.default) for name, field in FIELDS.items() if isinsta
 # Keys that are no more, with their defaults: they stay in the hash, or no run that was interrupted before would resume.
 REMOVED: dict[str, dict[str, object]] = {
     "evidence": {"stage1": True},
+    "planted_scores": {"group_size": 16_000},
     "relevance": {"normalize": "max"},
     "stage1": {"prior_learning_rate": None, "attention_learning_rate": None, "method": "gradient", "sigma": 1.0},
     "stage2": {"prior_learning_rate": None, "attention_learning_rate": None, "label_share": 0.0, "watch_training": 0},

@@ -123,7 +123,6 @@ AtLeast0 = Annotated[Whole, Ge(0)]
 AtLeast1 = Annotated[Whole, Ge(1)]
 AtLeast2 = Annotated[Whole, Ge(2)]
 Seed = Annotated[Whole, Ge(0), Le(2**32 - 1)]  # numpy takes no larger one
-GroupSize = Annotated[Whole, Ge(1), Le(46_340)]  # LAPACK may count a matrix's entries in 32 bits
 NotNegative = Annotated[Number, Ge(0)]
 Positive = Annotated[Number, Gt(0)]
 Share = Annotated[Number, Ge(0), Lt(1)]

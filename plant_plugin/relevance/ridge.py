@@ -1,11 +1,10 @@
 """Kernel ridge regression in closed form with sparse features: the weights of the planted scores.
 
-Shapes: N training documents, G documents of a group, L labels, V terms.
+Shapes: N training documents, L labels, V terms.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,50 +18,25 @@ from plant_plugin.errors import ConfigError
 # A term in a larger share of the documents than this is a dense column: a sparse product takes some 3 ns for each pair
 # of documents that both hold the term, a dense one 0.02 ns for each pair of documents.
 FREQUENT = 0.05
-COLUMNS = 2_048  # dense columns (G, columns) held at once
+COLUMNS = 2_048  # dense columns (N, columns) held at once
 ROWS = 1_000  # rows of the kernel matrix made at once: the sparse product holds an index beside each value
 GIB = 1024**3
+MOST = 46_340  # documents: LAPACK may count a matrix's entries in 32 bits
 LABELS = 128  # labels whose dense weights (labels, V) are held at once
 
 
 def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
-    """W = Xᵀ·(X·Xᵀ + λ·I)⁻¹·Y, of each label the weights that are largest by absolute value.
+    """W = αᵀ·X with α = (X·Xᵀ + λ·I)⁻¹·Y, of each label the weights that are largest by absolute value.
 
-    More than ``options.group_size`` documents are dealt into equal groups and the model is the mean of the groups'
-    models: time grows with N·G², memory with G².
-
-    X are the features (N, V), Y the targets (N, L), both CSR float32, as is what comes back: W transposed, (L, V).
+    X are the features (N, V), Y the targets (N, L), both CSR float32, as is what comes back, (L, V). Time grows with
+    the cube of N and with N²·L, memory with N².
 
     Raises:
-        ConfigError: A group's kernel matrix does not fit into free memory.
+        ConfigError: The kernel matrix X·Xᵀ does not fit into free memory, or has more than ``MOST`` rows.
 
-    Source: Saunders et al. 1998 (kernel ridge regression); Zhang, Duchi & Wainwright 2013, "Divide and Conquer Kernel
-    Ridge Regression" (mean of groups).
+    Source: Saunders et al. 1998 (kernel ridge regression).
     """
-    groups = -(-features.shape[0] // options.group_size)
-    _check_memory(-(-features.shape[0] // groups))
-    # Every g-th document: neighbours in a file are often alike, and so each group holds its share of them.
-    total = _group(features[::groups], targets[::groups], options)
-    for group in range(1, groups):
-        total = sp.csr_array(total + _group(features[group::groups], targets[group::groups], options))
-    # In place, and not scipy's division, which makes float64: of several groups it is the largest thing in memory.
-    np.divide(total.data, groups, out=total.data)
-    return total if groups == 1 else prune(total, options.top)
-
-
-def _check_memory(documents: int) -> None:
-    """Refuse a kernel matrix of so many documents that does not fit: the system would kill the run, without a word."""
-    import psutil  # here, as scipy.linalg below: predicting solves nothing
-
-    needed, free = 4 * documents**2, psutil.virtual_memory().available
-    if needed > free:
-        what = f"{documents:,} documents at once need {needed / GIB:.1f} GiB of memory, {free / GIB:.1f} are free"
-        fix = f"choose smaller groups, e.g. {math.isqrt(free // 8):,}; the model is then the mean of theirs"
-        raise ConfigError(what, where="planted_scores.group_size", fix=fix)
-
-
-def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
-    """The model of one group of documents: the largest weights of W = αᵀ·X with α = (X·Xᵀ + λ·I)⁻¹·Y, CSR (L, V)."""
+    _check_size(features.shape[0])
     from scipy.linalg import cho_factor, cho_solve
 
     from plant_plugin.relevance.counts import product_turned
@@ -92,8 +66,22 @@ def _group(features: sp.csr_array, targets: sp.csr_array, options: PlantedScores
     return sp.csr_array(sp.vstack(rows, format="csr"))
 
 
+def _check_size(documents: int) -> None:
+    """Refuse a kernel matrix of so many documents that does not fit: the system would kill the run, without a word."""
+    import psutil  # here, as scipy.linalg above: predicting solves nothing
+
+    needed, free = 4 * documents**2, psutil.virtual_memory().available
+    what, where = f"{documents:,} documents at once", "planted_scores.model"
+    fix = "say label_ridge, which solves label by label, or auto, which takes that for so many"
+    if needed > free:
+        what += f" need {needed / GIB:.1f} GiB of memory, {free / GIB:.1f} are free"
+        raise ConfigError(what, where=where, fix=fix)
+    if documents > MOST:
+        raise ConfigError(f"{what} are more than the {MOST:,} that can be solved", where=where, fix=fix)
+
+
 def _kernel(blocks: Sequence[sp.csc_array], rare: sp.csr_array) -> torch.Tensor:
-    """The upper triangle of X·Xᵀ, (G, G), of columns to be made dense and of those that stay sparse."""
+    """The upper triangle of X·Xᵀ, (N, N), of columns to be made dense and of those that stay sparse."""
     count = rare.shape[0]
     kernel = torch.zeros(count, count)
     starts = range(0, count, ROWS)

@@ -124,4 +124,5 @@ def _of_parts(parts: Sequence[Part], labels: int) -> sp.csr_array:
 
 
 def _sentence_options(options: PlantedScoresOptions) -> PlantedScoresOptions:
-    return replace(options, penalty=SENTENCE_PENALTY, min_documents=LETTERS_MIN, lead=0)
+    model = "auto" if options.model == "ridge" else options.model  # there may be far more sentences than documents
+    return replace(options, model=model, penalty=SENTENCE_PENALTY, min_documents=LETTERS_MIN, lead=0)

@@ -32,13 +32,14 @@ RELEVANCE_BYTES = 16  # of an entry: value and place, by label and by word
 # Of a byte of the training texts, times the longest run of words that is a term: terms, their rows, what counting left.
 TERM_BYTES = 4.5
 WEIGHT_BYTES = 8  # of a planted score's weight: value and place
-SCORES = 4  # times that these are in memory at most: a group's, the sum of groups before and behind it, and by word
+SCORES = 4  # times that these are in memory at most: by blocks of labels, joined, with names, and by word
 LABEL_SCORES, KEPT_SCORES = 2.5, 2  # the same where each label is solved by itself, and behind the fit
 NEGATIVE_BYTES = 3000  # of a document's hard negatives, while they are turned to labels
 ROWS = 8  # of scores of all labels that validation and test hold of a document at once, with what metrics sort
 ROW_FIX = "a smaller eval_batch_size"
 RELEVANCE_FIX = "a smaller relevance.top"
-SCORES_FIX = "a smaller planted_scores.group_size or planted_scores.top; planted_scores.ngrams 1"
+SCORES_FIX = "a smaller planted_scores.top, planted_scores.ngrams 1"
+EXACT_FIX = f"planted_scores.model label_ridge, {SCORES_FIX}"
 NETWORK_FIX = "a smaller batch_size with more accumulate, fewer stage1.labels, a smaller max_seq_length"
 
 
@@ -74,13 +75,16 @@ def table_needs(settings: Settings, shape: Shape) -> dict[str, Need]:
     """What relevance and planted scores take, where the configuration has them."""
     options, found = settings.planted_scores, {}
     if options.model != "none":
-        weights, at_once = shape.labels * options.top * WEIGHT_BYTES, options.at_once(shape.documents, shape.labels)
+        weights, exact = (
+            shape.labels * options.top * WEIGHT_BYTES,
+            options.model_for(shape.documents, shape.labels) == "ridge",
+        )
         terms = TERM_BYTES * options.ngrams * shape.text_bytes
         fit = LABEL_SCORES * weights + NEGATIVE_BYTES * shape.documents
-        if at_once:
-            fit = SCORES * weights + 4 * at_once**2
-        step = f"planted scores, {f'{at_once:,} documents at once' if at_once else 'label by label'}"
-        found["planted_scores"] = Need(step, fit + terms, KEPT_SCORES * weights, SCORES_FIX)
+        if exact:
+            fit = SCORES * weights + 4 * shape.documents**2
+        step = f"planted scores, {f'{shape.documents:,} documents at once' if exact else 'label by label'}"
+        found["planted_scores"] = Need(step, fit + terms, KEPT_SCORES * weights, EXACT_FIX if exact else SCORES_FIX)
     if settings.network_config.get("planted_prior") == "additive" or settings.strategy == "plant":
         size = shape.entries * RELEVANCE_BYTES
         found["relevance"] = Need("the relevance of words", size, size, RELEVANCE_FIX)

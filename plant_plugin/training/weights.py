@@ -90,8 +90,8 @@ def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
             names = _known_names(labels, options, config.training_file, run)
             if options.model == "auto":
                 documents, columns = prepared.document_labels.shape
-                why = f"{documents:,} documents (planted_scores.group_size {options.group_size:,}), {columns:,} labels"
-                run.log(f"planted scores: model {options.model_for(documents, columns)}, of {why}")
+                chosen = options.model_for(documents, columns)
+                run.log(f"planted scores: model {chosen}, of {documents:,} documents and {columns:,} labels")
             prepared.planted_scores = _fitted(prepared, config)
             prepared.planted_scores.phrases = phrases
             if names is not None and counts is not None:

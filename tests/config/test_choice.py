@@ -12,7 +12,6 @@ from plant_plugin.config.choice import (
     LONGEST,
     RULES,
     SHORTEST,
-    USUAL_GROUP,
     Choice,
     Facts,
     choices,
@@ -51,18 +50,19 @@ def test_laws_get_what_won_there() -> None:
     assert (found["strategy"], found["stage2.epochs"], found["stage2.hard_negatives"]) == ("plant", 4, 200)
     assert (found["planted_scores.lead"], found["evidence.mine"], found["refit"]) == (40, False, "none")
     assert found["val_metric"] == "nDCG@5"
-    assert "planted_scores.group_size" not in found
+    assert "planted_scores.model" not in found
 
 
 def test_many_laws_are_solved_at_once_and_read_less_far_where_memory_holds_them() -> None:
     found = keys(EURLEX_57K)
     assert (found["batch_size"], found["min_vocab_freq"], found["max_seq_length"]) == (32, 3, 250)
-    assert (found["planted_scores.group_size"], found["planted_scores.top"]) == (45_000, 10_000)
+    assert (found["planted_scores.model"], found["planted_scores.top"]) == ("ridge", 10_000)
     assert (found["strategy"], found["shortlist.size"]) == ("plant", 100)  # as plant_yso.yml
     assert (found["stage1.epochs"], found["stage2.epochs"], found["stage2.hard_negatives"]) == (1, 2, None)
     without = keys(replace(EURLEX_57K, scores=False))  # nothing could propose
     assert (without["strategy"], "shortlist.size" in without) == ("end_to_end", False)
-    assert keys(replace(EURLEX_57K, free_memory=1024**3))["planted_scores.group_size"] == USUAL_GROUP
+    assert keys(replace(EURLEX_57K, free_memory=1024**3))["planted_scores.model"] == "label_ridge"
+    assert keys(replace(EURLEX_57K, documents=50_000, free_memory=2**40))["planted_scores.model"] == "label_ridge"
     on_gpu = keys(replace(EURLEX_57K, gpu=True))
     assert (on_gpu["strategy"], on_gpu["max_seq_length"]) == ("plant", LONGEST)
 

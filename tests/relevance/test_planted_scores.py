@@ -170,40 +170,24 @@ def test_terms_sum_to_the_score(task) -> None:
         assert [abs(value) for _, value in terms] == sorted((abs(value) for _, value in terms), reverse=True)
 
 
-def test_many_documents_are_the_mean_of_their_groups(task) -> None:
-    texts, labels, unseen = task
-    whole = PlantedScores.fit(texts, labels, EVERYTHING)
-    halves = PlantedScores.fit(texts, labels, PlantedScoresOptions(penalty=0.5, top=10**6, group_size=30))
-    features = whole.linear.vectorizer.transform(texts)
-    expected = np.mean(
-        [
-            KernelRidge(alpha=0.5)
-            .fit(features[half::2], labels.toarray()[half::2])
-            .predict(whole.linear.vectorizer.transform(unseen))
-            for half in (0, 1)
-        ],
-        axis=0,
-    )
-    np.testing.assert_allclose(halves.scores(unseen), expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("group_size", [60, 20])
-def test_weights_take_eight_bytes_each(task, group_size: int) -> None:
+def test_weights_take_eight_bytes_each(task) -> None:
     texts, labels, _ = task
-    model = PlantedScores.fit(texts, labels, dataclasses.replace(EVERYTHING, group_size=group_size))
+    model = PlantedScores.fit(texts, labels, EVERYTHING)
     model.plant_names(["word1 word2"] * 5, np.arange(5))
     model.add_names(2.0)
     for weights in (model.linear.weights, model.linear._by_term):
         assert {weights.data.dtype, weights.indices.dtype} == {np.dtype("float32"), np.dtype("int32")}
 
 
-def test_a_group_that_does_not_fit_into_memory_is_refused(task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_that_cannot_be_solved_at_once_are_refused(task, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, labels, _ = task
-    free = 4 * 40**2
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
-    with pytest.raises(ConfigError, match=r"(?s)planted_scores\.group_size: 60 documents at once need .*e\.g\. 28;"):
+    monkeypatch.setattr(ridge, "MOST", 59)
+    with pytest.raises(ConfigError, match=r"(?s)planted_scores\.model: 60 documents at once are more .*label_ridge"):
         PlantedScores.fit(texts, labels, EVERYTHING)
-    PlantedScores.fit(texts, labels, dataclasses.replace(EVERYTHING, group_size=28))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=4 * 40**2))
+    with pytest.raises(ConfigError, match=r"(?s)planted_scores\.model: 60 documents at once need .*label_ridge"):
+        PlantedScores.fit(texts, labels, EVERYTHING)
+    PlantedScores.fit(texts, labels, dataclasses.replace(EVERYTHING, model="label_ridge"))
 
 
 def test_keeps_the_largest_weights_of_each_label(task) -> None:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from plant_plugin.cli import plant
-from plant_plugin.config import Config
+from plant_plugin.config import Config, options
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.planted_scores import PlantedScores
@@ -45,13 +45,14 @@ def test_its_logits_are_the_linear_scores(made: Made) -> None:
     assert again["metrics"] == pytest.approx(result["metrics"], abs=1e-6)
 
 
-def test_auto_says_what_it_takes_and_why(made: Made, capfd: pytest.CaptureFixture[str]) -> None:
+def test_auto_says_what_it_takes_and_why(
+    made: Made, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     auto = {**SCORES, "planted_scores__model": "auto"}
     folders = [Path(made().result_dir) / name for name in ("few", "many")]
-    few, many = (
-        run(made(**auto, planted_scores__group_size=size, result_dir=str(folder), silent=False))
-        for size, folder in zip((1000, 2), folders, strict=True)
-    )
+    few = run(made(**auto, result_dir=str(folders[0]), silent=False))
+    monkeypatch.setattr(options, "EXACT_DOCUMENTS", 2)
+    many = run(made(**auto, result_dir=str(folders[1]), silent=False))
     told = capfd.readouterr()
     assert "planted scores: model ridge, of " in told.out + told.err
     assert "planted scores: model label_ridge, of " in told.out + told.err
