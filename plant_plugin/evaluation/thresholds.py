@@ -126,45 +126,30 @@ def _best(
 def _tuned_on_listed(batches: list[tuple[sp.csr_matrix, sp.csr_matrix]], fixed: Mapping[str, float]) -> Tuned:
     """As :func:`tune`, of scores that are sparse: no row of all labels is made."""
     scores, truth = (sp.csr_matrix(sp.vstack(parts)) for parts in zip(*batches, strict=True))
-    documents = np.bincount(truth.indices, minlength=truth.shape[1])
-    pairs, true_pairs = (rows_of(one) * truth.shape[1] + one.indices for one in (scores, truth))
+    num_labels = truth.shape[1]
+    documents, scored = (np.bincount(one.indices, minlength=num_labels) for one in (truth, scores))
+    pairs, true_pairs = (rows_of(one) * num_labels + one.indices for one in (scores, truth))
     hit = np.isin(pairs, true_pairs)
-    true_scores = np.full(truth.nnz, -np.inf, np.float32)
-    true_scores[: int(hit.sum())] = scores.data[hit]
+    true_scores = np.full(truth.nnz, -np.inf, np.float32)  # a true label without a score is below every threshold
+    true_scores[: hit.sum()] = scores.data[hit]
     candidates, thresholds = _candidates(true_scores), {"micro": 0.0, "macro": 0.0}
     if len(candidates):
-        ordered = np.sort(scores.data)
+        ordered, change = np.sort(scores.data), np.zeros(len(candidates))
+        by_label = np.split(np.argsort(scores.indices, kind="stable"), scored.cumsum()[:-1])
+        for label in np.flatnonzero(documents):
+            values, own = scores.data[by_label[label]], np.full(documents[label], -np.inf, np.float32)
+            found = values[hit[by_label[label]]]
+            own[: len(found)] = found
+            _add_label(change, values, own, candidates)
         lower = np.searchsorted(ordered, candidates)
         neighbour = np.where(lower > 0, ordered[lower - 1], np.float32(-np.inf))
-        change = _changes(scores, hit, documents, candidates)
         thresholds = _best(candidates, true_scores, len(ordered) - lower, neighbour, change)
     f1 = {}
     for name, threshold in {**fixed, **thresholds}.items():
         above = scores.data > np.float32(threshold)
-        predicted, hits = (np.bincount(scores.indices[own], minlength=len(documents)) for own in (above, above & hit))
+        predicted, hits = (np.bincount(scores.indices[own], minlength=num_labels) for own in (above, above & hit))
         f1[name] = LabelCounts(hits, predicted, documents).ratios("F1")
     return Tuned(thresholds, documents, f1)
-
-
-def _changes(
-    scores: sp.csr_matrix,
-    hit: npt.NDArray[np.bool_],
-    documents: npt.NDArray[np.int64],
-    candidates: npt.NDArray[np.float32],
-) -> Floats:
-    """What :func:`_add_label` adds for all labels (L,) of sparse scores, whose stored ones are ``hit`` where true."""
-    kept = np.flatnonzero((scores.data >= candidates[0]) & (documents[scores.indices] > 0))
-    kept = kept[np.lexsort((-scores.data[kept], scores.indices[kept]))]
-    labels, entered = scores.indices[kept], np.searchsorted(candidates, scores.data[kept], side="right") - 1
-    begins = np.diff(labels, prepend=-1) != 0  # the best of each label
-    before = np.arange(len(kept)), hit[kept].cumsum() - hit[kept]  # entries and hits in front of an entry
-    place, hits = (own - np.repeat(own[begins], np.diff(np.flatnonzero(begins), append=len(kept))) for own in before)
-    last = np.flatnonzero((np.diff(entered, append=-1) != 0) | (np.diff(labels, append=-1) != 0))
-    f1 = 2.0 * (hits + hit[kept])[last] / (place[last] + 1 + documents[labels[last]])
-    previous = np.where(np.diff(labels[last], prepend=-1) != 0, 0.0, np.concatenate([[0.0], f1[:-1]]))
-    change = np.zeros(len(candidates))
-    np.add.at(change, entered[last], f1 - previous)
-    return change
 
 
 def _add_label(

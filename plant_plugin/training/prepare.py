@@ -77,7 +77,7 @@ class Prepared:
         """S, how many labels of a document are scored; None: all."""
         return next((listed.shape[1] for listed in self.shortlists.values()), None)
 
-    def scored(
+    def placed(
         self, split: str, documents: npt.NDArray[np.int64], logits: npt.NDArray[np.float32]
     ) -> npt.NDArray[np.float32] | sparse.csr_array:
         """Logits of documents (B,) of a split: (B, L) as they are, of the shortlist (B, S) sparse (B, L)."""

@@ -68,7 +68,7 @@ class Scoring:
                 texts = [] if planted is None else prepared.texts(split, documents)
                 known = prepared.evidence_scores.get(split)
                 with_planted(summed, planted, texts, None if known is None else known[documents])
-            yield prepared.scored(split, documents, summed), prepared.labels[split][documents], documents
+            yield prepared.placed(split, documents, summed), prepared.labels[split][documents], documents
         if found:
             self._kept[split] = found
 

@@ -80,7 +80,7 @@ class Stage2(StageModule):
 
     def _add(self, found: ScoredBatch, split: str, evaluator: Evaluator) -> None:
         logits, documents, loss = found
-        scores = self.prepared.scored(split, documents, logits)
+        scores = self.prepared.placed(split, documents, logits)
         evaluator.update(scores, self.prepared.labels[split][documents], documents, loss=loss)
 
     def on_validation_epoch_end(self) -> None:
