@@ -36,13 +36,16 @@ PHASES = {  # of a run, whose names say it less well
 }  # fmt: skip
 
 
-def page(folder: Path) -> str:
-    """The page of all data sets that a folder has records of."""
-    parts = [_head(folder)]
-    for what in NAMES:
+def page(folder: Path, before: str = "") -> str:
+    """The page of all data sets that a folder has records of; of others what the page ``before`` it said stays."""
+    parts, told = [_head(folder)], re.split(r"^## (.*)\n", before, flags=re.MULTILINE)
+    known = dict(zip(told[1::2], told[2::2], strict=True))
+    for what, name in NAMES.items():
         records = read_records(folder / what)
         if records:
             parts += _data_set(what, folder / what, records)
+        elif name in known:
+            parts += [f"## {name}", known[name].rstrip("\n"), ""]
     return "\n".join(parts)
 
 
@@ -60,8 +63,8 @@ def _head(folder: Path) -> str:
 Written by `python benchmarks/rehearsal/rehearse.py`, on tables that are made up: MIMIC's columns and numbers of rows,
 random codes, notes joined from runs of a few words of other texts. Nothing here tells how good a model is.{told}
 
-Machine: {processor_name()}, {os.cpu_count()} cores, one thread for each command (`OMP_NUM_THREADS=1`), with other
-programs beside it: read the seconds of the processor, not those of the clock. Memory is the highest resident memory.
+One thread for each command (`OMP_NUM_THREADS=1`), with other programs beside it: read the seconds of the processor, not
+those of the clock, and do not compare those of two processors. Memory is the highest resident memory.
 """
 
 
@@ -70,7 +73,8 @@ def _shares(folder: Path) -> list[str]:
 
 
 def _data_set(what: str, folder: Path, records: dict[str, Any]) -> list[str]:
-    parts = [f"## {NAMES[what]}", "", *_steps(records), ""]
+    machine = f"Processor: {processor_name()}, {os.cpu_count()} cores."
+    parts = [f"## {NAMES[what]}", "", machine, "", *_steps(records), ""]
     if missing := [step for step in STEPS if what in TRUE and step not in records]:
         parts += [f"Not done here: {', '.join(missing)}.", ""]
     if what in TRUE and "prepare" in records:

@@ -121,7 +121,8 @@ def main() -> None:
             print(f"  {told}, {record['peak_bytes'] / GIB:.2f} GiB", flush=True)
     from page import page  # not before: the system counts the memory of this process among that of each step
 
-    arguments.page.write_text(page(arguments.folder), encoding="utf-8")
+    before = arguments.page.read_text(encoding="utf-8") if arguments.page.is_file() else ""
+    arguments.page.write_text(page(arguments.folder, before), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -64,6 +64,8 @@ def test_mimic3_from_its_tables_to_the_page(tmp_path: Path) -> None:
 
 def test_mimic4_is_prepared_and_counted(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
+    other = "## 600,000 documents of the extreme classification repository's form\n\nmeasured elsewhere\n"
+    (tmp_path / "page.md").write_text(f"# As it was\n\n## MIMIC-IV: `plant_mimic4.yml`\n\nof old\n\n{other}")
     rehearse("mimic4", tmp_path, "--only", "tables,prepare,count")
     hosp = tmp_path / "mimic4" / "mimic-iv" / "hosp"
     for kind, header, number in (("diagnoses", DIAGNOSES, 4_756_326), ("procedures", PROCEDURES, 669_186)):
@@ -75,3 +77,5 @@ def test_mimic4_is_prepared_and_counted(tmp_path: Path) -> None:
     page = (tmp_path / "page.md").read_text()
     assert f"| discharge summaries | 331,793 | {round(331_793 * SHARE):,} |" in page
     assert f"| documents | 122,279 | {round(122_279 * SHARE):,} |" in page
+    assert page.endswith(other)
+    assert "of old" not in page
