@@ -453,6 +453,22 @@ def test_pages_say_which_processors_the_runs_had() -> None:
     assert processors([system("linear", None)]) == []
 
 
+def test_costs_are_of_runs_on_one_processor(tmp_path: Path) -> None:
+    def run(name: str, seconds: float) -> dict[str, object]:
+        shared = {"counts": {"documents": 40}, "peak_memory_mb": {"total": 1024}, "metrics": {}}
+        return {**shared, "processor": {"name": name, "cores": 1}, "time_s": {"total": 60 * seconds}}
+
+    systems = [
+        System("plant", [run("X", 1.0), run("X", 3.0), run("Y", 90.0)]),
+        System("linear", [run("X", 4.0)]),
+        System("caml", [run("Y", 50.0)]),
+    ]
+    assert [row[2] for row in rows_of(systems, ["minutes"], None)] == ["2.0 ± 1.4", "4.0", "50.0"]
+    told = " Times and memory of a system with runs on several are of those on X alone."
+    assert processors(systems)[0].endswith(told)
+    assert not processors(systems[1:])[0].endswith(told)
+
+
 def test_rows_of_what_is_gone_stay_and_say_why() -> None:
     definition = {"variants": {"plant": {}}, "gone": {"old": "no gain", "older": "no gain", "oldest": "a loss"}}
     assert tables.variants_of(definition) == ["plant", "old", "older", "oldest"]
