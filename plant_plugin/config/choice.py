@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from plant_plugin.config.options import EXACT_DOCUMENTS
+from plant_plugin.config.options import EXACT_DOCUMENTS, MOST_EXACT
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys, Value
@@ -33,7 +33,6 @@ MOST_PAIRS = 30e9
 SHORTLIST = 100  # labels of a document that are proposed, see plant_yso.yml
 MOST_WORDS = 12e6  # words of an epoch on a processor; EURLEX57K's are cut to 256 words a document
 KERNEL_BYTES = 6  # for each pair of documents that ridge regression solves at once, its copies included
-MOST_AT_ONCE = 46_340  # documents, see relevance/ridge.py
 MANY_LABELS = 8  # a document, of which five ranks see too little
 MEMORY_SHARE = 0.75  # of what is free
 ENGLISH = "en"
@@ -201,7 +200,7 @@ def _planted_scores(facts: Facts) -> Choice:
         keys["planted_scores.top"] = 10_000
     if facts.documents > EXACT_DOCUMENTS:
         kernel = KERNEL_BYTES * facts.documents**2
-        fits = facts.documents <= MOST_AT_ONCE and kernel <= MEMORY_SHARE * facts.free_memory
+        fits = facts.documents <= MOST_EXACT and kernel <= MEMORY_SHARE * facts.free_memory
         keys["planted_scores.model"] = "ridge" if fits else "label_ridge"
         why.append("all documents are solved at once" if fits else "so many documents are solved label by label")
     return Choice(keys, "; ".join(why))

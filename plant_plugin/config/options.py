@@ -128,6 +128,7 @@ class Stage2Options(StageOptions):
 
 # What `model: auto` gives the exact ridge at most: a gigabyte for the square of the documents, some minutes of a core.
 EXACT_DOCUMENTS, EXACT_OPERATIONS = 16_000, 2e13
+MOST_EXACT = 46_340  # documents of `model: ridge`: LAPACK may count a matrix's entries in 32 bits
 
 
 @dataclass(frozen=True)

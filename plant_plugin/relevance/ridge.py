@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 
-from plant_plugin.config.options import PlantedScoresOptions
+from plant_plugin.config.options import MOST_EXACT, PlantedScoresOptions
 from plant_plugin.errors import ConfigError
 
 # A term in a larger share of the documents than this is a dense column: a sparse product takes some 3 ns for each pair
@@ -21,7 +21,6 @@ FREQUENT = 0.05
 COLUMNS = 2_048  # dense columns (N, columns) held at once
 ROWS = 1_000  # rows of the kernel matrix made at once: the sparse product holds an index beside each value
 GIB = 1024**3
-MOST = 46_340  # documents: LAPACK may count a matrix's entries in 32 bits
 LABELS = 128  # labels whose dense weights (labels, V) are held at once
 
 
@@ -32,7 +31,7 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
     the cube of N and with N²·L, memory with N².
 
     Raises:
-        ConfigError: The kernel matrix X·Xᵀ does not fit into free memory, or has more than ``MOST`` rows.
+        ConfigError: The kernel matrix X·Xᵀ does not fit into free memory, or has more than ``MOST_EXACT`` rows.
 
     Source: Saunders et al. 1998 (kernel ridge regression).
     """
@@ -76,8 +75,8 @@ def _check_size(documents: int) -> None:
     if needed > free:
         what += f" need {needed / GIB:.1f} GiB of memory, {free / GIB:.1f} are free"
         raise ConfigError(what, where=where, fix=fix)
-    if documents > MOST:
-        raise ConfigError(f"{what} are more than the {MOST:,} that can be solved", where=where, fix=fix)
+    if documents > MOST_EXACT:
+        raise ConfigError(f"{what} are more than the {MOST_EXACT:,} that can be solved", where=where, fix=fix)
 
 
 def _kernel(blocks: Sequence[sp.csc_array], rare: sp.csr_array) -> torch.Tensor:

@@ -75,10 +75,8 @@ def table_needs(settings: Settings, shape: Shape) -> dict[str, Need]:
     """What relevance and planted scores take, where the configuration has them."""
     options, found = settings.planted_scores, {}
     if options.model != "none":
-        weights, exact = (
-            shape.labels * options.top * WEIGHT_BYTES,
-            options.model_for(shape.documents, shape.labels) == "ridge",
-        )
+        weights = shape.labels * options.top * WEIGHT_BYTES
+        exact = options.model_for(shape.documents, shape.labels) == "ridge"
         terms = TERM_BYTES * options.ngrams * shape.text_bytes
         fit = LABEL_SCORES * weights + NEGATIVE_BYTES * shape.documents
         if exact:

@@ -181,7 +181,7 @@ def test_weights_take_eight_bytes_each(task) -> None:
 
 def test_documents_that_cannot_be_solved_at_once_are_refused(task, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, labels, _ = task
-    monkeypatch.setattr(ridge, "MOST", 59)
+    monkeypatch.setattr(ridge, "MOST_EXACT", 59)
     with pytest.raises(ConfigError, match=r"(?s)planted_scores\.model: 60 documents at once are more .*label_ridge"):
         PlantedScores.fit(texts, labels, EVERYTHING)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=4 * 40**2))
