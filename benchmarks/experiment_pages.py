@@ -84,19 +84,14 @@ def _processor(result: Mapping[str, Any]) -> str:
     return str(result.get("processor", {}).get("name", ""))
 
 
-def usual_processor(systems: Iterable[System]) -> str:
-    """The one that most runs of a page were made on; empty where none is noted."""
-    found = Counter(name for system in systems for result in system.results if (name := _processor(result)))
-    return max(found, key=found.__getitem__, default="")
-
-
-def column(system: System, name: str, usual: str = "") -> list[float]:
+def column(system: System, name: str) -> list[float]:
     """A column's value of every seed that has it, as fractions; costs in their own unit.
 
-    Costs are of the runs on the ``usual`` processor, where there are any.
+    Costs are of the runs on one processor: that of most of them, of the first where several have as many.
     """
     if name in COSTS:
-        runs = [result for result in system.results if _processor(result) == usual] or system.results
+        usual = Counter(map(_processor, system.results)).most_common(1)[0][0]
+        runs = [result for result in system.results if _processor(result) == usual]
         return [value for result in runs if (value := COSTS[name](result)) is not None]
     if name in ("rare-F1", "common-F1"):
         limit = COMMON * (system.documents[0].num_train or 0) if system.documents else 0.0
@@ -123,10 +118,9 @@ def cell(values: list[float], scale: float = 100.0) -> str:
 
 def rows_of(systems: list[System], columns: list[str], published: Published | None) -> list[list[str]]:
     """Name, number of seeds and columns of each system, and of what others have published."""
-    usual = usual_processor(systems)
     ours = [
         [system.name, str(len(system.results)),
-         *(cell(column(system, name, usual), 1.0 if name in COSTS else 100.0) for name in columns)]
+         *(cell(column(system, name), 1.0 if name in COSTS else 100.0) for name in columns)]
         for system in systems
     ]  # fmt: skip
     theirs = published.rows if published else []
@@ -284,9 +278,10 @@ def processors(systems: list[System]) -> list[str]:
     if set(of) <= {NOT_NOTED}:
         return []
     parts = [f"{told}: {', '.join(names)}" for told, names in sorted(of.items())]
-    usual = usual_processor(systems)
-    both = any({_processor(result) for result in system.results} > {usual} for system in systems)
-    alone = f" Times and memory of a system with runs on several are of those on {usual} alone." if both else ""
+    several = any(len(set(map(_processor, system.results))) > 1 for system in systems)
+    alone = (
+        " Times and memory of a system with runs on several are of the one that most of them had." if several else ""
+    )
     return [f"Processors: {'; '.join(parts)}.{alone}", ""]
 
 
