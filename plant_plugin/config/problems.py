@@ -38,7 +38,7 @@ _ONE_RATE = "all but the encoder learns at the stage's learning_rate"
 WHY_REMOVED = {
     "evidence.stage1": f"leave it out: {_NOT_PAID}; stage 1 ranks words by their relevance",
     "planted_scores.group_size": (
-        "leave it out: groups of documents know rare labels less; ridge solves all at once, auto says when not to"
+        "leave it out: groups of documents know rare labels less; with model: auto many are solved label by label"
     ),
     "relevance.normalize": f"leave it out: {_MAX}",
     "stage1.method": f"leave it out: {_CLOSED_FORM}; `stage1.start: factors` plants in seconds too",

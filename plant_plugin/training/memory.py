@@ -32,7 +32,7 @@ RELEVANCE_BYTES = 16  # of an entry: value and place, by label and by word
 # Of a byte of the training texts, times the longest run of words that is a term: terms, their rows, what counting left.
 TERM_BYTES = 4.5
 WEIGHT_BYTES = 8  # of a planted score's weight: value and place
-SCORES = 4  # times that these are in memory at most: by blocks of labels, joined, with names, and by word
+SCORES = 4  # times that these are in memory at most, all documents solved at once
 LABEL_SCORES, KEPT_SCORES = 2.5, 2  # the same where each label is solved by itself, and behind the fit
 NEGATIVE_BYTES = 3000  # of a document's hard negatives, while they are turned to labels
 ROWS = 8  # of scores of all labels that validation and test hold of a document at once, with what metrics sort
