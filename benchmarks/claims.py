@@ -5,7 +5,8 @@
 
 ``claims.yaml`` says which results can answer a claim. Each metric of each data set is one answer: yes, no difference,
 or the opposite, by the tests of ``plant compare`` over documents, by Welch's interval over seeds, or by Spearman's
-correlation over the runs of a grid, all at 5 %. The verdict counts the answers; nobody writes it.
+correlation over the runs of a grid, all at 5 %. The verdict counts the answers, of all data sets and of each; nobody
+writes it.
 """
 
 from __future__ import annotations
@@ -45,12 +46,14 @@ class Answer:
     Attributes:
         told: Folder of results, metric, numbers.
         says: ``YES``, ``NO_DIFFERENCE`` or ``OPPOSITE``.
-        seeds: Of the runs behind it; runs, where a grid answers.
+        seeds: Of the runs behind it, the fewest that a system or a value of a grid has.
+        dataset: Data set.
     """
 
     told: str
     says: str
     seeds: int
+    dataset: str
 
 
 def load_claims(path: Path = HERE / "claims.yaml") -> list[dict[str, Any]]:
@@ -105,34 +108,40 @@ def answers(test: dict[str, Any], results: Path) -> Iterator[Answer]:
             continue
         systems = load_systems([str(folder / name) for name in (of, over)])
         if kind == "gain":
-            yield from _over_documents(folder.name, systems, of, over, metrics)
+            yield from _over_documents(folder, systems, of, over, metrics)
         else:
-            yield from _over_seeds(folder.name, systems, metrics)
+            yield from _over_seeds(folder, systems, metrics)
 
 
-def _over_documents(place: str, systems: list[System], of: str, over: str, metrics: list[str]) -> Iterator[Answer]:
+def _dataset(folder: Path) -> str:
+    """The data set of a folder of results."""
+    return folder.name.partition("-")[0]
+
+
+def _over_documents(folder: Path, systems: list[System], of: str, over: str, metrics: list[str]) -> Iterator[Answer]:
     table = tested(systems, over, metrics)
     for metric in table.metrics if table else ():
         if (test := table.cells[of, metric].test) is not None:
             says = NO_DIFFERENCE if not test.significant else YES if test.gain > 0 else OPPOSITE
             low, high = 100 * test.low, 100 * test.high
-            told = f"{place}: {metric} {100 * test.gain:+.1f} ({low:+.1f} to {high:+.1f})"
-            yield Answer(told, says, min(len(system.results) for system in systems))
+            told = f"{folder.name}: {metric} {100 * test.gain:+.1f} ({low:+.1f} to {high:+.1f})"
+            yield Answer(told, says, min(len(system.results) for system in systems), _dataset(folder))
 
 
-def _over_seeds(place: str, systems: list[System], metrics: list[str]) -> Iterator[Answer]:
+def _over_seeds(folder: Path, systems: list[System], metrics: list[str]) -> Iterator[Answer]:
     for metric in metrics:
         ours, theirs = (column(system, metric) for system in systems)
         if not ours or not theirs:
             continue
         gain, seeds = 100 * (statistics.fmean(ours) - statistics.fmean(theirs)), min(len(ours), len(theirs))
         if seeds < 2:
-            yield Answer(f"{place}: {metric} {gain:+.1f}, no interval", NO_DIFFERENCE, seeds)
+            yield Answer(f"{folder.name}: {metric} {gain:+.1f}, no interval", NO_DIFFERENCE, seeds, _dataset(folder))
             continue
         interval = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(1 - SIGNIFICANT)
         low, high = 100 * interval.low, 100 * interval.high
         says = YES if low > 0 else OPPOSITE if high < 0 else NO_DIFFERENCE
-        yield Answer(f"{place}: {metric} {gain:+.1f} ({low:+.1f} to {high:+.1f})", says, seeds)
+        told = f"{folder.name}: {metric} {gain:+.1f} ({low:+.1f} to {high:+.1f})"
+        yield Answer(told, says, seeds, _dataset(folder))
 
 
 def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterator[Answer]:
@@ -152,7 +161,8 @@ def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterat
         found = stats.spearmanr(*np.array(pairs).T)
         correlation = float(found.statistic)
         says = NO_DIFFERENCE if found.pvalue >= SIGNIFICANT else YES if correlation > 0 else OPPOSITE
-        yield Answer(f"{folder.name}: {metric} with {axis}, correlation {correlation:+.2f}", says, len(pairs))
+        told = f"{folder.name}: {metric} with {axis}, correlation {correlation:+.2f} over {len(pairs)} runs"
+        yield Answer(told, says, min(len(system.results) for system in systems), _dataset(folder))
 
 
 def verdict(claim: dict[str, Any], found: list[Answer]) -> str:
@@ -160,12 +170,23 @@ def verdict(claim: dict[str, Any], found: list[Answer]) -> str:
     if "untestable" in claim:
         told = claim["untestable"]
         return told if told.startswith(NOT_TRIED) else f"{NOT_TESTABLE}: {told}"
+    return _all_say(found) if found else NOT_TRIED
+
+
+def _all_say(found: list[Answer]) -> str:
     said = {answer.says for answer in found}
-    if not said:
-        return NOT_TRIED
     name = HOLDS if said == {YES} else IN_PART if YES in said else FAILS
-    few = min(answer.seeds for answer in found)
-    return name if few >= ENOUGH else f"{name} ({few} seed{'s' * (few != 1)})"
+    seeds = sorted({answer.seeds for answer in found})
+    if seeds[0] >= ENOUGH:
+        return name
+    few = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+    return f"{name} ({few} seed{'s' * (few != '1')})"
+
+
+def by_dataset(found: list[Answer]) -> str:
+    """What the answers of each data set come to."""
+    datasets = dict.fromkeys(answer.dataset for answer in found)
+    return "; ".join(f"{name}: {_all_say([one for one in found if one.dataset == name])}" for name in datasets)
 
 
 def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> str:
@@ -176,7 +197,7 @@ def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> 
     for claim, found in zip(claims, every, strict=True):
         said = verdict(claim, found)
         counts[max((name for name in counts if said.startswith(name)), key=len)] += 1  # "holds in part" is no "holds"
-        rows.append([f"[{claim['claim']}](#{claim['id']})", claim["source"], claim["paper"], said])
+        rows.append([f"[{claim['claim']}](#{claim['id']})", claim["source"], claim["paper"], said, by_dataset(found)])
         details += [f"## {claim['claim']} {{: #{claim['id']} }}", ""]
         details += [f"{claim['source']}. The paper: {claim['paper']}. Here: **{said}**.", ""]
         details += [claim["caution"].strip(), ""] if "caution" in claim else []
@@ -188,10 +209,11 @@ def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> 
         "# Claims of the papers", "",
         "Made by `python benchmarks/claims.py` from `claims.yaml` and `results` beside it; do not edit.", "",
         "002 is the paper on language models and two stages, 001 the first PLANT (AWD-LSTM), 000 the later abstract. "
-        "Gains are in points with 95 % intervals, paired over documents where they were kept. A verdict that rests on "
-        "fewer than five seeds says so. `claims` are experiments of the network alone, no linear model beside it.", "",
+        "Gains are in points with 95 % intervals, paired over documents where they were kept. A verdict says how many "
+        "seeds are behind its rows where some have fewer than five. `claims` are experiments of the network alone, no "
+        "linear model beside it.", "",
         f"{len(claims)} claims: {counted}.", "",
-        *markdown_rows(["claim", "source", "the paper", "here"], rows), "",
+        *markdown_rows(["claim", "source", "the paper", "here", "by data set"], rows), "",
         *details,
     ])  # fmt: skip
 

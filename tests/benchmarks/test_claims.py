@@ -8,7 +8,20 @@ from typing import Any
 
 import pytest
 import yaml
-from claims import HOLDS, IN_PART, NO_DIFFERENCE, NOT_TRIED, OPPOSITE, YES, Answer, answers, load_claims, verdict
+from claims import (
+    FAILS,
+    HOLDS,
+    IN_PART,
+    NO_DIFFERENCE,
+    NOT_TRIED,
+    OPPOSITE,
+    YES,
+    Answer,
+    answers,
+    by_dataset,
+    load_claims,
+    verdict,
+)
 from definitions import load_definitions
 from made_up_runs import write_run
 
@@ -50,7 +63,7 @@ def test_documents_answer(tmp_path: Path) -> None:
     found = list(answers(GAIN, tmp_path / "results"))
     assert [answer.says for answer in found] == [YES, YES]
     assert found[0].told.startswith("tiny-claims: P@1 +")
-    assert found[0].seeds == 2
+    assert (found[0].seeds, found[0].dataset) == (2, "tiny")
     turned = {**GAIN, "gain": {**GAIN["gain"], "of": "bad", "over": "good"}}
     assert {answer.says for answer in answers(turned, tmp_path / "results")} == {OPPOSITE}
     same = {**GAIN, "gain": {**GAIN["gain"], "over": "none"}}
@@ -76,7 +89,7 @@ def test_a_grid_answers(tmp_path: Path, order: list[int], says: str) -> None:
             save_result(path, content)
     test = {"experiment": "claims", "grid": {"of": "good", "from": "value", "metrics": ["MAP"]}}
     (found,) = answers(test, tmp_path / "results")
-    assert (found.says, found.seeds) == (says, 6)
+    assert (found.says, found.seeds, found.told.endswith(" over 6 runs")) == (says, 2, True)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +104,13 @@ def test_a_grid_answers(tmp_path: Path, order: list[int], says: str) -> None:
     ],
 )
 def test_verdicts(said: list[str], seeds: int, expected: str) -> None:
-    assert verdict({**CLAIM, "tests": []}, [Answer("", one, seeds) for one in said]) == expected
+    assert verdict({**CLAIM, "tests": []}, [Answer("", one, seeds, "tiny") for one in said]) == expected
+
+
+def test_data_sets_that_disagree() -> None:
+    found = [Answer("", YES, 5, "notes"), Answer("", YES, 3, "notes"), Answer("", OPPOSITE, 1, "laws")]
+    assert by_dataset(found) == f"notes: {HOLDS} (3 to 5 seeds); laws: {FAILS} (1 seed)"
+    assert verdict({**CLAIM, "tests": []}, found) == f"{IN_PART} (1 to 5 seeds)"
 
 
 def test_what_nobody_can_test() -> None:
