@@ -90,6 +90,9 @@ class PLANT(OverAwdLstm):
     hidden_size: Whole = 256
     num_layers: Whole = 1  # of a recurrent encoder
     filter_sizes: Sequence[int] = (9,)  # widths of the cnn, in words
+    # Queries learn √D times as fast and the matrices that all labels share a √H-th as fast, so that no part of the head
+    # outruns the others. Without a prior, planted in a few hundred steps, it decides; off as in the paper.
+    matched_rates: Truth = False
     encoder_dropout: Share = 0.0  # between recurrent layers
     post_encoder_dropout: Share = 0.2  # of the states
     lm_weight: Text | None = None  # an encoder or decoder: a preset (`plant list backbones`), name, folder or GGUF file

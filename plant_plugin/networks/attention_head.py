@@ -71,6 +71,10 @@ class AttentionHead(nn.Module, ABC):
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
         """What each position adds to the logits of chosen labels (B, M): (B, M, T); and what none adds: (B, M)."""
 
+    def rate_factors(self) -> dict[nn.Parameter, float]:
+        """Parameters that learn so many times as fast as the others of their group."""
+        return {}
+
     def planted_parameters(self) -> list[nn.Parameter]:
         """What stage 1 trains of the head: queries, keys, strength of the prior."""
         return self.attention_parameters() + ([] if self.prior_strength is None else [self.prior_strength])
@@ -258,6 +262,10 @@ class HeadNetwork(PlantableNetwork):
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Those of the head."""
         return self.head.contributions(hidden, labels)
+
+    def rate_factors(self) -> dict[nn.Parameter, float]:
+        """Those of the head."""
+        return self.head.rate_factors()
 
     def planted_parameters(self) -> list[nn.Parameter]:
         """What stage 1 trains of the head."""

@@ -44,13 +44,15 @@ class LabelAttentionHead(LinearReadoutHead):
         num_heads: int = 8,
         pool_size: int = 128,
         prior_strength: float | None = None,
+        *,
+        matched_rates: bool = False,
     ) -> None:
         super().__init__(num_labels, num_heads, prior_strength)
         if hidden_size % num_heads:
             raise ValueError(f"num_heads {num_heads} does not divide the hidden size {hidden_size}")
         if not 1 <= pool_size <= hidden_size:
             raise ValueError(f"pool_size {pool_size} is not between 1 and the hidden size {hidden_size}")
-        self.hidden_size = hidden_size
+        self.hidden_size, self.matched_rates = hidden_size, matched_rates
         self.label_embeddings = nn.Parameter(torch.empty(num_labels, hidden_size))
         # the last one: the multi-head attention's output projection
         self.query, self.key, self.value, self.merge = (nn.Linear(hidden_size, hidden_size) for _ in range(4))
@@ -75,6 +77,19 @@ class LabelAttentionHead(LinearReadoutHead):
     def start_at(self, logit: float) -> None:
         """Let B_a give every label this bias."""
         nn.init.constant_(self.boost_add, logit)
+
+    def rate_factors(self) -> dict[nn.Parameter, float]:
+        """With ``matched_rates``: √D for label embeddings, which queries have over √D, 1/√H for the shared matrices.
+
+        Adam moves each entry by one learning rate. A shared matrix moves what all labels read by a sum over H of them,
+        away from what the labels' own rows have learned to read, while queries hardly move. How rates go with a width:
+        Yang et al. 2022, Tensor Programs V, Table 8 (1/H there; on clinical cases 1/50 did no better than 1/√128).
+        """
+        if not self.matched_rates:
+            return {}
+        shared = (self.query, self.key, self.value, self.merge)
+        slower = {parameter: 1 / math.sqrt(self.hidden_size) for linear in shared for parameter in linear.parameters()}
+        return {self.label_embeddings: math.sqrt(self.hidden_size // self.num_heads), **slower}
 
     def attention_parameters(self) -> list[nn.Parameter]:
         """Label embeddings and the projections of queries and keys."""

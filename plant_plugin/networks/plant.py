@@ -34,7 +34,12 @@ class PLANT(HeadNetwork):
         backbone = _backbone(given, embed_vecs)
         try:
             head = LabelAttentionHead(
-                backbone.hidden_size, num_classes, given.num_heads, given.pool_size, given.strength
+                backbone.hidden_size,
+                num_classes,
+                given.num_heads,
+                given.pool_size,
+                given.strength,
+                matched_rates=given.matched_rates,
             )
         except ValueError as error:
             raise _unfit(str(error), "num_heads, pool_size") from error

@@ -76,6 +76,10 @@ class PlantableNetwork(nn.Module, ABC):
     def planted_parameters(self) -> list[nn.Parameter]:
         """What stage 1 trains besides the backbone."""
 
+    def rate_factors(self) -> dict[nn.Parameter, float]:
+        """Parameters that learn so many times as fast as the others of their group."""
+        return {}
+
     def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
         return self.logits(hidden).gather(1, labels)

@@ -203,11 +203,14 @@ class StageModule(L.LightningModule):
             self.guard.skip(self.current_epoch, self.trainer.fit_loop.batch_idx)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up."""
+        """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up.
+
+        A group whose parameters learn at different rates is several, ``attention_x0.0884`` and so on.
+        """
         options, config = self.options, self.config
         rate = options.learning_rate or config.learning_rate
         own = {"encoder": options.encoder_learning_rate, "attention": options.ranker_learning_rate, "rest": rate}
-        groups, layered = [], self.layered_groups()
+        groups, layered, factors = [], self.layered_groups(), self.network.rate_factors()
         top = sum(name.startswith("encoder_") for name in layered)
         for name, parameters in layered.items():
             kind, _, place = name.partition("_")
@@ -216,8 +219,10 @@ class StageModule(L.LightningModule):
             if place:
                 learning_rate /= (options.rate_decay or 1.0) ** (top - int(place))
             trained = [one for one in parameters if one.requires_grad]
-            if trained:
-                groups.append({"name": name, "params": trained, "lr": learning_rate})
+            for times in sorted({factors.get(one, 1.0) for one in trained}):
+                part = [one for one in trained if factors.get(one, 1.0) == times]
+                called = name if times == 1 else f"{name}_x{times:.3g}"
+                groups.append({"name": called, "params": part, "lr": learning_rate * times})
         kind = config.optimizer
         extra: dict[str, float] = {"momentum": config.momentum} if kind == "sgd" else {}
         if kind in FUSED and device_of(config.cpu).type == "cpu":

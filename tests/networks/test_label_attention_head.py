@@ -87,3 +87,13 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
         LabelAttentionHead(10, 5, num_heads=3)
     with pytest.raises(ValueError, match="pool_size"):
         LabelAttentionHead(8, 5, num_heads=2, pool_size=9)
+
+
+def test_rates_are_matched_to_widths() -> None:
+    assert LabelAttentionHead(16, 3, num_heads=4, pool_size=8).rate_factors() == {}
+    head = LabelAttentionHead(16, 3, num_heads=4, pool_size=8, matched_rates=True)
+    factors = head.rate_factors()
+    assert factors[head.label_embeddings] == 2.0  # √(16 / 4)
+    shared = [head.query, head.key, head.value, head.merge]
+    assert {factors[parameter] for linear in shared for parameter in linear.parameters()} == {0.25}  # 1/√16
+    assert not {head.boost_multiply, head.boost_add, head.classifier} & factors.keys()

@@ -78,6 +78,21 @@ def test_plant_learns_writes_everything_and_the_checkpoint_gives_the_same_number
     assert leftovers == []
 
 
+def test_parts_of_the_head_learn_at_matched_rates(made: Made) -> None:
+    config = made(network_config__matched_rates=True, stage1__epochs=3)
+    run(config)
+    kept = read_metrics(Path(config.checkpoint_dir) / "metrics.csv")
+    width, heads = 16, 2
+    queries, shared = (width / heads) ** 0.5, width**-0.5
+    for stage, groups in (("stage1", ("attention",)), ("stage2", ("attention", "rest"))):
+        told = [(name, value) for place, name, value in kept if place.stage == stage and name.startswith("learning_")]
+        rates = dict(told[::-1])  # of its first step that is told
+        usual = rates["learning_rate_encoder"]
+        assert rates[f"learning_rate_attention_x{queries:.3g}"] == pytest.approx(usual * queries)
+        for group in groups:
+            assert rates[f"learning_rate_{group}_x{shared:.3g}"] == pytest.approx(usual * shared)
+
+
 def test_predictions_are_in_the_order_of_the_file(made: Made) -> None:
     config = made(save_k_predictions=1)
     run(config)
