@@ -50,7 +50,8 @@ def test_every_run_names_flags_that_a_configuration_has(
         evidence.parent.mkdir(parents=True, exist_ok=True)
         evidence.touch()
     runs, missing = plan(experiment, dataset, [1])
-    assert set(missing) <= {"attention_xml"} | ({"evidence", "text", "unplanted"} if experiment == "coding" else set())
+    of_some = {"evidence", "text", "unplanted", "planted_laat"} if experiment == "coding" else set()
+    assert set(missing) <= {"attention_xml"} | of_some
     assert len({planned.name for planned in runs}) == len(runs) > 1
     for planned in runs:
         assert planned.config.seed == 1
@@ -60,9 +61,9 @@ def test_every_run_names_flags_that_a_configuration_has(
 @pytest.mark.parametrize(
     ("dataset", "run"),
     [
-        ("codiesp", EVERYWHERE | {"text", "unplanted"}),
+        ("codiesp", EVERYWHERE | {"text", "unplanted", "planted_laat"}),
         ("codiesp_procedures", EVERYWHERE),
-        ("codiesp_en", EVERYWHERE),
+        ("codiesp_en", EVERYWHERE | {"planted_laat"}),
         ("bc5cdr", EVERYWHERE | {"evidence"}),
     ],
 )
