@@ -79,6 +79,17 @@ def test_seeds_answer(tmp_path: Path) -> None:
     assert (first.says, first.told.endswith("no interval")) == (NO_DIFFERENCE, True)
 
 
+def test_what_is_measured_of_all_seeds_together_is_one_number(tmp_path: Path) -> None:
+    runs(tmp_path, {"good": [3.0, 3.1], "bad": [0.1, 0.0]})
+    for name, shared in (("good", 0.9), ("bad", 0.8)):
+        for path in (tmp_path / "results" / "tiny-claims" / name).glob("*.json"):
+            content = json.loads(path.read_text())
+            save_result(path, content | {"attention": {"summary": {"across_seeds:rare": shared}}})
+    test = {"experiment": "claims", "seeds": {"of": "good", "over": "bad", "metrics": ["across_seeds:rare"]}}
+    (found,) = answers(test, tmp_path / "results")
+    assert (found.told, found.seeds) == ("tiny-claims: across_seeds:rare +10.0, no interval", 1)
+
+
 @pytest.mark.parametrize(("order", "says"), [([1, 2, 3], YES), ([3, 2, 1], OPPOSITE)])
 def test_a_grid_answers(tmp_path: Path, order: list[int], says: str) -> None:
     runs(tmp_path, {f"good_{value}": [quality, quality + 0.1] for value, quality in zip(order, (0, 1, 3), strict=True)})
