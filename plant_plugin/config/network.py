@@ -91,7 +91,8 @@ class PLANT(OverAwdLstm):
     num_layers: Whole = 1  # of a recurrent encoder
     filter_sizes: Sequence[int] = (9,)  # widths of the cnn, in words
     # Queries learn √D times as fast and the matrices that all labels share a √H-th as fast, so that no part of the head
-    # outruns the others. Without a prior, planted in a few hundred steps, it decides; off as in the paper.
+    # outruns the others. Without a prior, planted in a few hundred steps, it decides; off as in the paper. Our trainer
+    # reads it, LibMultiLabel's own does not.
     matched_rates: Truth = False
     encoder_dropout: Share = 0.0  # between recurrent layers
     post_encoder_dropout: Share = 0.2  # of the states
