@@ -91,7 +91,6 @@ _MOVED = {
     "plant_plugin.run": "plant_plugin.training.run",
     "plant_plugin.search.trials": "plant_plugin.training.search.search",
     "plant_plugin.search": "plant_plugin.training.search",
-    "plant_plugin.training.closed_form": "plant_plugin.training.factors",
     "plant_plugin.training.frozen_states": "plant_plugin.training.build",
     "plant_plugin.training.search.trials": "plant_plugin.training.search.search",
     "plant_plugin.training.state": "plant_plugin.training.loop",

@@ -17,7 +17,6 @@ import pytest
         ("plant_plugin.report.scored", "Scored", "plant_plugin.report.result"),
         ("plant_plugin.evaluation.significance", "compare_documents", "plant_plugin.evaluation.resampling"),
         ("plant_plugin.options", "Stage1Options", "plant_plugin.config.options"),
-        ("plant_plugin.training.closed_form", "plant_factors", "plant_plugin.training.factors"),
         ("plant_plugin.losses.focal", "focal_loss", "plant_plugin.networks.losses"),
     ],
 )

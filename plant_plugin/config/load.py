@@ -23,7 +23,7 @@ from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.rules import DATA_KEYS, DEMO, check, reads_whole_documents
-from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, OPTIONS, REMOVED, Settings
+from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, NEVER_COUNTED, OPTIONS, REMOVED, Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.config.yaml_file import find_config, packaged_configs, parse, read_yaml
 from plant_plugin.errors import ConfigError, suggestion
@@ -85,7 +85,7 @@ class Config(Settings):
         content = _counted(self)
         for block, keys in REMOVED.items():
             if block in content:  # those that came later count where they say something
-                content[block] |= keys
+                content[block] |= {key: value for key, value in keys.items() if key not in NEVER_COUNTED}
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -96,11 +96,6 @@ class LanguageModelOptions(Block):
 class Stage1Options(StageOptions):
     """Attention as a learning-to-rank module (method §3)."""
 
-    epochs: AtLeast0 | None = key(None, "null: the top-level epochs; 0: what it starts from")
-    start: Literal["drawn", "factors"] = key(
-        "drawn", "what its epochs start from; factors: of the relevance, by a decomposition", later=True
-    )
-    strength: Positive = key(4.0, "factors: the score of a label's best word")
     loss: Text = key("lambda_rank", "what ranks a document's tokens: see `plant list losses`")
     k: AtLeast1 = key(1000, "tokens of a document that form pairs, per label")
     score: Literal["logit", "probability"] = key("logit", "what is ranked")

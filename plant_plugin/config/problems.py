@@ -33,6 +33,7 @@ _A_TRIAL = "it was removed, because only two experiments used it; benchmarks/exp
 _NO_GAIN = "it was removed, because other values gained no more than seeds differ by (eurlex6k-screening.md)"
 _MAX = "it was removed, because nothing ever used another value than `max`: the label's highest value divides"
 _CLOSED_FORM = "it was removed, because closed_form gained no more than the ranking loss or a single stage does"
+_FACTORS = "it was removed, because network_config: {matched_rates: true} plants better in as much time"
 _NOT_PAID = "it was removed, because nothing was lost without it (codiesp-evidence_parts.md)"
 _ONE_RATE = "all but the encoder learns at the stage's learning_rate"
 WHY_REMOVED = {
@@ -41,7 +42,9 @@ WHY_REMOVED = {
         "leave it out: groups of documents know rare labels less; with model: auto many are solved label by label"
     ),
     "relevance.normalize": f"leave it out: {_MAX}",
-    "stage1.method": f"leave it out: {_CLOSED_FORM}; `stage1.start: factors` plants in seconds too",
+    "stage1.method": f"leave it out: {_CLOSED_FORM}",
+    "stage1.start": f"leave it out: {_FACTORS}",
+    "stage1.strength": f"leave it out: {_FACTORS}",
     "stage1.sigma": f"leave it out: {_NO_GAIN}; σ is 1, and how long queries are is learned",
     "stage1.attention_learning_rate": f"leave it out: {_NO_GAIN}; {_ONE_RATE}",
     "stage2.attention_learning_rate": f"leave it out: {_NO_GAIN}; {_ONE_RATE}",

@@ -14,7 +14,7 @@ from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SC
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.registry import Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
-from plant_plugin.config.values import Keys, parse_interval
+from plant_plugin.config.values import parse_interval
 from plant_plugin.errors import ConfigError, PlantError, suggestion
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
@@ -82,9 +82,6 @@ def _check_numbers(settings: Settings, problems: Problems) -> None:
         value = getattr(settings, key)
         if value < 0 or (value > 1 and float(value) != int(value)):
             problems.add(key, f"has to be a share from 0 to 1 or a whole number, not {value}")
-    if settings.stage1.epochs == 0 and settings.stage1.start == "drawn":
-        fix = "say stage1.start: factors, or strategy: end_to_end"
-        problems.add("stage1.epochs", "0 would leave the attention as drawn", fix)
     if settings.stage2.epochs == 0 and settings.strategy == "end_to_end" and settings.go_on_from is None:
         problems.add("stage2.epochs", "0 would leave the network as drawn", "say strategy: plant")
 
@@ -314,10 +311,6 @@ def _check_network(settings: Settings, network: Entry, problems: Problems) -> No
         problems.add("data_format", "networks read text", "use txt, or --linear")
     if not 0 < settings.metric_threshold < 1:
         problems.add("metric_threshold", "has to be a probability above 0 and below 1")
-    given, known = settings.network_config, settings.checkpoint_path or settings.resume
-    plants = settings.strategy == "plant" and not settings.eval and (given or not known)  # the checkpoint knows
-    if settings.stage1.start == "factors" and plants and network.options is not None:
-        _check_factors(given, network, problems)
     if network.name == "XMLCNN" and settings.seed is not None:
         what = "XMLCNN's pooling has no deterministic form, so a seed would promise too much"
         problems.add("seed", what, "leave the seed out")
@@ -333,14 +326,3 @@ def _check_network(settings: Settings, network: Entry, problems: Problems) -> No
     if reads_words and settings.embed_file is None and settings.checkpoint_path is None and settings.resume is None:
         fix = "give a file of word vectors (`plant embeddings TRAIN --out FILE` makes one) or a GloVe name"
         problems.add("embed_file", f"{network.name} needs word vectors", fix)
-
-
-def _check_factors(given: Keys, network: Entry, problems: Problems) -> None:
-    """Words pass one layer of convolutions on their way to one head; of others' networks training itself says so."""
-    convolutions = {"PLANT": given.get("encoder") == "cnn" and "lm_weight" not in given, "PlantedCAML": True}
-    refuse = functools.partial(problems.add, "stage1.start", value="factors")
-    if not convolutions.get(network.name, False):
-        what = f"{network.name}, as it is configured, does not encode words by one layer of convolutions"
-        refuse(what, "leave stage1.start out, or use network_config: {encoder: cnn}")
-    elif (heads := given.get("num_heads", network.signature().get("num_heads", 1))) != 1:
-        refuse(f"there are {heads} heads", "leave it out, or use network_config: {num_heads: 1}")

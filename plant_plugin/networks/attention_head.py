@@ -44,14 +44,6 @@ class AttentionHead(nn.Module, ABC):
     def attention_parameters(self) -> list[nn.Parameter]:
         """What queries and keys are made of."""
 
-    def plant(self, queries: Tensor) -> None:
-        """Let :meth:`queries` give these, (L, 1, D), and keys be the states, or as near to them as their function can.
-
-        Raises:
-            NotImplementedError: Keys cannot be the states.
-        """
-        raise NotImplementedError
-
     def start_at(self, logit: float) -> None:
         """Let every label's bias be this."""
         nn.init.constant_(self.output.bias, logit)
@@ -210,13 +202,6 @@ class LabelwiseHead(LinearReadoutHead):
     def queries(self, labels: Tensor | None = None) -> Tensor:
         """U (…, 1, D)."""
         return _pick(self.query.weight, labels).unsqueeze(-2)
-
-    def plant(self, queries: Tensor) -> None:
-        """They are U; keys are tanh of the states where there is a W."""
-        with torch.no_grad():
-            self.query.weight.copy_(queries[:, 0])
-        if self.project is not None:
-            nn.init.eye_(self.project.weight)
 
     def keys(self, states: Tensor) -> Tensor:
         """F(h) (B, T, 1, D)."""

@@ -59,8 +59,6 @@ class SameLengthCNN(nn.Module):
     far the batch was padded.
     """
 
-    later_centre = 0  # of an even width the place of the token itself is the earlier of the two in the middle
-
     def __init__(self, input_size: int, filter_sizes: Sequence[int], num_filters: int, dropout: float) -> None:
         super().__init__()
         self.encoders = nn.ModuleList(Convolution(input_size, size, num_filters, dropout) for size in filter_sizes)
@@ -81,8 +79,6 @@ class TanhConvolution(nn.Module):
 
     Source: CAML's, as LibMultiLabel has it.
     """
-
-    later_centre = 1
 
     def __init__(self, input_size: int, num_filters: int, width: int) -> None:
         super().__init__()

@@ -323,7 +323,7 @@ def plan_of(config: Settings, tokens: int, labels: int, *, on_gpu: bool) -> Plan
     asked = config.shortlist.size
     size = max(SHORTLIST_SIZES) if isinstance(asked, str) else asked  # `auto` takes no more
     sizes = [stage.batch_size or config.batch_size for stage in (stage1, stage2)]
-    ranks = config.strategy == "plant" and stage1.epochs != 0  # what is planted by factors alone keeps no gradient
+    ranks = config.strategy == "plant"
     return Plan(
         batch_size=max(sizes if ranks else sizes[1:]),
         tokens=tokens,

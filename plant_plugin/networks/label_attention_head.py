@@ -102,14 +102,6 @@ class LabelAttentionHead(LinearReadoutHead):
         queries = self._split(self._wide(queries)) / math.sqrt(self.hidden_size // self.num_heads)
         return queries if labels is few else queries[labels]
 
-    def plant(self, queries: Tensor) -> None:
-        """They are the label embeddings; both projections start as the identity."""
-        for linear in (self.query, self.key):
-            nn.init.eye_(linear.weight)
-            nn.init.zeros_(linear.bias)
-        with torch.no_grad():
-            self.label_embeddings.copy_(queries.flatten(1) * math.sqrt(queries.shape[-1]))
-
     def keys(self, states: Tensor) -> Tensor:
         """(B, T, A, D)."""
         return self._split(self.key(states))

@@ -18,10 +18,8 @@ from plant_plugin.data.batches import Batches, move
 from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.networks.plant_l2r import PLANTL2R
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
-from plant_plugin.report.logs import append_log
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import at_first, device_of, from_first, is_first, same_weights
-from plant_plugin.training.factors import plant_factors
+from plant_plugin.training.devices import at_first, from_first, same_weights
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.ranker import run_ranker
@@ -146,24 +144,11 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     """Plant the attention in place."""
     if isinstance(network, PLANTL2R):
         return run_ranker(network, prepared, config, run)
-    options = config.stage1
-    if is_first() and options.start == "factors":
-        assert prepared.relevance is not None
-        plant_factors(network, prepared.relevance.matrix, options.strength)
     same_weights(network)
-    train, val = prepared.batches(options, config)
-    if options.epochs != 0:
-        module = Stage1(network, options, config, train, val)
-        module.monitor = module.stop_on = monitor_of(options)
-        module.guard.hashes = functools.partial(prepared.text_hashes, "train")
-        train_stage(module, run)
-        return
-    run.log("stage 1 has no epochs: the attention stays as planted")
-    if val is not None:
-        device = device_of(config.cpu)
-        value = _validated(network.to(device), val, config, device)
-        if is_first():
-            append_log(config.log_path, "stage1", {monitor_of(options): value})
+    module = Stage1(network, config.stage1, config, *prepared.batches(config.stage1, config))
+    module.monitor = module.stop_on = monitor_of(config.stage1)
+    module.guard.hashes = functools.partial(prepared.text_hashes, "train")
+    train_stage(module, run)
 
 
 def _validated(network: PlantableNetwork, batches: Batches, config: Config, device: torch.device) -> float:

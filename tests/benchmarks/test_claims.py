@@ -51,7 +51,7 @@ def test_the_packaged_claims_name_what_there_is() -> None:
             (kind,) = set(test) - {"experiment"}
             for name in (test[kind][key] for key in ("of", "over") if key in test[kind]):
                 variant, _, value = name.rpartition("_")
-                known = name in definition["variants"] or (
+                known = name in {**definition["variants"], **definition.get("gone", {})} or (
                     variant in definition["variants"]
                     and any(float(value) in values for values in definition["grid"].values())
                 )

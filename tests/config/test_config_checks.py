@@ -39,7 +39,6 @@ LM = {"lm_weight": "mistral-7b"}
         ("stage2.batch_size", [0]),
         ("stage2.learning_rate", [0]),
         ("stage2.encoder_learning_rate", [-1]),
-        ("stage1.strength", [0, -4]),
         ("stage2.clip_norm", [0]),
         ("stage2.gamma", [-0.5]),
         ("stage2.label_smoothing", [-0.1, 1]),
@@ -253,6 +252,8 @@ def test_what_cannot_be_refitted_is_said_before_data_are_read(changes: dict[str,
         ({"relevance.normalize": "entropy"}, "relevance.normalize"),
         ({"stage1.method": "closed_form"}, "stage1.method"),
         ({"stage1.sigma": 3}, "stage1.sigma"),
+        ({"stage1.start": "factors"}, "stage1.start"),
+        ({"stage1.strength": 8}, "stage1.strength"),
         ({"stage1.attention_learning_rate": 0}, "stage1.attention_learning_rate"),
         ({"stage2.attention_learning_rate": 0.01}, "stage2.attention_learning_rate"),
         ({"stage1.prior_learning_rate": 0.1}, "stage1.prior_learning_rate"),
@@ -271,6 +272,7 @@ def test_a_key_that_is_no_more_says_why(changes: dict[str, Any], key: str) -> No
 
 def test_what_older_runs_wrote_down_of_keys_that_are_no_more_is_read() -> None:
     stage1 = {"k": 5, "method": "gradient", "sigma": 1, "attention_learning_rate": None, "prior_learning_rate": None}
+    stage1 |= {"start": "drawn", "strength": 4}
     stage2 = {"gamma": 3.0, "prior_learning_rate": None, "label_share": 0.0, "watch_training": 0}
     found = plant(relevance={"top": 9, "normalize": "max"}, stage1=stage1, stage2=stage2)
     assert found.hash() == plant(relevance={"top": 9}, stage1={"k": 5}, stage2={"gamma": 3.0}).hash()

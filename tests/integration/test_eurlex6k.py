@@ -14,8 +14,8 @@ pytestmark = pytest.mark.integration
 
 @pytest.mark.parametrize(
     "choice",
-    [{}, {"stage1.start": "factors"}, {"strategy": "end_to_end"}],
-    ids=["drawn", "factors", "one_stage"],
+    [{}, {"strategy": "end_to_end"}],
+    ids=["two_stages", "one_stage"],
 )
 def test_a_few_steps_beat_chance_by_far(shared: Path, tmp_path: Path, choice: dict[str, str]) -> None:
     folder = shared / "data" / "eurlex6k"

@@ -109,19 +109,6 @@ class TestEveryNetwork:
         logits.sum().backward()
         assert all(parameter.grad is not None for parameter in network.planted_parameters())
 
-    def test_a_head_is_planted_or_says_that_it_cannot_be(self, build: Build, name: str, planted_prior: str) -> None:
-        network = build(name, planted_prior)
-        states, wanted = network.encode(batch()).states, torch.randn_like(network.head.queries())
-        if name == "PLMCA":
-            with pytest.raises(NotImplementedError):
-                network.head.plant(wanted)
-            return
-        network.head.plant(wanted)
-        torch.testing.assert_close(network.head.queries(), wanted)
-        keys = network.head.keys(states).flatten(2)
-        near = torch.tanh(states) if name in ("LAAT", "PLMICD") else states
-        torch.testing.assert_close(keys, near[..., : keys.shape[-1]])
-
     def test_shapes_and_attention(self, build: Build, name: str, planted_prior: str) -> None:
         network = build(name, planted_prior)
         assert isinstance(network, PlantableNetwork)

@@ -202,9 +202,6 @@ def test_the_plan_of_a_configuration() -> None:
     assert (found.narrow, found.stored, found.noise, found.dense_relevance) == (2, 2, 1, True)
     alone = plan_of(replace(settings, strategy="end_to_end"), 100, 30, on_gpu=False)
     assert (alone.ranked, alone.narrow, alone.stored, alone.dense_relevance) == (0, 4, 4, False)
-    larger = replace(settings, stage1=Stage1Options(start="factors", epochs=0, batch_size=16))
-    planted = plan_of(larger, 100, 30, on_gpu=True)
-    assert (planted.ranked, planted.batch_size) == (0, 8)
 
 
 def test_a_shortlist_bounds_what_the_label_attention_needs() -> None:

@@ -5,13 +5,10 @@ Shape key: **B** documents · **T** token positions · **H** hidden width.
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from plant_plugin.config.values import Value
-from plant_plugin.networks.encoders import SameLengthCNN, TanhConvolution, word_encoder
-
-CONTEXT = 0.3  # of a drawn convolution's weights, where it passes words on
+from plant_plugin.networks.encoders import word_encoder
 
 
 class EmbeddedWords(nn.Module):
@@ -33,25 +30,6 @@ class EmbeddedWords(nn.Module):
     def word_tables(self) -> list[Tensor]:
         """What has a row for each word."""
         return [self.embedding.weight]
-
-    @property
-    def passes_words_on(self) -> bool:
-        """Whether the encoder is one layer of convolutions over words, so that :meth:`pass_words_on` can be called."""
-        return isinstance(self.encoder, SameLengthCNN | TanhConvolution)
-
-    def pass_words_on(self) -> None:
-        """Start as the tanh of each word's own vector, with a little of the drawn convolutions beside it."""
-        assert isinstance(self.encoder, SameLengthCNN | TanhConvolution)
-        start = 0
-        for convolution in self.encoder.modules():
-            if isinstance(convolution, nn.Conv1d):
-                width, channels = convolution.kernel_size[0], convolution.out_channels
-                centre = (width - 1 + self.encoder.later_centre) // 2
-                with torch.no_grad():
-                    convolution.weight *= CONTEXT
-                    for channel in range(min(channels, convolution.in_channels - start)):
-                        convolution.weight[channel, start + channel, centre] += 1
-                start += channels
 
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
         """States (B, T, H) of ``text`` (B, T)."""

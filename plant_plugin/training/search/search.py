@@ -97,7 +97,7 @@ def retrained(plan: SearchPlan, best: Trial, folder: Path) -> Keys:
         return values
     config = load_config(folder / "config.yml")
     _set(values, "stage2", "epochs", best.epoch)
-    if config.strategy == "plant" and config.stage1.epochs != 0:
+    if config.strategy == "plant":
         found = best_epoch(read_values(folder, f"attention-nDCG@{config.stage1.k}", "stage1"), "max")
         if found is not None:
             _set(values, "stage1", "epochs", found + 1)

@@ -119,9 +119,6 @@ def test_the_second_training(plan: SearchPlan, tmp_path: Path, merged: bool) -> 
     assert values["stage2"] == {"epochs": 2}
     assert values["planted_scores"] == {"model": "ridge", **({"adjustment": 0.02, "weight": 1.5} if merged else {})}
     assert "silent" not in values
-    plan = plan_search(path, {**flags, "stage1.start": "factors", "stage1.epochs": 0, "network_config.num_heads": 1})
-    trial_module.write_configuration(folder / "config.yml", plan.configuration(plan.decoded(DRAWN)))
-    assert retrained(plan, best, folder)["stage1"]["epochs"] == 0  # it planted without any
 
 
 def test_a_baseline_trains_as_many_epochs_as_its_best(search_file: Make, plan: SearchPlan, tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""What stage 1 says of where it starts, and what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lightning
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from plant_plugin.config import Config
+from plant_plugin.errors import ConfigError
+from plant_plugin.networks.attention_head import HeadNetwork
+from plant_plugin.networks.losses import attention_ndcg
+from plant_plugin.networks.trained_state import trained_state
+from plant_plugin.report.run import Run
+from plant_plugin.training import run as training_run
+from plant_plugin.training.build import build_network
+from plant_plugin.training.prepare import prepare
+from plant_plugin.training.run import run
+
+Made = Callable[..., Config]
+
+
+@pytest.mark.parametrize(("limit", "batches"), [(1.0, 4), (3, 3), (0.5, 2)])
+def test_where_it_starts_from_is_the_mean_over_validation_pairs(
+    made: Made, capsys: pytest.CaptureFixture[str], limit: float, batches: int
+) -> None:
+    config = made(stage1__labels="all", eval_batch_size=8, limit_val_batches=limit, silent=False)
+    lightning.seed_everything(config.seed, verbose=False)
+    of_run = Run(config.checkpoint_dir, silent=True)
+    prepared = prepare(config, of_run)
+    network = build_network(prepared, config, of_run, planted=True).eval()
+    found = []
+    for batch in [*prepared.split("val", config.eval_batch_size)][:batches]:
+        hidden = network.encode(batch)
+        labels = torch.arange(network.num_labels).expand(len(batch["text"]), -1)
+        found.append(attention_ndcg(network.scores(hidden, labels), hidden.prior.of_labels(labels), hidden.mask, 10))
+    wanted = float(torch.cat([part.flatten() for part in found]).nanmean())
+    capsys.readouterr()
+    run(config)
+    told = capsys.readouterr().err.split("stage1 starts from attention-nDCG@10 ")[1]
+    assert float(told.split(";")[0]) == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [{"stage1__epochs": 0}, {"stage2__epochs": 0, "strategy": "end_to_end"}],
+    ids=str,
+)
+def test_what_would_plant_nothing_is_refused(made: Made, keys: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"stage[12]"):
+        made(**keys)
+
+
+def test_no_epochs_of_stage_2_leave_the_network_of_stage_1(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[str, torch.Tensor] = {}
+    original = training_run.run_stage2
+
+    def watch(network: HeadNetwork, *others: Any) -> None:
+        kept.update({name: tensor.detach().clone() for name, tensor in trained_state(network).items()})
+        original(network, *others)
+
+    monkeypatch.setattr(training_run, "run_stage2", watch)
+    run(made(stage2__epochs=1, result_dir=str(tmp_path / "whole")))
+    monkeypatch.undo()
+    config = made(stage2__epochs=0, result_dir=str(tmp_path / "stage1"))
+    assert run(config)["metrics"]
+    found = load_file(Path(config.checkpoint_dir) / "model.safetensors")
+    assert found.keys() == kept.keys()
+    for name, tensor in found.items():
+        torch.testing.assert_close(tensor, kept[name], rtol=0, atol=0)
