@@ -23,8 +23,6 @@ FEWEST_EPOCHS, MOST_EPOCHS = 3, 12
 K, LEAST_K = 20, 5
 HARD_NEGATIVES = 200
 FEW_STEPS, INITIAL_LOGIT = 500, -1.5  # of stage 2, in which a bias does not come far; see plant_codiesp_text.yml
-FEW_DOCUMENTS = 2000  # up to which rates are higher and matched, and stage 1 is longer; see plant_bc5cdr.yml
-FEW_RATES, FEW_EPOCHS, LEAST_STEPS = (0.01, 0.006), (6, 4), (180, 120)  # of both stages then
 FEW_TRUE = 0.15  # share of all labels that a document has, below the one in five that this logit stands for
 LEAD = 40  # words
 WORD_LETTERS = 6  # see plant_yso.yml
@@ -90,8 +88,7 @@ def choices(facts: Facts) -> list[Choice]:
 def left_open(choice: Choice, given: Mapping[str, object]) -> Choice:
     """The choice without the keys that a user has given, also as a whole block or for both stages at once."""
     said = set(flat(given))
-    keys = ("epochs", "patience", "batch_size", "learning_rate")
-    both = {f"{stage}.{key}" for key in keys if key in said for stage in _STAGES}
+    both = {f"{stage}.{key}" for key in ("epochs", "patience", "batch_size") if key in said for stage in _STAGES}
     kept = {key: value for key, value in choice.keys.items() if key not in said | both}
     return Choice(kept, choice.reason)
 
@@ -143,22 +140,6 @@ def _strategy(facts: Facts) -> Choice:
     return Choice({"strategy": "plant"}, "attention learns to rank, then all is trained")
 
 
-def _is_hurried(facts: Facts) -> bool:
-    """Whether the attention has few steps to be planted in, and no evidence that would say more than it can learn."""
-    keys = _strategy(facts).keys
-    planted = keys["strategy"] == "plant" and "shortlist.size" not in keys
-    return planted and facts.documents <= FEW_DOCUMENTS and not facts.evidence
-
-
-def _steps(facts: Facts) -> int:
-    """Of an epoch."""
-    return math.ceil(facts.documents / int(_batches(facts).keys["batch_size"]))
-
-
-def _epochs_of_few(facts: Facts, stage: int) -> int:
-    return min(MOST_EPOCHS, max(FEW_EPOCHS[stage], math.ceil(LEAST_STEPS[stage] / _steps(facts))))
-
-
 def _evidence(facts: Facts) -> Choice:
     if facts.evidence:
         keys: Keys = {"evidence.training_file": facts.evidence}
@@ -176,29 +157,20 @@ def _stage1(facts: Facts) -> Choice:
     if strategy["strategy"] != "plant":
         return Choice({}, "there is none")
     k = max(LEAST_K, min(K, facts.words // 5))
-    keys: Keys = {"stage1.k": k, "stage1.epochs": 1 if "shortlist.size" in strategy else 2}
-    why = f"a typical document has {facts.words} words"
-    if _is_hurried(facts):
-        keys |= {"stage1.epochs": _epochs_of_few(facts, 0), "stage1.learning_rate": FEW_RATES[0]}
-        keys["network_config.matched_rates"] = True
-        why += f"; {facts.documents:,} documents make few steps: higher rates, matched to the parts of the head"
-    return Choice(keys, why)
+    keys = {"stage1.k": k, "stage1.epochs": 1 if "shortlist.size" in strategy else 2}
+    return Choice(keys, f"a typical document has {facts.words} words")
 
 
 def _stage2(facts: Facts) -> Choice:
-    steps = _steps(facts)
+    steps = math.ceil(facts.documents / int(_batches(facts).keys["batch_size"]))
     epochs = max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(STEPS / steps)))
     why = f"{steps:,} steps an epoch, {STEPS:,} are enough; the best on validation counts"
     if facts.evidence or (facts.mined_gain or 0) > GAIN:  # phrases are sure from the first step on
         epochs, why = 3 if facts.evidence else 4, "phrases know most already; the best on validation counts"
-    elif _is_hurried(facts):
-        epochs, why = _epochs_of_few(facts, 1), "at a higher rate few are enough; the best on validation counts"
     negatives = None if facts.labels <= HARD_NEGATIVES else HARD_NEGATIVES
     if "shortlist.size" in _strategy(facts).keys:
         epochs, negatives, why = 2, None, "all that is proposed is learned from; the best on validation counts"
     keys: Keys = {"stage2.epochs": epochs, "patience": max(3, epochs // 2), "stage2.hard_negatives": negatives}
-    if _is_hurried(facts):
-        keys["stage2.learning_rate"] = FEW_RATES[1]
     few_true = facts.labels_per_document <= FEW_TRUE * facts.labels
     if epochs * steps < FEW_STEPS and few_true and not facts.evidence:  # with evidence validation gained nothing
         keys["network_config.initial_logit"] = INITIAL_LOGIT

@@ -117,25 +117,6 @@ def test_words_are_read_by_their_first_letters_where_validation_gains(
     assert keys(replace(SMALL, letters_gain=gain)).get("planted_scores.word_letters", "not tried") == letters
 
 
-def test_few_documents_without_evidence_are_planted_at_higher_and_matched_rates() -> None:
-    few = replace(CODIESP, evidence=None, val_evidence=None)
-    found = keys(few)
-    assert (found["stage1.epochs"], found["stage1.learning_rate"]) == (6, 0.01)  # as plant_bc5cdr.yml
-    assert (found["stage2.epochs"], found["stage2.learning_rate"]) == (4, 0.006)
-    assert found["network_config.matched_rates"] is True
-    smaller = keys(SMALL)  # three steps an epoch
-    assert (smaller["stage1.epochs"], smaller["stage2.epochs"]) == (12, 12)
-    for facts in (CODIESP, EURLEX_6K, EURLEX_57K, replace(few, documents=2001)):
-        assert not {"stage1.learning_rate", "stage2.learning_rate", "network_config.matched_rates"} & keys(facts).keys()
-
-
-def test_a_learning_rate_of_ones_own_is_that_of_both_stages() -> None:
-    few = replace(CODIESP, evidence=None, val_evidence=None)
-    left = {key for choice in choices(few) for key in left_open(choice, {"learning_rate": 0.1}).keys}
-    assert {"stage1.epochs", "stage2.epochs"} <= left
-    assert not {"stage1.learning_rate", "stage2.learning_rate"} & left
-
-
 def test_labels_start_low_where_few_steps_are_made_without_evidence() -> None:
     few = replace(CODIESP, evidence=None, val_evidence=None, mined_gain=0.05)
     assert keys(few)["network_config.initial_logit"] == -1.5
