@@ -18,11 +18,17 @@ from plant_plugin.config.values import Keys, Value
 SHORTEST, LONGEST = 128, 2500  # words read of a document: the least that is worth an encoder, and MIMIC's
 STEP = 50  # lengths are multiples of it
 MANY = 20_000  # documents; from here on EURLEX57K's configurations are followed, not EURLEX-6K's
+LEARNING_RATE = 0.003
 STEPS = 1500  # of stage 2, that EURLEX-6K's four epochs take
 FEWEST_EPOCHS, MOST_EPOCHS = 3, 12
 K, LEAST_K = 20, 5
 HARD_NEGATIVES = 200
 FEW_STEPS, INITIAL_LOGIT = 500, -1.5  # of stage 2, in which a bias does not come far; see plant_codiesp_text.yml
+# What few documents without evidence are coded best with: planted_laat_bc5cdr.yml, planted_laat_codiesp.yml.
+FEW_DOCUMENTS = 2000
+LAAT: Keys = {"hidden_size": 128, "projection_size": 128, "embed_dim": 128, "planted_prior": "additive"}
+FEW_RATES, FEW_EPOCHS = (0.01, 0.006), (6, 4)  # of both stages
+LEAST_STEPS = 180, 120  # of both, for which very few documents get more epochs
 FEW_TRUE = 0.15  # share of all labels that a document has, below the one in five that this logit stands for
 LEAD = 40  # words
 WORD_LETTERS = 6  # see plant_yso.yml
@@ -54,6 +60,7 @@ class Facts:
     names: str | None = None  # where names of the labels are known from: a file, icd9 or icd10
     has_validation: bool = False  # a file of its own
     scores: bool = True  # planted scores are wanted
+    network: bool = False  # which is open: it is that of plant.yml
     gpu: bool = False
     free_memory: int = 8 * 1024**3  # bytes
     lead_gain: float | None = None  # nDCG@5 on validation that `planted_scores.lead` adds; None: not tried
@@ -88,7 +95,8 @@ def choices(facts: Facts) -> list[Choice]:
 def left_open(choice: Choice, given: Mapping[str, object]) -> Choice:
     """The choice without the keys that a user has given, also as a whole block or for both stages at once."""
     said = set(flat(given))
-    both = {f"{stage}.{key}" for key in ("epochs", "patience", "batch_size") if key in said for stage in _STAGES}
+    keys = ("epochs", "patience", "batch_size", "learning_rate")
+    both = {f"{stage}.{key}" for key in keys if key in said for stage in _STAGES}
     kept = {key: value for key, value in choice.keys.items() if key not in said | both}
     return Choice(kept, choice.reason)
 
@@ -125,9 +133,11 @@ def _length(facts: Facts) -> Choice:
 
 
 def _batches(facts: Facts) -> Choice:
+    rate: Keys = {} if _takes_laat(facts) else {"learning_rate": LEARNING_RATE}
     if facts.documents >= MANY:
-        return Choice({"batch_size": 32, "min_vocab_freq": 3}, f"{facts.documents:,} documents: larger, fewer steps")
-    return Choice({"batch_size": 16, "min_vocab_freq": 2}, "words of a single document tell nothing of others")
+        why = f"{facts.documents:,} documents: larger, fewer steps"
+        return Choice({"batch_size": 32, "min_vocab_freq": 3, **rate}, why)
+    return Choice({"batch_size": 16, "min_vocab_freq": 2, **rate}, "words of a single document tell nothing of others")
 
 
 def _strategy(facts: Facts) -> Choice:
@@ -138,6 +148,28 @@ def _strategy(facts: Facts) -> Choice:
     if not facts.gpu and facts.documents >= MANY:
         return Choice({"strategy": "end_to_end"}, "beside planted scores and prior one stage is as good, and sooner")
     return Choice({"strategy": "plant"}, "attention learns to rank, then all is trained")
+
+
+def _takes_laat(facts: Facts) -> bool:
+    planted = _strategy(facts).keys
+    in_two_stages = planted["strategy"] == "plant" and "shortlist.size" not in planted
+    return facts.network and in_two_stages and facts.documents <= FEW_DOCUMENTS and not facts.evidence
+
+
+def _network(facts: Facts) -> Choice:
+    if not _takes_laat(facts):
+        return Choice({}, "the network stays as it is given")
+    why = f"up to {FEW_DOCUMENTS:,} documents without evidence: planted, it is the best there"
+    return Choice({"model_name": "LAAT", "network_config": LAAT}, why)
+
+
+def _steps(facts: Facts) -> int:
+    """Of an epoch."""
+    return math.ceil(facts.documents / int(_batches(facts).keys["batch_size"]))
+
+
+def _epochs_of_few(facts: Facts, stage: int) -> int:
+    return min(MOST_EPOCHS, max(FEW_EPOCHS[stage], math.ceil(LEAST_STEPS[stage] / _steps(facts))))
 
 
 def _evidence(facts: Facts) -> Choice:
@@ -157,20 +189,26 @@ def _stage1(facts: Facts) -> Choice:
     if strategy["strategy"] != "plant":
         return Choice({}, "there is none")
     k = max(LEAST_K, min(K, facts.words // 5))
-    keys = {"stage1.k": k, "stage1.epochs": 1 if "shortlist.size" in strategy else 2}
+    keys: Keys = {"stage1.k": k, "stage1.epochs": 1 if "shortlist.size" in strategy else 2}
+    if _takes_laat(facts):
+        keys |= {"stage1.epochs": _epochs_of_few(facts, 0), "stage1.learning_rate": FEW_RATES[0]}
     return Choice(keys, f"a typical document has {facts.words} words")
 
 
 def _stage2(facts: Facts) -> Choice:
-    steps = math.ceil(facts.documents / int(_batches(facts).keys["batch_size"]))
+    steps = _steps(facts)
     epochs = max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(STEPS / steps)))
     why = f"{steps:,} steps an epoch, {STEPS:,} are enough; the best on validation counts"
     if facts.evidence or (facts.mined_gain or 0) > GAIN:  # phrases are sure from the first step on
         epochs, why = 3 if facts.evidence else 4, "phrases know most already; the best on validation counts"
+    elif _takes_laat(facts):
+        epochs, why = _epochs_of_few(facts, 1), "at a higher rate few are enough; the best on validation counts"
     negatives = None if facts.labels <= HARD_NEGATIVES else HARD_NEGATIVES
     if "shortlist.size" in _strategy(facts).keys:
         epochs, negatives, why = 2, None, "all that is proposed is learned from; the best on validation counts"
     keys: Keys = {"stage2.epochs": epochs, "patience": max(3, epochs // 2), "stage2.hard_negatives": negatives}
+    if _takes_laat(facts):
+        keys["stage2.learning_rate"] = FEW_RATES[1]
     few_true = facts.labels_per_document <= FEW_TRUE * facts.labels
     if epochs * steps < FEW_STEPS and few_true and not facts.evidence:  # with evidence validation gained nothing
         keys["network_config.initial_logit"] = INITIAL_LOGIT
@@ -223,5 +261,5 @@ def _validation(facts: Facts) -> Choice:
 
 
 RULES: tuple[Callable[[Facts], Choice], ...] = (
-    _length, _batches, _strategy, _evidence, _stage1, _stage2, _planted_scores, _validation,
+    _network, _length, _batches, _strategy, _evidence, _stage1, _stage2, _planted_scores, _validation,
 )  # fmt: skip

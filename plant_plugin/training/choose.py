@@ -48,6 +48,7 @@ from plant_plugin.config.options import (
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.sections import BLOCKS
 from plant_plugin.config.values import Keys, Value
+from plant_plugin.config.yaml_file import packaged_configs, read_yaml
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.label_names import label_names, names_beside
@@ -68,6 +69,7 @@ from plant_plugin.training.stage2 import Stage2
 from plant_plugin.training.weights import LINEAR_WEIGHTS, Floats, rows_at_once
 
 WORD = re.compile(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
+NETWORK = "model_name", "network_config"
 LONG = 0.99  # the share of documents that `Facts.long` covers
 LOOKED_AT = 500  # documents and labels by which language and kind of codes are known
 # Words that stand in nearly every sentence of a language and are rare in the others.
@@ -103,7 +105,10 @@ def settle(config: Config) -> Config:
     given = {key: value for key, value in config.given.items() if key not in ("choose", "minutes", "resume")}
     given |= {key: value for key, value in _beside(config).items() if key not in given}
     facts = look(replace(config, val_file=given.get("val_file")), given)
-    found = [left_open(choice, given) for choice in choices(facts)]
+    chosen = choices(facts)
+    if any("model_name" in choice.keys for choice in chosen):  # in the place of plant.yml's
+        given = {key: value for key, value in given.items() if key not in NETWORK}
+    found = [left_open(choice, given) for choice in chosen]
     settled = _checked(filled(given, found), config)
     if config.minutes:
         within = left_open(_within(config.minutes, settled, facts, started), given)
@@ -198,6 +203,7 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
         names=_names(config, corpus, language),
         has_validation=config.val_file is not None,
         scores=scores_wanted,
+        network=_is_open(given),
         gpu=device_of(config.cpu).type == "cuda",
         free_memory=free_and_total_memory()[0],
     )
@@ -211,6 +217,13 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
         letters_gain=None if "planted_scores.word_letters" in said else trial.gain(letters),
         mined_gain=None if "evidence.mine" in said or len(texts) > MINED_FROM else trial.mined(),
     )
+
+
+def _is_open(given: Mapping[str, object]) -> bool:
+    """Whether nothing is said of the network but what plant.yml says, and nothing that another would not go with."""
+    own, _ = read_yaml(packaged_configs()["plant"])
+    said = {"strategy", "evidence.training_file"} & set(flat(given))
+    return not said and all(given.get(key) == own[key] for key in NETWORK)
 
 
 def _evidence_of(source: str | None) -> str | None:

@@ -117,6 +117,28 @@ def test_words_are_read_by_their_first_letters_where_validation_gains(
     assert keys(replace(SMALL, letters_gain=gain)).get("planted_scores.word_letters", "not tried") == letters
 
 
+def test_few_documents_without_evidence_get_the_network_that_won_there() -> None:
+    few = replace(CODIESP, evidence=None, val_evidence=None, network=True)
+    found = keys(few)
+    assert (found["model_name"], found["network_config"]["projection_size"]) == ("LAAT", 128)
+    assert (found["stage1.epochs"], found["stage1.learning_rate"]) == (6, 0.01)  # as planted_laat_bc5cdr.yml
+    assert (found["stage2.epochs"], found["stage2.learning_rate"]) == (4, 0.006)
+    assert found["network_config.initial_logit"] == -1.5
+    smaller = keys(replace(SMALL, network=True))  # three steps an epoch
+    assert (smaller["stage1.epochs"], smaller["stage2.epochs"]) == (12, 12)
+    others = (CODIESP, EURLEX_6K, EURLEX_57K, replace(few, documents=2001))
+    for facts in (replace(few, network=False), *(replace(facts, network=True) for facts in others)):
+        assert not {"model_name", "network_config", "stage1.learning_rate", "stage2.learning_rate"} & keys(facts).keys()
+        assert keys(facts)["learning_rate"] == 0.003
+
+
+def test_a_learning_rate_of_ones_own_is_that_of_both_stages() -> None:
+    few = replace(CODIESP, evidence=None, val_evidence=None, network=True)
+    left = {key for choice in choices(few) for key in left_open(choice, {"learning_rate": 0.1}).keys}
+    assert {"stage1.epochs", "stage2.epochs"} <= left
+    assert not {"learning_rate", "stage1.learning_rate", "stage2.learning_rate"} & left
+
+
 def test_labels_start_low_where_few_steps_are_made_without_evidence() -> None:
     few = replace(CODIESP, evidence=None, val_evidence=None, mined_gain=0.05)
     assert keys(few)["network_config.initial_logit"] == -1.5
@@ -131,7 +153,7 @@ def test_names_of_codes_are_named_and_files_are_found_anyway(names: str | None, 
 
 @pytest.mark.parametrize("facts", [CODIESP, EURLEX_6K, EURLEX_57K, SMALL])
 def test_every_rule_gives_a_reason_in_one_line(facts: Facts) -> None:
-    assert len(RULES) == len(choices(facts)) == 8
+    assert len(RULES) == len(choices(facts)) == 9
     assert all(choice.reason and "\n" not in choice.reason for choice in choices(facts))
 
 

@@ -41,6 +41,18 @@ def mine(tmp_path: Path) -> Make:
     return make
 
 
+def test_the_network_is_chosen_where_nothing_is_said_of_it(mine: Make, tmp_path: Path) -> None:
+    as_it_is = dict.fromkeys((name.replace(".", "__") for name in SMALL if name != "cpu"), "leave")
+    config = settle(mine(**as_it_is))
+    assert (config.model_name, config.stage1.learning_rate) == ("LAAT", 0.01)
+    assert config.network_config["planted_prior"] == "additive"
+    assert "encoder" not in config.network_config
+    for said in ({"strategy": "end_to_end"}, {"network_config__hidden_size": 16, "network_config__pool_size": 8}):
+        other = settle(mine(**{**as_it_is, **said}))
+        assert (other.model_name, other.network_config["encoder"]) == ("PLANT", "cnn")
+        assert (other.stage1.learning_rate, other.learning_rate) == (None, 0.003)
+
+
 def test_the_settled_file_is_the_same_run_again(mine: Make, tmp_path: Path) -> None:
     config = settle(mine())
     (tmp_path / "again.yml").write_text(config.settled, encoding="utf-8")
