@@ -6,7 +6,7 @@ A page of results that are gone goes with them. Pages of other scripts hold what
     python benchmarks/tables.py            # write
     python benchmarks/tables.py --check    # exit 1 where a table and its results disagree; pictures are not compared
 
-A data set's page begins with the columns of its field, those of papers on coding or on extreme classification.
+A page of the main comparison begins with the columns of papers on extreme classification.
 Numbers are percent: mean ± standard deviation over seeds, or the one number there is. Thresholds of F1 are tuned on
 validation (``@micro`` for micro-F1, ``@macro`` for macro-F1). Where per-document values lie beside the results
 (``seed1.npz`` beside ``seed1.json``) the tests of ``plant compare`` are in the table.
@@ -65,7 +65,7 @@ def published_of(name: str, definition: dict[str, Any]) -> Published | None:
 def table(dataset: str, systems: list[System], definition: dict[str, Any]) -> str:
     """The page of a data set: its main comparison, in the columns of its field."""
     papers = published_of(dataset, definition)
-    shown = list(FIELDS["icd" if dataset in definition.get("coding", ()) else "xmc"])
+    shown = list(FIELDS["xmc"])
     more = [name for name in MORE if name not in shown]
     sizes = [str(system.told("counts", "labels")) for system in systems] + ["–"] * (len(papers.rows) if papers else 0)
     rows = rows_of(systems, [*shown, "minutes", "GiB"], papers)

@@ -50,7 +50,7 @@ def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None
 @click.option("--from", "folder", metavar="RUN_FOLDER", type=FOLDER,
               help="Go on from this run, with FILE's documents or what coders finished at a desk.")  # fmt: skip
 def train(file: str, config: str, folder: Path | None, **flags: object) -> None:
-    """Train PLANT on FILE, your documents, with what suits them: length, epochs, evidence, names, weights.
+    """Train PLANT on FILE, your documents, with what suits them: network, length, epochs, evidence, names, weights.
 
     Looks at the data, says in ten lines what it chose and why, and writes that down as settled.yml in the run's folder.
     A key that you give is never chosen; --minutes says how long it may take. What lies beside FILE is used: FILE's
