@@ -160,7 +160,7 @@ def _network(facts: Facts) -> Choice:
     if not _takes_laat(facts):
         return Choice({}, "the network stays as it is given")
     why = f"up to {FEW_DOCUMENTS:,} documents without evidence: planted, it is the best there"
-    return Choice({"model_name": "LAAT", "network_config": LAAT}, why)
+    return Choice({"model_name": "LAAT", "network_config": dict(LAAT)}, why)  # more is filled into it
 
 
 def _steps(facts: Facts) -> int:

@@ -222,7 +222,7 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
 def _is_open(given: Mapping[str, object]) -> bool:
     """Whether nothing is said of the network but what plant.yml says, and nothing that another would not go with."""
     own, _ = read_yaml(packaged_configs()["plant"])
-    said = {"strategy", "evidence.training_file"} & set(flat(given))
+    said = {"strategy", "evidence.training_file", "shortlist.size"} & set(flat(given))
     return not said and all(given.get(key) == own[key] for key in NETWORK)
 
 

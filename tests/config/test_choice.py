@@ -124,6 +124,8 @@ def test_few_documents_without_evidence_get_the_network_that_won_there() -> None
     assert (found["stage1.epochs"], found["stage1.learning_rate"]) == (6, 0.01)  # as planted_laat_bc5cdr.yml
     assert (found["stage2.epochs"], found["stage2.learning_rate"]) == (4, 0.006)
     assert found["network_config.initial_logit"] == -1.5
+    assert filled({}, choices(few))["network_config"]["initial_logit"] == -1.5
+    assert "initial_logit" not in filled({}, choices(replace(few, labels=40)))["network_config"]
     smaller = keys(replace(SMALL, network=True))  # three steps an epoch
     assert (smaller["stage1.epochs"], smaller["stage2.epochs"]) == (12, 12)
     others = (CODIESP, EURLEX_6K, EURLEX_57K, replace(few, documents=2001))

@@ -47,7 +47,12 @@ def test_the_network_is_chosen_where_nothing_is_said_of_it(mine: Make, tmp_path:
     assert (config.model_name, config.stage1.learning_rate) == ("LAAT", 0.01)
     assert config.network_config["planted_prior"] == "additive"
     assert "encoder" not in config.network_config
-    for said in ({"strategy": "end_to_end"}, {"network_config__hidden_size": 16, "network_config__pool_size": 8}):
+    others = (
+        {"strategy": "end_to_end"},
+        {"shortlist__size": 5},
+        {"network_config__hidden_size": 16, "network_config__pool_size": 8},
+    )
+    for said in others:
         other = settle(mine(**{**as_it_is, **said}))
         assert (other.model_name, other.network_config["encoder"]) == ("PLANT", "cnn")
         assert (other.stage1.learning_rate, other.learning_rate) == (None, 0.003)
