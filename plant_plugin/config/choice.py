@@ -24,11 +24,11 @@ FEWEST_EPOCHS, MOST_EPOCHS = 3, 12
 K, LEAST_K = 20, 5
 HARD_NEGATIVES = 200
 FEW_STEPS, INITIAL_LOGIT = 500, -1.5  # of stage 2, in which a bias does not come far; see plant_codiesp_text.yml
-# What few documents without evidence are coded best with: planted_laat_bc5cdr.yml, planted_laat_codiesp.yml.
-FEW_DOCUMENTS = 2000
+# What hundreds of documents without evidence are coded best with: planted_laat_bc5cdr.yml, planted_laat_codiesp.yml. Of
+# fewer PLANT's own network learns more (200 made-up notes), of more nothing is known.
+FEW, TOO_MANY = 400, 2000
 LAAT: Keys = {"hidden_size": 128, "projection_size": 128, "embed_dim": 128, "planted_prior": "additive"}
-FEW_RATES, FEW_EPOCHS = (0.01, 0.006), (6, 4)  # of both stages
-LEAST_STEPS = 180, 120  # of both, for which very few documents get more epochs
+LAAT_RATES, LAAT_EPOCHS = (0.01, 0.006), (6, 4)  # of both stages
 FEW_TRUE = 0.15  # share of all labels that a document has, below the one in five that this logit stands for
 LEAD = 40  # words
 WORD_LETTERS = 6  # see plant_yso.yml
@@ -153,23 +153,14 @@ def _strategy(facts: Facts) -> Choice:
 def _takes_laat(facts: Facts) -> bool:
     planted = _strategy(facts).keys
     in_two_stages = planted["strategy"] == "plant" and "shortlist.size" not in planted
-    return facts.network and in_two_stages and facts.documents <= FEW_DOCUMENTS and not facts.evidence
+    return facts.network and in_two_stages and FEW <= facts.documents <= TOO_MANY and not facts.evidence
 
 
 def _network(facts: Facts) -> Choice:
     if not _takes_laat(facts):
         return Choice({}, "the network stays as it is given")
-    why = f"up to {FEW_DOCUMENTS:,} documents without evidence: planted, it is the best there"
+    why = f"{FEW} to {TOO_MANY:,} documents without evidence: planted, it is the best there"
     return Choice({"model_name": "LAAT", "network_config": dict(LAAT)}, why)  # more is filled into it
-
-
-def _steps(facts: Facts) -> int:
-    """Of an epoch."""
-    return math.ceil(facts.documents / int(_batches(facts).keys["batch_size"]))
-
-
-def _epochs_of_few(facts: Facts, stage: int) -> int:
-    return min(MOST_EPOCHS, max(FEW_EPOCHS[stage], math.ceil(LEAST_STEPS[stage] / _steps(facts))))
 
 
 def _evidence(facts: Facts) -> Choice:
@@ -191,24 +182,24 @@ def _stage1(facts: Facts) -> Choice:
     k = max(LEAST_K, min(K, facts.words // 5))
     keys: Keys = {"stage1.k": k, "stage1.epochs": 1 if "shortlist.size" in strategy else 2}
     if _takes_laat(facts):
-        keys |= {"stage1.epochs": _epochs_of_few(facts, 0), "stage1.learning_rate": FEW_RATES[0]}
+        keys |= {"stage1.epochs": LAAT_EPOCHS[0], "stage1.learning_rate": LAAT_RATES[0]}
     return Choice(keys, f"a typical document has {facts.words} words")
 
 
 def _stage2(facts: Facts) -> Choice:
-    steps = _steps(facts)
+    steps = math.ceil(facts.documents / int(_batches(facts).keys["batch_size"]))
     epochs = max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(STEPS / steps)))
     why = f"{steps:,} steps an epoch, {STEPS:,} are enough; the best on validation counts"
     if facts.evidence or (facts.mined_gain or 0) > GAIN:  # phrases are sure from the first step on
         epochs, why = 3 if facts.evidence else 4, "phrases know most already; the best on validation counts"
     elif _takes_laat(facts):
-        epochs, why = _epochs_of_few(facts, 1), "at a higher rate few are enough; the best on validation counts"
+        epochs, why = LAAT_EPOCHS[1], "at a higher rate few are enough; the best on validation counts"
     negatives = None if facts.labels <= HARD_NEGATIVES else HARD_NEGATIVES
     if "shortlist.size" in _strategy(facts).keys:
         epochs, negatives, why = 2, None, "all that is proposed is learned from; the best on validation counts"
     keys: Keys = {"stage2.epochs": epochs, "patience": max(3, epochs // 2), "stage2.hard_negatives": negatives}
     if _takes_laat(facts):
-        keys["stage2.learning_rate"] = FEW_RATES[1]
+        keys["stage2.learning_rate"] = LAAT_RATES[1]
     few_true = facts.labels_per_document <= FEW_TRUE * facts.labels
     if epochs * steps < FEW_STEPS and few_true and not facts.evidence:  # with evidence validation gained nothing
         keys["network_config.initial_logit"] = INITIAL_LOGIT

@@ -41,8 +41,9 @@ def mine(tmp_path: Path) -> Make:
     return make
 
 
-def test_the_network_is_chosen_where_nothing_is_said_of_it(mine: Make, tmp_path: Path) -> None:
+def test_the_network_is_chosen_where_nothing_is_said_of_it(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     as_it_is = dict.fromkeys((name.replace(".", "__") for name in SMALL if name != "cpu"), "leave")
+    monkeypatch.setattr("plant_plugin.config.choice.FEW", 100)  # the made-up documents are 120
     config = settle(mine(**as_it_is))
     assert (config.model_name, config.stage1.learning_rate) == ("LAAT", 0.01)
     assert config.network_config["planted_prior"] == "additive"
