@@ -77,7 +77,7 @@ class Choice:
 
 
 def check_choose(settings: Settings, problems: Problems) -> None:
-    """The rules are for PLANT over words: no other network has won anything by them."""
+    """The rules begin with PLANT over words; what they take in its place they say."""
     if not settings.choose:
         if settings.minutes is not None:
             problems.add("minutes", "is for `choose: true`, which fits training into them", "leave it out, or choose")

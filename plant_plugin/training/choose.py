@@ -332,13 +332,14 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
     left = MINUTE * minutes - (time.perf_counter() - started)
     room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
     ranks = 0 if config.strategy != "plant" else config.stage1.epochs or 0
+    wanted = config.stage2.epochs or 1
     length = config.max_seq_length or facts.long
     for shorter in (length, *(words for words in reversed(SHORTENED) if words < length)):
         share = min(1.0, min(shorter, facts.words) / min(length, facts.words))  # a step takes as long as its words
         first, second = (share * steps * seconds for seconds in (stage1, stage2))
         for epochs1 in range(ranks, -1, -1):
-            epochs2 = min(config.stage2.epochs or 1, int((room - epochs1 * first) / second))
-            if epochs2 >= max(1, epochs1):
+            epochs2 = min(wanted, int((room - epochs1 * first) / second))
+            if epochs2 >= min(wanted, max(1, epochs1)):  # a shortened second stage is no shorter than the first
                 keys: Keys = {"strategy": "plant", "stage1.epochs": epochs1}
                 if not epochs1:
                     keys = {"strategy": "end_to_end"}

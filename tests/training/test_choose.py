@@ -48,6 +48,10 @@ def test_the_network_is_chosen_where_nothing_is_said_of_it(mine: Make, monkeypat
     assert (config.model_name, config.stage1.learning_rate) == ("LAAT", 0.01)
     assert config.network_config["planted_prior"] == "additive"
     assert "encoder" not in config.network_config
+    monkeypatch.setattr(choose, "_pace", lambda config: (1e-6, 1e-6, 8))
+    in_time = settle(mine(**as_it_is, minutes=1))
+    assert (in_time.stage1.epochs, in_time.stage2.epochs) == (config.stage1.epochs, config.stage2.epochs)
+    assert in_time.stage1.epochs > in_time.stage2.epochs
     others = (
         {"strategy": "end_to_end"},
         {"shortlist__size": 5},
