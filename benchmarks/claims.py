@@ -33,6 +33,7 @@ KEYS = {"id", "claim", "source", "paper", "caution", "tests", "untestable"}
 TESTS = {"gain": {"of", "over", "metrics"}, "seeds": {"of", "over", "metrics"}, "grid": {"of", "metrics", "from"}}
 SIGNIFICANT = 0.05
 ENOUGH = 5  # seeds; a verdict from fewer says so
+MEASURED = ("compared", "results", "seeds", "metric", "percent", "gain", "is it so?")
 YES, NO_DIFFERENCE, OPPOSITE = "yes", "no difference", "the opposite"
 HOLDS, IN_PART, FAILS, NOT_TESTABLE, NOT_TRIED = (
     "holds", "holds in part", "does not hold", "not testable here", "not tried yet",
@@ -44,16 +45,38 @@ class Answer:
     """What one metric of one data set says of a claim.
 
     Attributes:
-        told: Folder of results, metric, numbers.
+        results: The folder of results.
+        compared: Which variants, or what the metric is to rise with.
+        metric: Name.
+        values: Of both variants, means over seeds in percent; empty for a grid.
+        gain: The difference in points and its interval, or the correlation.
         says: ``YES``, ``NO_DIFFERENCE`` or ``OPPOSITE``.
         seeds: Of the runs behind it, the fewest that a system or a value of a grid has.
-        dataset: Data set.
     """
 
-    told: str
+    results: str
+    compared: str
+    metric: str
+    values: str
+    gain: str
     says: str
     seeds: int
-    dataset: str
+
+    @property
+    def dataset(self) -> str:
+        """Data set."""
+        return self.results.partition("-")[0]
+
+    @property
+    def row(self) -> list[str]:
+        """Of the table of a claim."""
+        page = f"[{self.results}](benchmarks/tables/{self.results}.md)"
+        return [self.compared, page, str(self.seeds), self.metric, self.values, self.gain, self.says]
+
+    @property
+    def in_short(self) -> str:
+        """Metric, values and gain."""
+        return f"{self.metric} {self.values}, {self.gain}" if self.values else f"{self.metric} {self.gain}"
 
 
 def load_claims(path: Path = HERE / "claims.yaml") -> list[dict[str, Any]]:
@@ -107,15 +130,7 @@ def answers(test: dict[str, Any], results: Path) -> Iterator[Answer]:
         if len(names) < 2:
             continue
         systems = load_systems([str(folder / name) for name in (of, over)])
-        if kind == "gain":
-            yield from _over_documents(folder, systems, of, over, metrics)
-        else:
-            yield from _over_seeds(folder, systems, metrics)
-
-
-def _dataset(folder: Path) -> str:
-    """The data set of a folder of results."""
-    return folder.name.partition("-")[0]
+        yield from (_over_documents if kind == "gain" else _over_seeds)(folder, systems, of, over, metrics)
 
 
 def _over_documents(folder: Path, systems: list[System], of: str, over: str, metrics: list[str]) -> Iterator[Answer]:
@@ -123,27 +138,36 @@ def _over_documents(folder: Path, systems: list[System], of: str, over: str, met
     for metric in table.metrics if table else ():
         if (test := table.cells[of, metric].test) is not None:
             says = NO_DIFFERENCE if not test.significant else YES if test.gain > 0 else OPPOSITE
-            low, high = 100 * test.low, 100 * test.high
-            told = f"{folder.name}: {metric} {100 * test.gain:+.1f} ({low:+.1f} to {high:+.1f})"
-            yield Answer(told, says, min(len(system.results) for system in systems), _dataset(folder))
+            gain = f"{100 * test.gain:+.1f} ({100 * test.low:+.1f} to {100 * test.high:+.1f})"
+            means = table.cells[over, metric].mean, table.cells[of, metric].mean
+            seeds = min(table.seeds.values())
+            yield Answer(folder.name, _pair(of, over), metric, _values(*means), gain, says, seeds)
 
 
-def _over_seeds(folder: Path, systems: list[System], metrics: list[str]) -> Iterator[Answer]:
+def _over_seeds(folder: Path, systems: list[System], of: str, over: str, metrics: list[str]) -> Iterator[Answer]:
     for metric in metrics:
         ours, theirs = (column(system, metric) for system in systems)
         if not ours or not theirs:
             continue
         if len(set(ours)) == len(set(theirs)) == 1:  # a measure of all seeds together, which stands with each
             ours, theirs = ours[:1], theirs[:1]
-        gain, seeds = 100 * (statistics.fmean(ours) - statistics.fmean(theirs)), min(len(ours), len(theirs))
+        means = statistics.fmean(theirs), statistics.fmean(ours)
+        gain, says, seeds = f"{100 * (means[1] - means[0]):+.1f}", NO_DIFFERENCE, min(len(ours), len(theirs))
         if seeds < 2:
-            yield Answer(f"{folder.name}: {metric} {gain:+.1f}, no interval", NO_DIFFERENCE, seeds, _dataset(folder))
-            continue
-        interval = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(1 - SIGNIFICANT)
-        low, high = 100 * interval.low, 100 * interval.high
-        says = YES if low > 0 else OPPOSITE if high < 0 else NO_DIFFERENCE
-        told = f"{folder.name}: {metric} {gain:+.1f} ({low:+.1f} to {high:+.1f})"
-        yield Answer(told, says, seeds, _dataset(folder))
+            gain += ", no interval"
+        else:
+            interval = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(1 - SIGNIFICANT)
+            gain += f" ({100 * interval.low:+.1f} to {100 * interval.high:+.1f})"
+            says = YES if interval.low > 0 else OPPOSITE if interval.high < 0 else NO_DIFFERENCE
+        yield Answer(folder.name, _pair(of, over), metric, _values(*means), gain, says, seeds)
+
+
+def _pair(of: str, over: str) -> str:
+    return f"`{of}` over `{over}`"
+
+
+def _values(before: float | None, after: float | None) -> str:
+    return "" if before is None or after is None else f"{100 * before:.1f} → {100 * after:.1f}"
 
 
 def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterator[Answer]:
@@ -151,10 +175,11 @@ def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterat
     if len(paths) < 3:  # two points always lie on a line
         return
     systems = load_systems([str(path) for path in paths])
+    told = [f"{float(system.told('experiment', 'value')):g}" for system in systems]
     for metric in metrics:
         pairs = []
-        for system in systems:
-            at = [float(system.told("experiment", "value"))] if axis == "value" else column(system, axis)
+        for system, value in zip(systems, told, strict=True):
+            at = [float(value)] if axis == "value" else column(system, axis)
             values = column(system, metric)
             if at and values:
                 pairs += [(x, y) for x, y in zip(at * len(values) if len(at) == 1 else at, values, strict=False)]
@@ -163,8 +188,9 @@ def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterat
         found = stats.spearmanr(*np.array(pairs).T)
         correlation = float(found.statistic)
         says = NO_DIFFERENCE if found.pvalue >= SIGNIFICANT else YES if correlation > 0 else OPPOSITE
-        told = f"{folder.name}: {metric} with {axis}, correlation {correlation:+.2f} over {len(pairs)} runs"
-        yield Answer(told, says, min(len(system.results) for system in systems), _dataset(folder))
+        compared = f"`{of}` with {', '.join(sorted(told, key=float))}" + (f", by {axis}" if axis != "value" else "")
+        gain, seeds = f"correlation {correlation:+.2f}, {len(pairs)} runs", min(len(s.results) for s in systems)
+        yield Answer(folder.name, compared, metric, "", gain, says, seeds)
 
 
 def verdict(claim: dict[str, Any], found: list[Answer]) -> str:
@@ -186,9 +212,11 @@ def _all_say(found: list[Answer]) -> str:
 
 
 def by_dataset(found: list[Answer]) -> str:
-    """What the answers of each data set come to."""
-    datasets = dict.fromkeys(answer.dataset for answer in found)
-    return "; ".join(f"{name}: {_all_say([one for one in found if one.dataset == name])}" for name in datasets)
+    """What the answers of each data set come to, with the first of them in numbers."""
+    of: dict[str, list[Answer]] = {}
+    for answer in found:
+        of.setdefault(answer.dataset, []).append(answer)
+    return "; ".join(f"{name}: {_all_say(own)}, {own[0].in_short}" for name, own in of.items())
 
 
 def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> str:
@@ -199,23 +227,23 @@ def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> 
     for claim, found in zip(claims, every, strict=True):
         said = verdict(claim, found)
         counts[max((name for name in counts if said.startswith(name)), key=len)] += 1  # "holds in part" is no "holds"
-        rows.append([f"[{claim['claim']}](#{claim['id']})", claim["source"], claim["paper"], said, by_dataset(found)])
+        rows.append([f"[{claim['claim']}](#{claim['id']})", claim["source"], claim["paper"], by_dataset(found), said])
         details += [f"## {claim['claim']} {{: #{claim['id']} }}", ""]
         details += [f"{claim['source']}. The paper: {claim['paper']}. Here: **{said}**.", ""]
         details += [claim["caution"].strip(), ""] if "caution" in claim else []
         if found:
-            measured = [[one.told, str(one.seeds), one.says] for one in found]
-            details += [*markdown_rows(["measured here", "seeds", "is it so?"], measured), ""]
+            details += [*markdown_rows(list(MEASURED), [one.row for one in found]), ""]
     counted = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
     return "\n".join([
         "# Claims of the papers", "",
         "Made by `python benchmarks/claims.py` from `claims.yaml` and `results` beside it; do not edit.", "",
         "002 is the paper on language models and two stages, 001 the first PLANT (AWD-LSTM), 000 the later abstract. "
-        "Gains are in points with 95 % intervals, paired over documents where they were kept. A verdict says how many "
-        "seeds are behind its rows where some have fewer than five. `claims` are experiments of the network alone, no "
-        "linear model beside it.", "",
+        "Gains are in points with 95 % intervals, paired over documents where they were kept; the first of each data "
+        "set stands here, all of them and what was compared below. A verdict says how many seeds are behind its rows "
+        "where some have fewer than five. `claims` are experiments of the network alone, no linear model beside it; "
+        "what their variants are stands on the page of results.", "",
         f"{len(claims)} claims: {counted}.", "",
-        *markdown_rows(["claim", "source", "the paper", "here", "by data set"], rows), "",
+        *markdown_rows(["claim", "source", "the paper", "here, by data set", "verdict"], rows), "",
         *details,
     ])  # fmt: skip
 

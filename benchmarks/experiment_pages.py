@@ -22,6 +22,7 @@ from plant_plugin.report.systems import System
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+WATCHED = "nDCG@5"  # of validation, epoch by epoch: every run has it
 FEW = (1, 5)  # training documents of a rare label in the main comparison
 COMMON = 0.01  # share of the training documents from which a label is common in the transfer experiment
 MOST_LINES = 7  # as many colours as there are
@@ -285,6 +286,19 @@ def processors(systems: list[System]) -> list[str]:
     return [f"Processors: {'; '.join(parts)}.{alone}", ""]
 
 
+def rising(systems: list[System]) -> list[str]:
+    """A sentence on the systems of which most seeds were best in their last epoch, if there are any."""
+    found = []
+    for system in systems:
+        epochs = [[epoch[WATCHED] for epoch in result.get("epochs", {}).get("val", []) if WATCHED in epoch]
+                  for result in system.results]  # fmt: skip
+        last = [values[-1] == max(values) for values in epochs if len(values) > 1]
+        if 2 * sum(last) > len(last):
+            found.append(system.name)
+    told = f"Best on validation ({WATCHED}) in the last of their epochs, so that more might gain: {', '.join(found)}."
+    return [told, ""] if found else []
+
+
 def page(name: str, systems: list[System], definition: Mapping[str, Any], published: Published | None = None) -> str:
     """The Markdown page of an experiment other than the main comparison."""
     columns = definition["columns"]
@@ -296,6 +310,7 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any], publis
         *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
         *sources(published),
         *processors(systems),
+        *rising(systems),
         *gone(systems, definition),
         *not_run(systems, definition),
     ]  # fmt: skip

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from experiment_pages import each, figures, gain_lines, gone, page, processors, rows_of, sources, tested
+from experiment_pages import each, figures, gain_lines, gone, page, processors, rising, rows_of, sources, tested
 from pictures import save_picture
 
 from plant_plugin.report.compare import FIELDS
@@ -84,6 +84,7 @@ def table(dataset: str, systems: list[System], definition: dict[str, Any]) -> st
         *markdown_rows(["system", "seeds", "L", *shown, "minutes", "GiB"], main), "",
         *sources(papers),
         *processors(systems),
+        *rising(systems),
         *gone(systems, definition),
         "Other measures of the same runs:", "",
         *markdown_rows(["system", "seeds", *more], rows_of(systems, more, papers)), "",

@@ -31,6 +31,11 @@ GAIN = {"experiment": "claims", "gain": {"of": "good", "over": "bad", "metrics":
 CLAIM = {"id": "one", "claim": "So it is.", "source": "002", "paper": "+1"}
 
 
+def answer(says: str, seeds: int, dataset: str = "tiny") -> Answer:
+    """An answer with numbers that nobody reads."""
+    return Answer(f"{dataset}-claims", "`good` over `bad`", "MAP", "1.0 → 3.0", "+2.0", says, seeds)
+
+
 def runs(folder: Path, qualities: dict[str, list[float]]) -> None:
     """Finished runs of systems, a seed each, in the place of results."""
     for name, values in qualities.items():
@@ -62,8 +67,11 @@ def test_documents_answer(tmp_path: Path) -> None:
     runs(tmp_path, {"good": [3.0, 3.0], "bad": [0.0, 0.0]})
     found = list(answers(GAIN, tmp_path / "results"))
     assert [answer.says for answer in found] == [YES, YES]
-    assert found[0].told.startswith("tiny-claims: P@1 +")
-    assert (found[0].seeds, found[0].dataset) == (2, "tiny")
+    assert (found[0].results, found[0].dataset, found[0].metric) == ("tiny-claims", "tiny", "P@1")
+    assert (found[0].compared, found[0].seeds) == ("`good` over `bad`", 2)
+    before, after = map(float, found[0].values.split(" → "))
+    assert found[0].gain.startswith(f"{after - before:+.1f} (")
+    assert found[0].row[1] == "[tiny-claims](benchmarks/tables/tiny-claims.md)"
     turned = {**GAIN, "gain": {**GAIN["gain"], "of": "bad", "over": "good"}}
     assert {answer.says for answer in answers(turned, tmp_path / "results")} == {OPPOSITE}
     same = {**GAIN, "gain": {**GAIN["gain"], "over": "none"}}
@@ -76,7 +84,7 @@ def test_seeds_answer(tmp_path: Path) -> None:
     assert {answer.says for answer in answers(test, tmp_path / "results")} == {YES}
     runs(tmp_path / "one", {"good": [3.0], "bad": [0.0]})
     (first, *_) = answers(test, tmp_path / "one" / "results")
-    assert (first.says, first.told.endswith("no interval")) == (NO_DIFFERENCE, True)
+    assert (first.says, first.gain.endswith("no interval")) == (NO_DIFFERENCE, True)
 
 
 def test_what_is_measured_of_all_seeds_together_is_one_number(tmp_path: Path) -> None:
@@ -87,7 +95,7 @@ def test_what_is_measured_of_all_seeds_together_is_one_number(tmp_path: Path) ->
             save_result(path, content | {"attention": {"summary": {"across_seeds:rare": shared}}})
     test = {"experiment": "claims", "seeds": {"of": "good", "over": "bad", "metrics": ["across_seeds:rare"]}}
     (found,) = answers(test, tmp_path / "results")
-    assert (found.told, found.seeds) == ("tiny-claims: across_seeds:rare +10.0, no interval", 1)
+    assert (found.in_short, found.seeds) == ("across_seeds:rare 80.0 → 90.0, +10.0, no interval", 1)
 
 
 @pytest.mark.parametrize(("order", "says"), [([1, 2, 3], YES), ([3, 2, 1], OPPOSITE)])
@@ -100,7 +108,8 @@ def test_a_grid_answers(tmp_path: Path, order: list[int], says: str) -> None:
             save_result(path, content)
     test = {"experiment": "claims", "grid": {"of": "good", "from": "value", "metrics": ["MAP"]}}
     (found,) = answers(test, tmp_path / "results")
-    assert (found.says, found.seeds, found.told.endswith(" over 6 runs")) == (says, 2, True)
+    assert (found.says, found.seeds, found.gain.endswith(", 6 runs")) == (says, 2, True)
+    assert found.compared == "`good` with 1, 2, 3"
 
 
 @pytest.mark.parametrize(
@@ -115,12 +124,13 @@ def test_a_grid_answers(tmp_path: Path, order: list[int], says: str) -> None:
     ],
 )
 def test_verdicts(said: list[str], seeds: int, expected: str) -> None:
-    assert verdict({**CLAIM, "tests": []}, [Answer("", one, seeds, "tiny") for one in said]) == expected
+    assert verdict({**CLAIM, "tests": []}, [answer(one, seeds) for one in said]) == expected
 
 
 def test_data_sets_that_disagree() -> None:
-    found = [Answer("", YES, 5, "notes"), Answer("", YES, 3, "notes"), Answer("", OPPOSITE, 1, "laws")]
-    assert by_dataset(found) == f"notes: {HOLDS} (3 to 5 seeds); laws: {FAILS} (1 seed)"
+    found = [answer(YES, 5, "notes"), answer(YES, 3, "notes"), answer(OPPOSITE, 1, "laws")]
+    number = "MAP 1.0 → 3.0, +2.0"
+    assert by_dataset(found) == f"notes: {HOLDS} (3 to 5 seeds), {number}; laws: {FAILS} (1 seed), {number}"
     assert verdict({**CLAIM, "tests": []}, found) == f"{IN_PART} (1 to 5 seeds)"
 
 

@@ -15,7 +15,7 @@ import tables
 import yaml
 from attention import across_documents, across_seeds, cosine
 from definitions import Planned, datasets_of, load_definitions, packaged, plan, results_folder
-from experiment_pages import column, figures, gone, label_f1, processors, rows_of
+from experiment_pages import column, figures, gone, label_f1, processors, rising, rows_of
 from made_up_runs import LABELS, words, write_run
 from matplotlib.text import Text
 
@@ -467,6 +467,22 @@ def test_costs_are_of_runs_on_one_processor(tmp_path: Path) -> None:
     told = " Times and memory of a system with runs on several are of the one that most of them had."
     assert processors(systems)[0].endswith(told)
     assert not processors(systems[1:])[0].endswith(told)
+
+
+def test_pages_say_which_systems_were_still_rising() -> None:
+    def system(name: str, *runs: list[float]) -> System:
+        results = [{"epochs": {"val": [{"nDCG@5": value} for value in values]}} for values in runs]
+        return System(name, results)
+
+    systems = [
+        system("caml", [0.1, 0.2], [0.1, 0.3], [0.2, 0.1]),
+        system("laat", [0.1, 0.3, 0.2]),
+        system("one_epoch", [0.1]),
+        System("linear", [{}]),
+    ]
+    told = "Best on validation (nDCG@5) in the last of their epochs, so that more might gain: caml."
+    assert rising(systems) == [told, ""]
+    assert rising(systems[1:]) == []
 
 
 def test_rows_of_what_is_gone_stay_and_say_why() -> None:
