@@ -179,10 +179,10 @@ def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterat
     for metric in metrics:
         pairs = []
         for system, value in zip(systems, told, strict=True):
-            at = [float(value)] if axis == "value" else column(system, axis)
-            values = column(system, metric)
-            if at and values:
-                pairs += [(x, y) for x, y in zip(at * len(values) if len(at) == 1 else at, values, strict=False)]
+            for result in system.results:
+                run = System(system.name, [result])
+                x = [float(value)] if axis == "value" else column(run, axis)
+                pairs += zip(x, column(run, metric), strict=False)  # nothing of a run that lacks one of them
         if len(pairs) < 3:
             continue
         found = stats.spearmanr(*np.array(pairs).T)

@@ -140,9 +140,10 @@ def find_missing(
     definitions = definitions or load_definitions()
     needed = claims_on(load_claims() if claims is None else claims)
     found, without = [], []
+    experiments, datasets = set(only) & set(definitions), set(only) - set(definitions)
     for experiment, definition in definitions.items():
         for dataset in datasets_of(definition):
-            if not (set(only) & set(definitions) <= {experiment} and set(only) - set(definitions) <= {dataset}):
+            if (experiments and experiment not in experiments) or (datasets and dataset not in datasets):
                 continue
             runs, unpackaged = plan(experiment, dataset, definitions=definitions)
             folder, known = results_folder(results, experiment, dataset), minutes_of(results, dataset)

@@ -57,7 +57,7 @@ def test_label_attention(measure: Callable[..., Any], way: str) -> None:
                 torch.bmm(rows, columns)
             return
         with torch.autocast("cuda", NARROW):
-            logits = output(attention(states)[0]) if way == "LibMultiLabel" else head(hidden, NARROW)
+            logits = output(attention(states)[0]) if way == "LibMultiLabel" else head(hidden)
         logits.float().sum().backward()
 
     name = f"label attention, forward and backward: B={documents} A={heads} T={positions} H={width} L={labels:,} bf16"
@@ -80,11 +80,12 @@ def test_stage2_step(measure: Callable[..., Any], kernels: str, way: str) -> Non
     def step() -> None:
         states.grad = None
         head.zero_grad()
-        with torch.set_grad_enabled(way == "all labels"):
-            scores = head(hidden, NARROW)
-        chosen, real = hard_negatives(scores.detach(), positives, count)
         gathered = way == "all labels"
-        logits = scores.gather(1, chosen) if gathered else head.selected_logits(hidden, chosen, NARROW)
+        with torch.autocast("cuda", NARROW), torch.set_grad_enabled(gathered):
+            scores = head(hidden)
+        chosen, real = hard_negatives(scores.detach(), positives, count)
+        with torch.autocast("cuda", NARROW):
+            logits = scores.gather(1, chosen) if gathered else head.selected_logits(hidden, chosen)
         losses = focal_loss(logits, positives.gather(1, chosen).float())
         reduce_selected(losses, real, labels, "selected").backward()
 

@@ -151,7 +151,7 @@ def _check_out(out: Path, read: Sequence[Path]) -> None:
 @click.option("--out", "outs", multiple=True, type=FILE,
               help=f"A file ending in {', '.join(ENDINGS)}; may be repeated.")  # fmt: skip
 @click.option("--resamples", default=1000, show_default=True, type=COUNT, help="Of the documents.")
-@click.option("--seed", default=0, show_default=True, type=int, help="Of the resamples.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the resamples.")
 @registry_option
 def compare(
     results: tuple[str, ...],

@@ -29,7 +29,7 @@ BESIDE = "put X_evidence.tsv beside each X.txt that the run validated and tested
 @click.argument("model", type=shared.MODEL)
 @shared.reads_documents()
 @click.option("--documents", "most", default=100, show_default=True, type=shared.COUNT, help="The first so many.")
-@click.option("--seed", default=0, show_default=True, type=int, help="Of the random orders.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the random orders.")
 @shared.json_option
 @shared.loads_models()
 def faithfulness(model: Path, documents: Documents, most: int, seed: int, as_json: bool, load: shared.Load) -> None:
@@ -63,7 +63,9 @@ def faithfulness(model: Path, documents: Documents, most: int, seed: int, as_jso
 )
 @click.option("--validation-text", type=shared.FILE, help="Its text file; default: the one beside it.")
 @click.option("--training-file", type=shared.FILE, help="Count labels here; default: as the run counted them.")
-@click.option("--seed", default=0, show_default=True, type=int, help="Of the random order and the bootstrap.")
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the random order and the bootstrap."
+)
 @click.option("--out", type=shared.FILE, help="Write all numbers as JSON.")
 @click.option(
     "--write-threshold", is_flag=True, help="Keep what validation chose in MODEL, for plant explain and serve."
@@ -107,13 +109,13 @@ def plausibility(
 
 def _train_counts(predictor: Predictor, training_file: Path | None) -> npt.NDArray[np.int64] | None:
     """Training documents of each label, from a file or from the run's folder; None where neither tells."""
-    from plant_plugin.data.text import read_libmultilabel_text
+    from plant_plugin.data.tables import read_any
     from plant_plugin.report.label_statistics import read_train_counts
     from plant_plugin.report.result import label_counts
 
     if training_file is None:
         return read_train_counts(predictor.folder, predictor.labels)
-    return label_counts(read_libmultilabel_text(training_file, keep_texts=False).labels, predictor.labels)
+    return label_counts(read_any(training_file, keep_texts=False).labels, predictor.labels)
 
 
 def _show(found: list[Plausibility], pairs: MarkedPairs) -> None:

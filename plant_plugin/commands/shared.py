@@ -16,8 +16,9 @@ from plant_plugin.errors import FullDiskError
 from plant_plugin.files import is_full, write_text
 
 if TYPE_CHECKING:
-    from plant_plugin.data.text import DocumentEvidence
+    from plant_plugin.data.text import DocumentEvidence, Documents
     from plant_plugin.model.predictor import Predictor
+    from plant_plugin.report.logs import LoggedConfig
 
 EXIT_CODE = 130  # 128 + SIGINT
 FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv")
@@ -174,12 +175,12 @@ def marked_documents(
         whole: A mark of several parts is one span, from its first character to its last, not a span for each.
     """
     from plant_plugin.data.evidence import evidence_beside, extents, parts, read_marks, text_beside
-    from plant_plugin.data.text import packed, read_libmultilabel_text
+    from plant_plugin.data.text import packed
     from plant_plugin.errors import ConfigError
-    from plant_plugin.report.logs import LoggedConfig, logged_config
+    from plant_plugin.report.logs import logged_config
 
     key: Literal["val_file", "test_file"] = "val_file" if split == "val" else "test_file"
-    config: LoggedConfig = {} if evidence is not None else logged_config(run)
+    config = logged_config(run)
     if text is None:
         own = config.get(key)
         text = text_beside(evidence) if evidence is not None else (Path(own) if own else None)
@@ -189,7 +190,7 @@ def marked_documents(
     if text is None or evidence is None:
         missing = "text" if text is None else "evidence"
         raise ConfigError(f"there is no {missing} file", where=str(run), fix=fix or f"give {SPLITS[split]}")
-    documents = read_libmultilabel_text(text)
+    documents = _read(text, config)
     spans = extents if whole else parts
     return documents.texts, [spans(marks) for marks in read_marks(evidence, documents)]
 
@@ -201,21 +202,29 @@ def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:
         ConfigError: It names none, or what stands there is not what it was trained on.
     """
     from plant_plugin.data.documents import Split, source_path
-    from plant_plugin.data.text import read_libmultilabel_text
     from plant_plugin.errors import ConfigError
     from plant_plugin.model.folder import read_content
     from plant_plugin.report.logs import logged_config
 
+    config = logged_config(run)
     if files:
-        return [text for file in files for text in read_libmultilabel_text(file).texts]
-    own, fix = logged_config(run).get("training_file"), "name all files that it was trained on with --training-file"
+        return [text for file in files for text in _read(file, config).texts]
+    own, fix = config.get("training_file"), "name all files that it was trained on with --training-file"
     if own is None:
         raise ConfigError("the run does not tell its training file", where=str(run), fix=fix)
-    documents = read_libmultilabel_text(source_path(own))
+    documents = _read(source_path(own), config)
     found = Split("train", documents.texts, documents.labels, None, documents.counts).hash()
     if found != read_content(run, trust_code=True)["hashes"].get("train"):  # runs nothing
         raise ConfigError("the run was not trained on this file alone, or it has changed", where=own, fix=fix)
     return documents.texts
+
+
+def _read(path: Path, config: LoggedConfig) -> Documents:
+    """The documents of a file, of a table from the columns that a run read."""
+    from plant_plugin.data.tables import read_any
+
+    columns = config.get("text_column", "text"), config.get("labels_column", "labels")
+    return read_any(path, text_column=columns[0], labels_column=columns[1])
 
 
 def as_json(content: object) -> str:

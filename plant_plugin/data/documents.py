@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from plant_plugin.config import Config, registry
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.tables import form_of
-from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, text_lines
+from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, one_label, text_lines
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, cache_folder
 
@@ -295,4 +295,4 @@ def _label_names(config: Config, train: Split, val: Split | None, test: Split | 
 def read_label_file(path: Path) -> list[str]:
     """The distinct labels of a label file, one a line, in the order of the file."""
     with text_lines(path, newline=None) as lines:
-        return list(dict.fromkeys(name for line in lines if (name := line.strip())))
+        return list(dict.fromkeys(name for line in lines if (name := one_label(line))))

@@ -15,11 +15,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from plant_plugin.data.tables import FORMS
 from plant_plugin.data.text import (
     DocumentEvidence,
     DocumentMarks,
     Documents,
     Spans,
+    one_label,
     packed,
     plain_name,
     tab_separated,
@@ -47,10 +49,10 @@ def evidence_beside(path: Path) -> Path:
 
 
 def text_beside(path: Path) -> Path | None:
-    """The text file that an evidence file belongs to, plain or compressed; None where there is none."""
+    """The text file or table that an evidence file belongs to, plain or compressed; None where there is none."""
     stem = plain_name(path)
-    text = stem.with_name(f"{stem.stem.removesuffix('_evidence')}.txt")
-    return packed(text) if text != stem else None
+    texts = [stem.with_name(stem.stem.removesuffix("_evidence") + ending) for ending in (".txt", *FORMS)]
+    return next((found for text in texts if text != stem and (found := packed(text))), None)
 
 
 def parts(marks: DocumentMarks) -> DocumentEvidence:
@@ -100,7 +102,7 @@ def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
     for where, fields in tab_separated(path):
         if len(fields) != 3 or not PLACES.fullmatch(fields[2]):
             raise DataError("this is no evidence", where=where, fix=FORMAT)
-        document, label, places = fields
+        document, label, places = fields[0], one_label(fields[1]), fields[2]
         row = _row(document, row_of, len(found), where)
         if label not in documents.labels[row]:
             fix = "give the document the label, or take the line out"

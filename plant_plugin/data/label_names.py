@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plant_plugin.config.options import NAME_SOURCES
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.text import tab_separated
+from plant_plugin.data.text import one_label, tab_separated
 from plant_plugin.errors import DataError, needs_extra
 
 Names = Callable[[str], str | None]
@@ -47,7 +47,7 @@ def names_of_file(path: Path) -> Names:
     """Names of ``label TAB name`` lines; a ``DataError`` where a line has no TAB or a label two names."""
     found: dict[str, str] = {}
     for where, columns in tab_separated(path, newline="\n"):  # a lone \r is part of a name
-        label, name = columns[0].strip(), "\t".join(columns[1:]).strip()
+        label, name = one_label(columns[0]), "\t".join(columns[1:]).strip()
         if label and len(columns) == 1:
             raise DataError("no TAB", where=where, fix="each line has to be: label TAB name")
         if found.setdefault(label, name) != name:

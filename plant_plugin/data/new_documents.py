@@ -116,11 +116,16 @@ class Documents:
         if self.form == "jsonl":
             yield from _objects(lines, self.fields)
             return
-        first = next(lines, None)
-        if first is None:
+        head = list[str]()  # the first line that holds something decides
+        for line in lines:
+            head.append(line)
+            if line.strip():
+                break
+        if not head:
             return
+        first = head[-1]
         form = self.form or ("libmultilabel" if first.count("\t") in (1, 2) else "guessed lines")
-        for number, line in enumerate((line.rstrip("\n") for line in chain([first], lines)), 1):
+        for number, line in enumerate((line.rstrip("\n") for line in chain(head, lines)), 1):
             if (problem := _problem(line)) is not None:
                 yield number, problem
             elif form == "lines":

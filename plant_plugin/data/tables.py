@@ -2,7 +2,7 @@
 
 A row is a document, its columns ``text`` and ``labels`` unless ``text_column`` and ``labels_column`` name others; a
 column ``id`` is read where there is one. Labels are a list, or a text that separates them by ``;`` or else by spaces.
-White space in a label becomes ``_``, as ``plant prepare`` has it: nothing that is written of labels could keep it.
+White space in a label becomes ``_``, as ``plant prepare`` has it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from plant_plugin.data.text import (
     csv_rows,
     is_valid,
     json_rows,
+    one_label,
     open_text,
     plain_name,
     read_libmultilabel_text,
@@ -33,6 +34,7 @@ TABLES = ("csv", "jsonl", "parquet", "datasets")  # readers of this module
 FORMS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 PARQUET, ARROW = ".parquet", ".arrow"
 STATE = "state.json"  # of a saved split: which files are its data, in order
+NO_LABEL = -1  # of a ClassLabel
 ROWS = 4096  # of a column that Python holds at once
 
 Row = tuple[str, Mapping[str, object] | DataError]  # where it stands, and what stands there
@@ -84,11 +86,23 @@ def read_datasets(path: str | Path, *, text_column: str = "text", labels_column:
     return _documents(_arrow_rows(_parts(folder), (text_column, labels_column)), folder, (text_column, labels_column))
 
 
-def read_any(path: str | Path, *, keep_texts: bool = True) -> Documents:
-    """Read a file of text, or a table with the usual columns, by its ending; errors as of its reader."""
-    readers = {"csv": read_csv, "jsonl": read_jsonl, "parquet": read_parquet, "datasets": read_datasets}
-    read = readers.get(form_of(Path(path)))
-    return read_libmultilabel_text(path, keep_texts=keep_texts) if read is None else read(path)
+def read_any(
+    path: str | Path,
+    *,
+    keep_texts: bool = True,
+    allow_bad_lines: bool = False,
+    text_column: str = "text",
+    labels_column: str = "labels",
+) -> Documents:
+    """Read a file of text, or a table, by its ending; arguments, where they apply, and errors as of its reader."""
+    form = form_of(Path(path))
+    if form in ("parquet", "datasets"):
+        read = read_parquet if form == "parquet" else read_datasets
+        return read(path, text_column=text_column, labels_column=labels_column)
+    if form in ("csv", "jsonl"):
+        lines = read_csv if form == "csv" else read_jsonl
+        return lines(path, text_column=text_column, labels_column=labels_column, allow_bad_lines=allow_bad_lines)
+    return read_libmultilabel_text(path, keep_texts=keep_texts, allow_bad_lines=allow_bad_lines)
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -159,9 +173,9 @@ def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> 
     else:
         fix = "a list of labels, or a text in which they are separated by spaces or semicolons"
         raise DataError(f"what stands under {labels_column!r} are no labels", where=where, fix=fix)
-    if not is_valid("".join((text, *found))):
+    if not is_valid("".join((text, *found, str(row.get(ID, ""))))):
         raise DataError("not valid UTF-8", where=where, fix="save the file as UTF-8 (iconv -f latin1 -t utf-8)")
-    return text, [joined for label in found if (joined := "_".join(label.split()))]
+    return text, [joined for label in found if (joined := one_label(label))]
 
 
 def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
@@ -194,9 +208,14 @@ def _arrow_rows(files: Sequence[Path], columns: Sequence[str]) -> Iterator[Row]:
         names = _class_names(table.schema, columns[1])
         batches = table.select(wanted).to_batches(max_chunksize=ROWS)
         for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
-            if names and isinstance(row[columns[1]], list):
-                row[columns[1]] = [names[label] for label in row[columns[1]]]
-            yield f"{file}, row {number}", row
+            where, numbers = f"{file}, row {number}", row[columns[1]]
+            if names and isinstance(numbers, list):
+                if not all(isinstance(label, int) and NO_LABEL <= label < len(names) for label in numbers):
+                    what, fix = f"a label that is none of the {len(names)} that the file names", "save it again"
+                    yield where, DataError(what, fix=fix)
+                    continue
+                row[columns[1]] = [names[label] for label in numbers if label != NO_LABEL]
+            yield where, row
 
 
 def _table(file: Path) -> Table:

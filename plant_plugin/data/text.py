@@ -13,6 +13,7 @@ import csv
 import gzip
 import json
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open
 UNDECODED = "surrogateescape"  # see open_text
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 COLUMNS = (2, 3)
+HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # as JSON spells it; two of them are a whole one
 
 Spans = list[tuple[int, int]]  # where each begins and ends, in characters of a text
 DocumentEvidence = dict[str, Spans]  # label -> spans, see :mod:`plant_plugin.data.evidence`
@@ -57,6 +59,11 @@ class Documents:
         self.counts.read = len(self.texts)
         self.counts.without_labels = sum(not labels for labels in self.labels)
         return self
+
+
+def one_label(text: str) -> str:
+    """A label as it stands in every file: white space in it is ``_``, or nothing written of labels could keep it."""
+    return "_".join(text.split())
 
 
 def plain_name(path: Path) -> Path:
@@ -151,11 +158,14 @@ def bounded(text: str, name: str) -> str:
 
 
 def parsed_json(text: str, where: str, fix: str = "export it again; the file may be cut off") -> Any:
-    """What a text in JSON says; a ``DataError`` where it is none."""
+    """What a text in JSON says; a ``DataError`` where it is none or spells half a character, which no file holds."""
     try:
-        return json.loads(text)
+        found = json.loads(text)
     except (ValueError, RecursionError):  # its message would show the text
         raise DataError("broken JSON", where=where, fix=fix) from None
+    if HALF_A_CHARACTER.search(text) and not is_valid(json.dumps(found, ensure_ascii=False)):
+        raise DataError("half a character (a lone \\ud800 to \\udfff)", where=where, fix="write it again as UTF-8")
+    return found
 
 
 def json_rows(lines: Iterable[str], fix: str) -> Iterator[tuple[int, dict[str, object] | DataError]]:
@@ -186,10 +196,12 @@ def csv_rows(lines: Iterator[str], *, strict: bool = False) -> Iterator[tuple[in
         except csv.Error:  # its message may hold what stands there
             yield line, DataError("no row of a table", fix="quote fields that hold commas, quotes or line ends")
             continue
+        if not row:
+            continue
         width = width or len(row)
         if len(row) == width:
             yield line, row
-        elif row:
+        else:
             yield line, DataError(f"{len(row)} columns where the header has {width}", fix="quote texts with commas")
 
 

@@ -38,7 +38,8 @@ class Evaluator:
             probability 0.5. A label is predicted when its score is greater.
         propensity: A and B of the propensity model.
         outside: (N,) true labels of each document of the file that are outside the label set; for MAP-gold.
-        removed: (N, L); the labels stored for a document are neither scored nor true there (XMC's filter files).
+        removed: (N, L); the labels stored for a document are neither scored nor true there (XMC's filter files). The
+            AUCs, to which they would be labels that are not true, are then not computed.
         spill_folder: See :class:`.store.ScoreStore`.
         keep_documents: Keep what :meth:`per_document` hands out.
 
@@ -109,6 +110,8 @@ class Evaluator:
             what = "needs the label counts of the training split, which are not at hand"
         elif metric.family == "MAP-gold" and self._outside is None:
             what = "needs the true labels outside the label set, which are not at hand"
+        elif metric.needs_all_scores and self._removed is not None and self._removed.nnz:
+            what = "is over all pairs, and a test filter takes some out"
         else:
             return None
         return ConfigError(f"{metric.name}: {what}")

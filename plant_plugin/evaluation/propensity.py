@@ -22,6 +22,7 @@ from plant_plugin.evaluation import ranking
 from plant_plugin.evaluation.names import Metric
 
 Floats = npt.NDArray[np.float64]
+HIGHEST_A = 10  # the papers have 0.5 to 0.6
 XCLIB_NAMES = {"P": "precision", "PSP": "psprecision", "PSnDCG": "psndcg", "PSR": "psrecall"}
 
 
@@ -42,18 +43,18 @@ def inverse_propensities(label_counts: npt.ArrayLike, num_train: int, a: float =
     Args:
         label_counts: (L,) training documents that have each label.
         num_train: Training documents, at least 1.
-        a: Exponent A; 0.5 for Wikipedia, 0.6 for Amazon data.
+        a: Exponent A, from 0 to 10; 0.5 for Wikipedia, 0.6 for Amazon data.
         b: Offset B, above 0; 0.4 for Wikipedia, 2.6 for Amazon data.
 
     Returns:
         (L,): ``1 + C (N_l + B)^-A`` with ``C = (ln N - 1) (B + 1)^A``; larger for rarer labels once N > e.
 
     Raises:
-        ConfigError: No training documents, or B not above 0.
+        ConfigError: No training documents, A out of its range, or B not above 0.
     """
-    if num_train < 1 or not b > 0:
-        what = f"propensities are undefined for {num_train} training documents and B = {b}"
-        fix = "train on at least one document and keep propensity_b above 0"
+    if num_train < 1 or not (0 < b < np.inf and 0 <= a <= HIGHEST_A):
+        what = f"propensities are undefined for {num_train} training documents, A = {a} and B = {b}"
+        fix = f"train on at least one document, keep propensity_a from 0 to {HIGHEST_A} and propensity_b above 0"
         raise ConfigError(what, where="propensity_b", fix=fix)
     counts = np.asarray(label_counts, dtype=np.float64)
     scale = (np.log(num_train) - 1.0) * (b + 1.0) ** a

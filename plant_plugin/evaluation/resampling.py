@@ -2,8 +2,8 @@
 
 Every metric here is made of sums over documents: ranked ones are one sum divided by another, thresholded ones follow
 from three counts of each label. So the numbers of a resample need one product of its weights with stored values, and no
-score is looked at again. The AUCs compare documents with each other: a resample weighs both sides (``roc``). When two
-systems exchange documents, a document brings the places of its true labels among the false ones of its own system.
+score is looked at again. The AUCs compare documents with each other: a resample weighs both sides (``roc``), and
+documents cannot be exchanged, as scores of two systems have no common order.
 
 Three answers, paired document by document: *paired bootstrap*, both systems on the same documents drawn with
 replacement; *approximate randomisation*, the systems' outputs exchanged on a random half of the documents;
@@ -21,6 +21,7 @@ scipy.stats.wilcoxon.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -127,7 +128,7 @@ class DocumentSums:
         self.metrics = list(metrics)
         self.num_documents, self.num_labels = documents.truth.shape
         self._in_bin = labels_in_bins(self.num_labels, documents.train_counts)
-        self._quotients = [metric for metric in metrics if metric.threshold is None]
+        self._quotients = [metric for metric in metrics if metric.threshold is None and not metric.needs_all_scores]
         if any(metric.needs_all_scores for metric in metrics):
             assert documents.roc is not None  # `computable` was asked
             self._roc = RocSums(documents.roc, self.num_documents)
@@ -153,10 +154,6 @@ class DocumentSums:
                 above, below = documents.added[metric.canonical].T
             elif metric.k:
                 above, below = (side[:, metric.k - 1] for side in ranked[metric.family])
-            elif metric.family == "AUC-macro":
-                above, below = self._roc.macro_column(self._in_bin[metric.bin])
-            elif metric.family == "AUC-micro":
-                above, below = self._roc.micro_column()
             else:
                 precision = np.asarray(getattr(documents, WHOLE_RANKING[metric.family]), dtype=np.float64)
                 above, below = np.nan_to_num(precision), ~np.isnan(precision)
@@ -166,13 +163,15 @@ class DocumentSums:
     def values(self, above: Floats, below: Floats, counts: Floats) -> Floats:
         """The metrics from sums of additions, (B, number of metrics), in the order they were asked for; 0/0 = 0.
 
-        The areas are against the false documents of each one's own result, all counting once.
+        The areas, which are no sums, are left at 0.
         """
         quotients = dict(zip(self._quotients, divided(above, below).T, strict=True))
         at = {name: self._counts(name, counts) for name in self._thresholds}
         found = []
         for metric in self.metrics:
-            if metric.threshold is None:
+            if metric.needs_all_scores:
+                found.append(np.zeros(len(above)))
+            elif metric.threshold is None:
                 found.append(quotients[metric])
             else:
                 labels = None if metric.bin is None else self._in_bin[metric.bin]
@@ -230,10 +229,10 @@ class Comparison:
     gain: float  # system minus baseline, each a mean over its seeds
     low: float  # ends of the bootstrap interval of the gain
     high: float
-    randomisation: float  # p
+    randomisation: float | None  # p; None for the AUCs
     wilcoxon: float | None  # p; None where the metric is no mean over documents or labels
     folds: float  # p of Wilcoxon's test over ten parts of the documents; every part a random one
-    significant: bool  # the randomisation test passes at 1 - level, and the interval lies on one side of 0
+    significant: bool  # the interval lies on one side of 0, and the randomisation test, if any, passes at 1 - level
 
 
 def compare_documents(
@@ -249,7 +248,7 @@ def compare_documents(
     Args:
         system: Its seeds; each of the same metrics, documents and label columns as all others here.
         baseline: The baseline's seeds. A metric of several seeds is the mean of theirs, in each resample too. For the
-            randomisation, as many seeds of either side are paired as both have, in the order given.
+            randomisation seeds are paired in the order given; where one side has more, until each has met as many.
         resamples: Of the bootstrap and of the randomisation, at least 1.
         seed: Of the draws.
         level: Of the interval; 1 - level is that of the test.
@@ -262,7 +261,8 @@ def compare_documents(
     everything = np.ones((1, number))
     observed = _gain(system, baseline, lambda run: run.resampled(everything))[0]
     drawn_gains = _gain(system, baseline, lambda run: run.of_draws(draws))
-    pairs = [Exchange(*pair) for pair in zip(system, baseline, strict=False)]
+    meetings = range(math.lcm(len(system), len(baseline)))  # every seed counts as in its side's mean
+    pairs = [Exchange(system[turn % len(system)], baseline[turn % len(baseline)]) for turn in meetings]
     paired = np.abs(np.mean([pair.gain for pair in pairs], axis=0))
     exceeding = np.zeros(len(metrics))
     for exchanged in in_parts(draws.exchanged, system[0].num_labels):
@@ -273,18 +273,20 @@ def compare_documents(
     low, high = observed - (middle - low), observed + (high - middle)
     p_values = (exceeding + 1.0) / (resamples + 1.0)
     gain_of_part = _gain(system, baseline, lambda run: run.resampled(draws.parts))
-    return {
-        metric.name: Comparison(
+    found = {}
+    for column, metric in enumerate(metrics):
+        by_chance = None if metric.needs_all_scores else float(p_values[column])
+        passes = by_chance is None or by_chance < 1.0 - level
+        found[metric.name] = Comparison(
             float(observed[column]),
             float(low[column]),
             float(high[column]),
-            float(p_values[column]),
+            by_chance,
             _wilcoxon(system, baseline, metric),
             _signed_rank_of_few(gain_of_part[:, column]),
-            bool(p_values[column] < 1.0 - level and (low[column] > 0 or high[column] < 0)),
+            bool(passes and (low[column] > 0 or high[column] < 0)),
         )
-        for column, metric in enumerate(metrics)
-    }
+    return found
 
 
 def _gain(

@@ -218,24 +218,3 @@ class RocSums:
         below = np.cumsum(false, axis=1) - false / 2
         pairs = true.sum(axis=1) * false.sum(axis=1)
         return np.asarray((true * below).sum(axis=1) / np.where(pairs > 0, pairs, 1)) + self._correction
-
-    def macro_column(self, wanted: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """What each document adds above and below the line of AUC-macro with the false documents as they are, (N,)."""
-        parts, sizes = self.parts, np.diff(self._rows.indptr)
-        # Of each true document: the false ones above it, a tie half; from differences over the places in its label.
-        changes = np.zeros(len(parts.true_documents) + 1)
-        for at, change in ((self._start, sizes), (self._lower, -sizes / 2), (self._up_to, -sizes / 2)):
-            np.add.at(changes, at, change)
-        lost = np.cumsum(changes)[:-1]
-        num_true = np.repeat(parts.true_counts, parts.true_counts)
-        own = np.repeat(wanted[parts.labels], parts.true_counts).astype(np.float64)
-        above, below = np.zeros((2, self._number))
-        np.add.at(above, parts.true_documents, own * (1 - lost / (self._number - num_true)) / num_true)
-        np.add.at(below, parts.true_documents, own / num_true)
-        return above, below
-
-    def micro_column(self) -> tuple[Floats, Floats]:
-        """The same of AUC-micro."""
-        true, false = self._bins[0], self._bins[1].sum(axis=0)
-        placed = (np.cumsum(false) - false / 2) / max(1.0, false.sum()) + self._correction
-        return true @ placed, true.sum(axis=1)

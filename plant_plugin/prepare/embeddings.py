@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plant_plugin.data.documents import source_path
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.data.word_tokens import WordTokens, words_of
 from plant_plugin.errors import DataError, MissingExtraError
 from plant_plugin.files import atomic_write, write_text
@@ -67,7 +67,7 @@ def train_embeddings(
         from gensim.models import Word2Vec
     except ImportError as error:
         raise MissingExtraError("training word vectors needs gensim", fix="pip install gensim") from error
-    texts = read_libmultilabel_text(source_path(str(train)), allow_bad_lines=allow_bad_lines).texts
+    texts = read_any(source_path(str(train)), allow_bad_lines=allow_bad_lines).texts
     words = sorted(WordTokens.build(texts, min_count).words[2:])  # without <pad> and <unk>
     if not words:
         raise DataError(f"no word is in {min_count} documents", where=str(train), fix="choose a lower min_count")

@@ -59,8 +59,10 @@ def write_names(folder: Path, labels: Iterable[str], names: Mapping[str, str]) -
 def staged(out: Path) -> Iterator[Path]:
     """Yield an empty folder inside ``out``; its folders and files take their place in ``out`` when the block ends well.
 
-    Older files of the same names are replaced, others stay. In each folder an old ``provenance.json`` goes first and
-    the new one comes last, so that its presence says that everything beside it is whole.
+    Older files of the same names are replaced. What an old ``provenance.json`` says was written, and is not written
+    again, goes if nobody changed it: evidence of other texts, say, would be read as that of these. Others stay. In each
+    folder the old ``provenance.json`` goes first and the new one comes last, so that its presence says that everything
+    beside it is whole.
 
     Raises:
         PlantError: The folder cannot be written, or the disk is full.
@@ -87,7 +89,21 @@ def staged(out: Path) -> Iterator[Path]:
 
 def _move(source: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
+    made = {path.name for path in source.iterdir()}
+    old = [path for path in _as_written(target) if path.name not in made]
     (target / PROVENANCE).unlink(missing_ok=True)
+    for path in old:
+        path.unlink()
     for path in sorted(source.iterdir(), key=lambda path: path.name == PROVENANCE):
         if path.is_file():
             os.replace(path, target / path.name)
+
+
+def _as_written(folder: Path) -> list[Path]:
+    """The files that a folder's ``provenance.json`` tells of and that are still what it tells."""
+    try:
+        told = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))["files"]
+        hashes = {str(file["name"]): file["sha256"] for file in told}
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return []
+    return [path for path in sorted(folder.iterdir()) if path.name in hashes and sha256(path) == hashes[path.name]]

@@ -118,6 +118,8 @@ def compare(
     if pairs:
         average = _average_gain([(by_name[one], by_name[other]) for one, other in pairs], shown, resamples, seed)
         cells |= {(AVERAGE, name): Cell(None, test=test) for name, test in average.items()}
+        if left := [metric.name for metric in shown if metric.name not in average]:
+            notes.append(f"{AVERAGE}: no tests of {', '.join(left)}: not comparable, or not kept document by document")
         notes.append(f"{AVERAGE}: the mean of {'; '.join(f'{one} over {other}' for one, other in pairs)}")
     told = against.results[0]
     title = f"{told.get('dataset', 'unnamed')}, {told.get('split', 'test')} split"
@@ -194,6 +196,8 @@ def _average_gain(
     every = [documents for system in systems for documents in system.documents]
     metrics = [metric for metric in shown if all(computable(metric, documents) for documents in every)]
     metrics = [metric for metric in metrics if not any(obstacle(metric, system, systems[0]) for system in systems)]
+    if not metrics:
+        return {}
     sums = (
         [DocumentSums(documents, metrics) for pair in pairs for documents in pair[side].documents] for side in (0, 1)
     )

@@ -59,7 +59,8 @@ def explanation(table: Table) -> str:
         f"Percent, mean ± standard deviation over seeds; bold: the best that can be compared. {UP} and {DOWN}: "
         f"significantly above or below {table.baseline}: approximate randomisation gives p < 0.05 and the 95 % "
         f"interval of the paired bootstrap excludes 0 ({table.resamples:,} resamples of the documents each; no "
-        "correction for the number of comparisons; seeds are averaged, so the tests are about documents, not seeds). "
+        "correction for the number of comparisons; seeds are averaged, so the tests are about documents, not seeds; of "
+        "the AUCs the interval alone). "
         "Wilcoxon's test is over documents, or labels for macro metrics, and over ten parts of the documents. "
         "†: this number and the baseline's cannot be compared as they stand, see the notes."
     )
@@ -71,9 +72,9 @@ def gains(table: Table) -> list[tuple[str, ...]]:
     for (system, metric), cell in table.cells.items():
         if (test := cell.test) is not None:
             gain, low, high = (f"{100 * value:+.2f}" for value in (test.gain, test.low, test.high))
-            wilcoxon = "–" if test.wilcoxon is None else f"{test.wilcoxon:.3f}"
+            randomisation, wilcoxon = ("–" if p is None else f"{p:.3f}" for p in (test.randomisation, test.wilcoxon))
             found.append((system, metric, f"{gain} {cell.mark}".strip(), f"{low} to {high}",
-                          f"{test.randomisation:.3f}", wilcoxon, f"{test.folds:.3f}"))  # fmt: skip
+                          randomisation, wilcoxon, f"{test.folds:.3f}"))  # fmt: skip
     return found
 
 

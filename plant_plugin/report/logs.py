@@ -24,6 +24,8 @@ class LoggedConfig(SplitFiles, total=False):
     """What is read again of the configuration: its text files, and where the evidence in them lies."""
 
     training_file: str | None
+    text_column: str  # of tables
+    labels_column: str
     evidence: SplitFiles | None
 
 
@@ -51,7 +53,7 @@ def evaluations(logs: Logs, split: str) -> Evaluations:
 
 def logged_config(folder: Path) -> LoggedConfig:
     """The configuration that a run's folder tells; empty where it tells none."""
-    found = read_logs(folder / LOGS).get("config", {})
+    found = read_logs(folder / LOGS).get("config", {}) if folder.is_dir() else {}
     return {} if isinstance(found, list) else found
 
 

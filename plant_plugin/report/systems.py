@@ -17,6 +17,7 @@ from plant_plugin.report.result import Result, per_document_path, read_result
 AGREE = 1e-5  # float32 beside float64
 OVER_ALL_LABELS = ("Macro-P", "Macro-R", "Macro-F1", "Macro-F1-caml", "AUC-micro")
 TOLD_APART = "write NAME=PATH to tell two systems apart"
+FILTERS = "filters (test_filter_file)"
 CHECKED = ("P@1", "Micro-F1@0.5", "Macro-F1@0.5")
 
 
@@ -82,8 +83,8 @@ def _files(path: Path) -> list[Path]:
 
 
 def _system(name: str, files: list[tuple[Path, Result]]) -> System:
-    """The results of all seeds; they have to be of one test split and one label set."""
-    for key, what in (("test", "test splits"), ("labels", "label sets")):
+    """The results of all seeds; they have to be of one test split, label set and filter."""
+    for key, what in (("test", "test splits"), ("labels", "label sets"), ("test_filter", FILTERS)):
         if len({result.get("hashes", {}).get(key) for _, result in files}) > 1:
             raise DataError(f"the seeds of {name} have different {what}", where=str(files[0][0]), fix=TOLD_APART)
     beside = [(per_document_path(file), result) for file, result in files]
@@ -111,7 +112,7 @@ def check_same_split(system: System, baseline: System) -> None:
         DataError: Another split, another number of documents, or (where per-document values are kept) documents whose
             true labels differ.
     """
-    filters = ("filters (test_filter_file)", ("hashes", "test_filter"))  # nowhere said: none
+    filters = (FILTERS, ("hashes", "test_filter"))  # nowhere said: none
     number = ("numbers of documents", ("counts", "documents"))
     for what, keys in (("test splits", ("hashes", "test")), number, filters):
         ours, theirs = system.told(*keys), baseline.told(*keys)
@@ -135,7 +136,7 @@ def check_same_split(system: System, baseline: System) -> None:
 def obstacle(metric: Metric, system: System, baseline: System) -> str | None:
     """Why a metric of two systems on one split cannot be compared, or None where it can."""
     if system.told("hashes", "labels") == baseline.told("hashes", "labels"):
-        if metric.needs_training_counts and _training(system) != _training(baseline):
+        if metric.needs_training_counts and len({*_training(system), *_training(baseline)}) > 1:
             return "frequency bins and propensities come from different training counts"
         return None
     sizes = f"L = {system.told('counts', 'labels')} against {baseline.told('counts', 'labels')}"
@@ -154,11 +155,11 @@ def counted_on(documents: PerDocument) -> tuple[bytes | None, int | None, tuple[
     return counts, documents.num_train, documents.propensity
 
 
-def _training(system: System) -> object:
-    """What tells the training counts apart: themselves where they are kept, else the split's hash."""
+def _training(system: System) -> set[object]:
+    """What tells the training counts of the seeds apart: themselves where they are kept, else the split's hash."""
     if not system.documents or system.documents[0].train_counts is None:
-        return system.told("hashes", "train")
-    return counted_on(system.documents[0])
+        return {result.get("hashes", {}).get("train") for result in system.results}
+    return {counted_on(documents) for documents in system.documents}
 
 
 def _same_truth(system: System, baseline: System) -> bool:

@@ -83,6 +83,16 @@ def test_worth(claims: list[str], shown: bool, seeds: int, seed: int, expected: 
     assert worth_of(claims, shown, seeds, seed) == expected
 
 
+def test_several_experiments_or_data_sets_are_each_listed(tiny: Path) -> None:
+    definitions = on_tiny(variants=("full",)) | {"coding": on_tiny("coding", ("linear",), 1)["coding"]}
+    every = found(tiny / "results", definitions)
+    assert {name for name, *_ in every} == {"full", "linear"}
+    assert found(tiny / "results", definitions, "ablations", "coding") == every
+    assert found(tiny / "results", definitions, "ablations", "tiny", "eurlex6k") == found(
+        tiny / "results", definitions, "ablations"
+    )
+
+
 def test_rows_of_the_readme_come_before_the_rest(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(missing.IN_README, "tiny-coding", [])
     definitions = on_tiny("coding", ("linear", "plant"), 1)

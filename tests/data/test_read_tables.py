@@ -15,6 +15,8 @@ from click.testing import CliRunner
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
+from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
+from plant_plugin.data.label_names import label_names
 from plant_plugin.data.tables import form_of, read_any, read_csv, read_datasets, read_jsonl, read_parquet
 from plant_plugin.errors import DataError, MissingExtraError
 
@@ -108,6 +110,12 @@ def test_class_labels_of_hugging_face_become_names(tmp_path: Path) -> None:
     told = {"huggingface": json.dumps({"info": {"features": {"labels": feature}}})}
     assert read_datasets(write_dataset(tmp_path / "d", rows, told)).labels == [["yes", "no"], ["may_be"]]
     assert read_datasets(write_dataset(tmp_path / "e", rows)).labels == [["1", "0"], ["2"]]
+    unlabelled = write_dataset(tmp_path / "f", [*rows, {"text": "c", "labels": [-1]}], told)
+    assert read_datasets(unlabelled).labels == [["yes", "no"], ["may_be"], []]
+    for name, wrong in (("g", [7]), ("h", [None, 1])):
+        folder = write_dataset(tmp_path / name, [rows[0], {"text": "b", "labels": wrong}], told)
+        with pytest.raises(DataError, match=r"00001-of-00002\.arrow, row 1: a label that is none of the 3"):
+            read_datasets(folder)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +125,8 @@ def test_class_labels_of_hugging_face_become_names(tmp_path: Path) -> None:
         ("a.csv", f"body,labels\n{SECRET},A\n", "line 1: there is no column 'text'"),
         ("a.csv", f'text,labels\n"{SECRET}"x,A\n', "line 2: no row of a table"),
         ("a.csv", "text,labels\n", "holds no document"),
+        ("a.csv", f"\ntext,labels\n{SECRET},A,B\n", "line 3: 3 columns where the header has 2"),
+        ("a.jsonl", f'{{"id": "\\ud800", "text": "{SECRET}", "labels": []}}\n', "line 1: not valid UTF-8"),
         ("a.jsonl", f'{{"text": "{SECRET}"', "line 1: no JSON object"),
         ("a.jsonl", f'{{"text": "{SECRET}", "labels": {{"A": 1}}}}\n', "line 1: what stands under 'labels'"),
         ("a.jsonl", f'{{"text": ["{SECRET}"], "labels": []}}\n', "line 1: the text under 'text' is a list"),
@@ -155,6 +165,25 @@ def test_bad_lines_are_left_out_on_request(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,labels\none,A\ntwo,A,B\nthree,B\n")
     found = read_csv(tmp_path / "a.csv", allow_bad_lines=True)
     assert (found.texts, found.counts.dropped) == (["one", "three"], 1)
+
+
+def test_an_empty_line_before_the_header_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("\ntext,labels\n\none,A\n")
+    assert read_csv(tmp_path / "a.csv").labels == [["A"]]
+
+
+def test_labels_with_spaces_are_the_same_in_every_file(tmp_path: Path) -> None:
+    rows = [{"text": f"failing {number}", "labels": ["Heart failure"]} for number in range(5)]
+    path = write_jsonl(tmp_path / "train.jsonl", rows)
+    (tmp_path / "labels.txt").write_text("Heart failure\n")
+    (tmp_path / "label_names.tsv").write_text("Heart failure\tit fails\n")
+    evidence_beside(path).write_text("0\tHeart failure\t0-7\n")
+    config = {"model_name": "PLANT", "network_config": {"encoder": "cnn"}, "training_file": str(path)}
+    corpus = load_corpus(load_config(None, {**config, "val_size": 0, "label_file": str(tmp_path / "labels.txt")}))
+    assert corpus.label_matrix(corpus.train).sum() == 5
+    assert label_names([str(tmp_path / "label_names.tsv")])("Heart_failure") == "it fails"
+    assert text_beside(evidence_beside(path)) == path
+    assert read_evidence(evidence_beside(path), read_any(path))[0] == {"Heart_failure": [(0, 7)]}
 
 
 def test_a_folder_of_splits_says_which_to_name(tmp_path: Path) -> None:

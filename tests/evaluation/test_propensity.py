@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation import propensity, ranking
 
 
@@ -52,6 +54,12 @@ def test_more_true_labels_than_ranks() -> None:
 def test_one_training_document_is_enough() -> None:
     # ln 1 - 1 = -1: 1 - (2.5 / (N_l + 1.5))^0.55, which is 0 for the label of that document.
     assert propensity.inverse_propensities([1, 0], 1) == pytest.approx([0.0, 1 - (2.5 / 1.5) ** 0.55])
+
+
+@pytest.mark.parametrize("model", [(1e9, 1.5), (math.nan, 1.0), (-0.1, 1.0), (0.5, 0.0), (0.5, math.inf)])
+def test_a_model_that_means_nothing_is_refused(model: tuple[float, float]) -> None:
+    with pytest.raises(ConfigError, match="propensities are undefined"):
+        propensity.inverse_propensities([1, 0], 10, *model)
 
 
 def test_pyxclib_agrees() -> None:

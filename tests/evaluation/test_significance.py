@@ -322,9 +322,9 @@ def test_few_differences_have_the_p_of_scipy_with_and_without_equal_ones() -> No
 
 
 def test_a_system_against_itself() -> None:
-    for comparison in compare_documents([sums(kept(2))], [sums(kept(2))], resamples=20).values():
+    for name, comparison in compare_documents([sums(kept(2))], [sums(kept(2))], resamples=20).items():
         assert (comparison.gain, comparison.low, comparison.high) == (0.0, 0.0, 0.0)
-        assert comparison.randomisation == 1.0
+        assert comparison.randomisation == (None if name.startswith("AUC") else 1.0)
         assert comparison.wilcoxon in (None, 1.0)
         assert comparison.folds == 1.0
         assert not comparison.significant
@@ -349,6 +349,19 @@ def test_seeds_are_averaged_and_their_number_may_differ() -> None:
         [values(run, ones) for run in baseline], axis=0
     )
     assert [comparison.gain for comparison in found.values()] == pytest.approx(expected[0].tolist())
+
+
+def test_every_seed_takes_part_in_the_randomisation() -> None:
+    """One seed that lost beside two that won: the mean decides, not whom the first seed met."""
+    lost, won, other = (sums(kept(*drawn_as), ["P@1"]) for drawn_as in ((2, -1.0), (3, 3.0), (5, 0.5)))
+    ones = np.ones(NUMBER)
+    assert values(lost, ones) < values(other, ones) < values(won, ones)
+    found = compare_documents([lost, won, won], [other], resamples=200)["P@1"]
+    again = compare_documents([won, lost, won], [other], resamples=200)["P@1"]
+    alone = compare_documents([lost], [other], resamples=200)["P@1"]
+    assert found.randomisation == again.randomisation != alone.randomisation
+    twice = compare_documents([lost, won, won], [other] * 2, resamples=200)["P@1"]
+    assert twice.randomisation == found.randomisation
 
 
 def test_blocks_do_not_change_the_number_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,11 +443,12 @@ def test_areas_of_labels_stand_in_the_order_of_labels() -> None:
     np.testing.assert_allclose(again[1:], ranked[1:])
 
 
-def test_without_exchange_the_columns_of_the_areas_are_the_areas() -> None:
+def test_areas_are_tested_by_their_interval_alone() -> None:
     asked = ["AUC-macro", "AUC-macro:1-5", "AUC-micro"]
-    run = sums(kept(2), asked)
+    run = sums(kept(2, 3.0), asked)
     ones = np.ones((1, NUMBER))
-    np.testing.assert_allclose(run.values(*run.additions.sums(ones)), run.resampled(ones), atol=1e-12)
+    for found in compare_documents([run], [sums(kept(3, 0.2), asked)], resamples=100).values():
+        assert (found.randomisation, found.significant, found.low > 0) == (None, True, True)
     assert run.per_unit(names.parse_metric("AUC-macro")).mean() == pytest.approx(run.resampled(ones)[0, 0])
     assert run.per_unit(names.parse_metric("AUC-micro")) is None
 

@@ -30,7 +30,7 @@ def test_doccano_in_each_of_its_forms(tmp_path: Path) -> None:
         {"id": 3, "text": TEXT, "entities": [{"id": 9, "label": "J45", "start_offset": 0, "end_offset": 12}],
          "relations": [], "cats": ["Z00"]},
         {"id": 4, "text": TEXT, "label": []},
-        {"id": 5, "text": "no marks", "label": ["R50"]},
+        {"id": 5, "text": "no marks", "label": "R50"},
     )  # fmt: skip
     made = prepare_doccano(raw, tmp_path / "out")
     text = "Known asthma. No fever."
@@ -72,6 +72,10 @@ def test_one_file_in_a_folder_is_for_training_and_two_are_not(tmp_path: Path) ->
         ({"text": TEXT, "label": [[13, 14, "J45"]]}, "the mark holds no word"),
         ({"text": TEXT, "label": [["J45", 6, 12]]}, r"a label that is not \[start, end, label\]"),
         ({"text": TEXT, "label": [7]}, r"a label that is not \[start, end, label\]"),
+        ({"text": TEXT, "label": 7}, "labels that are no list"),
+        ({"text": TEXT, "cats": {"A": 1.0, "B": 0.0}}, "labels that are no list"),
+        ({"text": TEXT, "label": [[6, 12, " "]]}, "a label without a name"),
+        ({"text": TEXT + "\ud83d", "label": ["A"]}, "half a character"),
         ({"label": [[6, 12, "J45"]]}, "no text"),
         ([TEXT], "no text"),
     ],
@@ -159,6 +163,32 @@ def test_mistakes_in_label_studio(last: dict[str, Any], message: str, tmp_path: 
     with pytest.raises(DataError, match=rf"export\.json, task 2: {message}") as caught:
         studio(tmp_path, task(span(6, 12, labels=["A"])), last)
     assert "asthma" not in str(caught.value).replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize("last", [task(annotations=[7]), task() | {"data": TEXT}, task(7), task({"value": [1]})])
+def test_other_shapes_are_no_tasks(last: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"export\.json, task 1: not a task with data and annotations"):
+        studio(tmp_path, last)
+
+
+def test_results_without_labels_are_passed_over(tmp_path: Path) -> None:
+    comment = {"from_name": "comment", "value": {"start": 6, "end": 12, "text": ["see plan"]}}
+    tree, choice = {"value": {"taxonomy": [[]]}}, {"value": {"choices": "Z00"}}
+    studio(tmp_path, task(span(6, 12, labels=["A"]), comment, tree, choice))
+    assert (tmp_path / "out" / "train.txt").read_text().startswith("A Z00\t")
+    with pytest.raises(DataError, match="a label that is no text"):
+        studio(tmp_path, task(span(6, 12, labels=[3])))
+
+
+def test_what_was_prepared_before_goes_unless_somebody_changed_it(tmp_path: Path) -> None:
+    out, own = tmp_path / "out", tmp_path / "out" / "notes.md"
+    for split in ("train", "valid", "test"):
+        jsonl(tmp_path / "first" / f"{split}.jsonl", {"text": TEXT, "label": [[6, 12, "J45"]]})
+    prepare_doccano(tmp_path / "first", out)
+    own.write_text("mine")
+    (out / "test.txt").write_text("J45\tchanged\n")
+    prepare_doccano(jsonl(tmp_path / "second.jsonl", {"text": "No fever.", "label": ["R50"]}), out)
+    assert sorted(path.name for path in out.iterdir()) == ["notes.md", "provenance.json", "test.txt", "train.txt"]
 
 
 def test_not_a_list_of_tasks(tmp_path: Path) -> None:

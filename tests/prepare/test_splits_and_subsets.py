@@ -110,7 +110,13 @@ def test_feather(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("ids", "names", "column"),
-    [([1], ["dev"], "_id"), ([1.5], ["val"], "_id"), ([None], ["val"], "_id"), ([1], ["val"], "hadm_id")],
+    [
+        ([1], ["dev"], "_id"),
+        ([1.5], ["val"], "_id"),
+        ([None], ["val"], "_id"),
+        (["H1"], ["val"], "_id"),
+        ([1], ["val"], "hadm_id"),
+    ],
 )
 def test_bad_feather(ids: list[object], names: list[str], column: str, tmp_path: Path) -> None:
     path = write_feather(tmp_path / "x_split.feather", ids, names, column)

@@ -176,6 +176,21 @@ def test_other_training_counts_forbid_propensities_only(results: Path) -> None:
     table = compare(systems, "bad_one", metrics=["PSP@5", "P@5"], resamples=5)
     assert "training counts" in str(table.cells["good", "PSP@5"].obstacle)
     assert table.cells["good", "P@5"].obstacle is None
+    systems = load_systems(both(results))
+    systems[0].documents[-1] = replace(systems[0].documents[-1], num_train=77)  # of one seed alone
+    assert "training counts" in str(
+        compare(systems, "bad_one", metrics=["PSP@5"], resamples=5).cells["good", "PSP@5"].obstacle
+    )
+
+
+def test_a_mean_over_pairs_that_cannot_be_compared_is_left_out_and_told(results: Path) -> None:
+    write(results / "fair" / "seed6.json", 6, 1.0)
+    write(results / "fine" / "seed7.json", 7, 2.0)
+    systems = load_systems([str(results / name) for name in ("fair", "fine")])
+    systems[0].documents = [replace(documents, num_train=77) for documents in systems[0].documents]
+    table = compare(systems, "fine", metrics=["PSP@5"], pairs=[("fair", "fine")], resamples=5)
+    assert (AVERAGE, "PSP@5") not in table.cells
+    assert f"{AVERAGE}: no tests of PSP@5: not comparable, or not kept document by document" in table.notes
 
 
 def test_other_test_splits_are_refused(results: Path) -> None:
@@ -199,6 +214,11 @@ def test_seeds_of_different_splits_or_labels_are_refused(results: Path) -> None:
         load_systems(both(results))
     write(results / "good" / "seed9.json", 9, 2.0, test="another split")
     with pytest.raises(DataError, match="different test splits"):
+        load_systems(both(results))
+    write(path := results / "good" / "seed9.json", 9, 2.0)
+    result = json.loads(path.read_text())
+    save_result(path, {**result, "hashes": {**result["hashes"], "test_filter": "a file"}})
+    with pytest.raises(DataError, match="different filters"):
         load_systems(both(results))
 
 

@@ -80,9 +80,9 @@ def _doccano(path: Path, counts: Counter[str]) -> Iterator[Marked]:
             if not isinstance(text, str):
                 raise DataError("no text", where=where, fix='each line needs a "text" (or "data"): export as JSONL')
             document = Marked(text)
-            for mark in (mark for key in DOCCANO_LABELS for mark in row.get(key) or ()):
+            for mark in (mark for key in DOCCANO_LABELS for mark in _listed(row.get(key), where, "export as JSONL")):
                 if isinstance(mark, str):
-                    document.label(mark)
+                    document.label(mark, where)
                     continue
                 if isinstance(mark, dict):
                     mark = [mark.get(key) for key in ("start_offset", "end_offset", "label")]
@@ -101,41 +101,62 @@ def _label_studio(path: Path, text_key: str, controls: tuple[str, ...], counts: 
         where = f"{path}, task {number}"
         if not isinstance(task, dict) or not isinstance(task.get("annotations"), list):
             raise DataError("no annotations", where=where, fix=TASKS_FIX)
-        text = (task.get("data") or {}).get(text_key)
+        text = _object(task.get("data"), where).get(text_key)
         if not isinstance(text, str):
             what, fix = f"data has no text called {text_key}", "name the text with --text_key"
             raise DataError(what, where=where, fix=fix)
         document = Marked(text)
-        done = [annotation for annotation in task["annotations"] if not annotation.get("was_cancelled")]
+        annotations = [_object(annotation, where) for annotation in task["annotations"]]
+        done = [annotation for annotation in annotations if not annotation.get("was_cancelled")]
         for annotation in [one for one in done if one.get("ground_truth")] or done:
-            for result in annotation.get("result") or ():
-                if controls and result.get("from_name") not in controls:
+            for result in _listed(annotation.get("result"), where, TASKS_FIX):
+                if controls and _object(result, where).get("from_name") not in controls:
                     counts["results_of_other_controls"] += 1
                 else:
-                    _add_result(document, result.get("value") or {}, where)
+                    _add_result(document, _object(_object(result, where).get("value"), where), where)
         yield document
 
 
 def _add_result(document: Marked, value: dict[str, Any], where: str) -> None:
     """Labels of a span, or of the whole document where the result has no place."""
-    labels = [*(value.get("labels") or ()), *(value.get("choices") or ())]
-    labels += [path[-1] for path in value.get("taxonomy") or ()]
+    labels = [label for key in ("labels", "choices") for label in _listed(value.get(key), where, TASKS_FIX)]
+    paths = [_listed(path, where, TASKS_FIX) for path in _listed(value.get("taxonomy"), where, TASKS_FIX)]
+    labels += [path[-1] for path in paths if path]
+    if not all(isinstance(label, str) for label in labels):
+        raise DataError("a label that is no text", where=where, fix=TASKS_FIX)
     if "start" not in value:
         for label in labels:
-            document.label(label)
+            document.label(label, where)
+        return
+    if not labels:  # of a control without labels, such as a comment on a span
         return
     start, end = value["start"], value.get("end")
     if type(start) is not int or type(end) is not int:
         fix = "label in a <Text> tag; places in <HyperText> are paths through its HTML"
         raise DataError("a span whose places are no numbers of characters", where=where, fix=fix)
     words = value.get("text")
-    if words is not None:
+    if isinstance(words, str):
         words = words.replace("\\n", " ")  # some versions write a line break so
         if not covers(document.text, [(start, end)], words):
             # Older versions count as JavaScript does: a character beyond U+FFFF, such as an emoji, is two.
             start, end = _from_utf16(document.text, start), _from_utf16(document.text, end)
     for label in labels:
         document.mark(label, [(start, end)], where, words)
+
+
+def _listed(value: object, where: str, fix: str) -> list[Any]:
+    """A list as it is, a text alone as one of it, nothing as an empty one."""
+    if value is None or isinstance(value, list):
+        return value or []
+    if isinstance(value, str):
+        return [value]
+    raise DataError("labels that are no list", where=where, fix=fix)
+
+
+def _object(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict | None):
+        raise DataError("not a task with data and annotations", where=where, fix=TASKS_FIX)
+    return value or {}
 
 
 def _from_utf16(text: str, place: int) -> int:

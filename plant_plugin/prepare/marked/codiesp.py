@@ -80,7 +80,7 @@ def _cases(texts: Path, table: Path) -> Cases:
     """Cases by name, with the codes that a table gives them."""
     cases = {path.stem: Marked(whole_text(path)) for path in sorted(texts.glob("*.txt"))}
     for where, (name, code) in _rows(table, ("case", "code")):
-        _case(cases, name, where).label(code.upper())
+        _case(cases, name, where).label(code.upper(), where)
     return cases
 
 

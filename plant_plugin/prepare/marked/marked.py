@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from plant_plugin.data.evidence import DocumentMarks, Spans, evidence_beside, write_evidence
-from plant_plugin.data.text import text_lines
+from plant_plugin.data.text import one_label, text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import describe, staged, unnamed, write_names, write_provenance
 
@@ -32,9 +32,15 @@ class Marked:
     text: str = field(repr=False)
     labels: DocumentMarks = field(default_factory=dict)
 
-    def label(self, name: str) -> list[Spans]:
-        """Give the document a label, white space in it as ``_``, and return its marks to be added to."""
-        return self.labels.setdefault("_".join(name.split()), [])
+    def label(self, name: str, where: str) -> list[Spans]:
+        """Give the document a label, white space in it as ``_``, and return its marks to be added to.
+
+        Raises:
+            DataError: The name is empty; with ``where``.
+        """
+        if not (label := one_label(name)):
+            raise DataError("a label without a name", where=where, fix="give it a name, or take it out")
+        return self.labels.setdefault(label, [])
 
     def mark(self, name: str, spans: Spans, where: str, covered: str | None = None) -> None:
         """Give the document a label and the spans it was given for.
@@ -59,7 +65,7 @@ class Marked:
         if covered is not None and not covers(self.text, spans, covered):
             fix = "take texts and marks of one version, with the line ends that they were marked with"
             raise DataError("the marked text is not what stands there: it was changed since", where=where, fix=fix)
-        self.label(name).append(held)
+        self.label(name, where).append(held)
 
 
 def spans_of(places: str) -> Spans:

@@ -48,7 +48,7 @@ class Mdace:
     def __init__(self, folder: Path, version: int, counts: Counter[str], *, caml_compatible: bool = False) -> None:
         self.folder, self.counts = folder, counts
         self.annotations: dict[int, list[_Annotation]] = {}  # by note
-        files, digest = sorted(folder.rglob("*.json")), hashlib.sha256()
+        files, digest = sorted(path for path in folder.rglob("*.json") if path.is_file()), hashlib.sha256()
         for number, path in enumerate(files, 1):
             where = f"{folder}, file {number} of {len(files)} by name"
             content = path.read_bytes()

@@ -97,7 +97,7 @@ def _feather(path: Path) -> SplitList:
         fix = "it needs the columns _id and split; download it again"
         raise DataError(f"not a split file ({type(error).__name__})", where=str(path), fix=fix) from None
     unknown = set(splits) - FEATHER_NAMES.keys()
-    if unknown or any(number is None or int(number) != number for number in ids):
+    if unknown or not all(isinstance(number, int | float) and float(number).is_integer() for number in ids):
         fix = "splits are called train, val and test; ids are whole numbers"
         raise DataError("a split or an id that is not of the format", where=str(path), fix=fix)
     pairs = [(int(number), FEATHER_NAMES[split]) for number, split in zip(ids, splits, strict=True)]

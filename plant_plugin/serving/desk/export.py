@@ -60,7 +60,7 @@ def _agreed(desk: Desk, counts: Counter[str]) -> Iterator[tuple[int, Marked]]:
 
 
 def _give(document: Marked, label: str, decisions: list[Decision], where: str) -> None:
-    document.label(label)
+    document.label(label, where)
     for start, end in sorted({span for one in decisions for span in one.spans}):
         if document.text[start:end].strip():
             document.mark(label, [(start, end)], where)
