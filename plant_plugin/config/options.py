@@ -126,6 +126,9 @@ EXACT_DOCUMENTS, EXACT_OPERATIONS = 16_000, 2e13
 MOST_EXACT = 46_340  # documents of `model: ridge`: LAPACK may count a matrix's entries in 32 bits
 
 
+OF_PHRASES = ("linear_weight", "sentence_weight")  # weights that have a meaning beside phrases alone
+
+
 @dataclass(frozen=True)
 class PlantedScoresOptions(Block):
     """A linear model on tf-idf whose scores are added to the network's logits after stage 2."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from plant_plugin.config import registry
 from plant_plugin.config.choice import check_choose
 from plant_plugin.config.network_rules import check_network_config
-from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES
+from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.registry import Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
@@ -110,8 +110,8 @@ def _check_shortlist(settings: Settings, problems: Problems) -> None:
         return
     if settings.planted_scores.model == "none":
         problems.add("shortlist.size", "planted scores propose the labels", "say `planted_scores: {model: ridge}`")
-    if size == AUTO and settings.val_file is None and not settings.val_size:
-        fix = "give val_file or val_size, or a number"
+    if size == AUTO and (settings.merge_train_val or (settings.val_file is None and not settings.val_size)):
+        fix = "give val_file or val_size and leave out merge_train_val, or give a number"
         problems.add("shortlist.size", "there are no validation documents to choose it on", fix, value=size)
     if settings.shortlist.rows == "touched":
         able = settings.model_name == "PLANT" and settings.optimizer in ("adam", "adamw")
@@ -134,7 +134,7 @@ def _check_evidence(settings: Settings, network: Entry | None, problems: Problem
     if planted and settings.data_format not in TEXTS:
         fix = "give texts (data_format: txt), or leave evidence out"
         problems.add("evidence", f"documents of data_format {settings.data_format} have no places to mark", fix)
-    for key in ("linear_weight", "sentence_weight"):
+    for key in OF_PHRASES:
         if not planted and not settings.eval and getattr(settings.planted_scores, key) is not None:
             fix = "leave it out, or give evidence: {training_file: …} or {mine: true}"
             problems.add(f"planted_scores.{key}", "without phrases of evidence there is nothing to weigh", fix)

@@ -7,6 +7,9 @@ Of a run w of one to three words and a label l that are together in two training
 
 A decision list: the surest run decides, as the many others that stand in the same documents say the same again.
 
+A training document that asks is left out of every count, and of what makes a pair: two documents, p of ``SURE`` at
+least, and the label ``RARER`` times as frequent as elsewhere. So pairs are kept that only such a document knows of.
+
 Shapes: N training documents, L labels, P runs.
 
 Source: ours; decision lists: Rivest 1987, Yarowsky 1994 for words in context.
@@ -15,6 +18,7 @@ Source: ours; decision lists: Rivest 1987, Yarowsky 1994 for words in context.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TypedDict
 
 import numpy as np
@@ -41,13 +45,20 @@ class MinedRuns(TypedDict):
 
 
 class MinedPhrases(Phrases):
-    """The runs of words of the training documents, with spaces between, and each one's counts with its labels."""
+    """The runs of words of the training documents, with spaces between, and each one's counts with its labels.
+
+    Args:
+        runs: The P runs.
+        counts: Of theirs, with the pairs that tell enough to some document.
+        told: Which stored pairs tell enough to a document that is none of the training ones; None: all.
+    """
 
     kind, combine = "mined", np.maximum
 
-    def __init__(self, runs: Sequence[str], counts: Counts) -> None:
+    def __init__(self, runs: Sequence[str], counts: Counts, told: npt.NDArray[np.bool_] | None = None) -> None:
         self.runs, self.counts = list(runs), counts
         self.num_labels = counts.hits.shape[1]
+        self._told = np.ones(counts.hits.nnz, dtype=bool) if told is None else told
         self._number = {run: number for number, run in enumerate(self.runs)}
 
     @classmethod
@@ -62,16 +73,17 @@ class MinedPhrases(Phrases):
         seen = np.bincount(columns, minlength=len(number))
         frequent = np.flatnonzero(seen >= TOGETHER)
         holding, seen = sp.csr_array(holding[:, frequent]), seen[frequent]
-        share = labels.sum(axis=0) / len(texts)
+        documents = labels.sum(axis=0)
         blocks = [
-            _kept(holding, labels[:, start : start + LABELS], seen, share[start : start + LABELS])
+            _kept(holding, labels[:, start : start + LABELS], seen, documents[start : start + LABELS])
             for start in range(0, labels.shape[1], LABELS)
         ]
         hits = sp.csr_array(sp.hstack(blocks, format="csr"))
         used = np.flatnonzero(np.diff(hits.indptr))
-        names = list(number)
-        counts = Counts(seen[used].astype(np.int32), hits[used], labels)
-        return cls([names[frequent[run]] for run in used], counts)
+        names, counts = list(number), Counts(seen[used].astype(np.int32), sp.csr_array(hits[used]), labels)
+        hits, of_pair = counts.hits, np.repeat(counts.seen, np.diff(counts.hits.indptr))
+        told = tells_enough(hits.data, of_pair, documents[hits.indices], len(texts))
+        return cls([names[frequent[run]] for run in used], counts, told)
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -84,20 +96,41 @@ class MinedPhrases(Phrases):
                 places.setdefault(known, []).append(spans)
         for known, found in places.items():
             labels, hits, seen = self.counts.of(known, own)
-            if own is not None:
-                together = hits >= TOGETHER
-                labels, hits = labels[together], hits[together]
-            if len(labels):
-                yield Match.of(labels, (hits + HITS) / (seen + SEEN), found)
+            told = self._told[self.counts.entries(known)] if own is None else self._told_to(own, labels, hits, seen)
+            if told.any():
+                yield Match.of(labels[told], (hits[told] + HITS) / (seen + SEEN), found)
+
+    def _told_to(
+        self, own: int, labels: npt.NDArray[np.integer], hits: npt.NDArray[np.floating], seen: int
+    ) -> npt.NDArray[np.bool_]:
+        """Which labels a run tells enough of to a training document, which is in none of its counts."""
+        given, (documents, number) = self.counts.labels_of(own), self._documents
+        return tells_enough(hits, seen, documents[labels] - np.isin(labels, given), number - 1)
+
+    @cached_property
+    def _documents(self) -> tuple[npt.NDArray[np.number], int]:
+        """How many training documents each label has, (L,), and how many there are."""
+        assert self.counts.labels is not None  # `labels_of` was asked
+        return self.counts.labels.sum(axis=0), self.counts.labels.shape[0]
 
     def without_rare(self, least: int) -> MinedPhrases:
         """See :meth:`.Phrases.without_rare`."""
-        kept = np.flatnonzero(self.counts.seen >= least)
-        return MinedPhrases([self.runs[run] for run in kept.tolist()], self.counts.of_phrases(kept))
+        return self._only(self.counts.seen >= least)
 
     def content(self) -> tuple[MinedRuns, Arrays]:
         """See :meth:`.Phrases.content`."""
-        return {"runs": self.runs}, self.counts.arrays()
+        saved = self._only(np.ones(len(self), dtype=bool))
+        return {"runs": saved.runs}, saved.counts.arrays()
+
+    def _only(self, kept: npt.NDArray[np.bool_]) -> MinedPhrases:
+        """Of some runs (P,) what they tell documents that are none of the training ones."""
+        hits = self.counts.hits.tocoo()
+        pairs = self._told & kept[hits.coords[0]]
+        parts = hits.data[pairs], tuple(place[pairs] for place in hits.coords)
+        told = sp.csr_array(sp.coo_array(parts, shape=hits.shape))
+        used = np.flatnonzero(np.diff(told.indptr))
+        counts = Counts(self.counts.seen[used], sp.csr_array(told[used]))
+        return MinedPhrases([self.runs[run] for run in used.tolist()], counts)
 
     @classmethod
     def from_content(cls, words: MinedRuns, arrays: ArrayFile, num_labels: int) -> MinedPhrases:
@@ -105,14 +138,29 @@ class MinedPhrases(Phrases):
         return cls(words["runs"], Counts.from_arrays(arrays, len(words["runs"]), num_labels))
 
 
+def tells_enough(
+    hits: npt.NDArray[np.number],
+    seen: npt.NDArray[np.integer] | int,
+    documents: npt.NDArray[np.number],
+    number: int,
+) -> npt.NDArray[np.bool_]:
+    """Which pairs count: of documents with run and label, with the run, with the label, and of how many there are."""
+    p = (hits + HITS) / (seen + SEEN)
+    found: npt.NDArray[np.bool_] = (hits >= TOGETHER) & (p >= SURE) & (p >= RARER * documents / max(1, number))
+    return found
+
+
 def _kept(
-    holding: sp.csr_array, labels: sp.csr_array, seen: npt.NDArray[np.integer], share: npt.NDArray[np.floating]
+    holding: sp.csr_array, labels: sp.csr_array, seen: npt.NDArray[np.integer], documents: npt.NDArray[np.number]
 ) -> sp.csr_array:
-    """Counts (P, l) of the runs and a block of labels, of the pairs that tell enough."""
-    counts = sp.coo_array(holding.T @ labels)
+    """Counts (P, l) of the runs and a block of labels, of the pairs that tell enough to some document.
+
+    A document that has the run and not the label leaves fewer documents with the run, and as many with both.
+    """
+    counts, number = sp.coo_array(holding.T @ labels), holding.shape[0]
     runs, columns = counts.coords
-    p = (counts.data + HITS) / (seen[runs] + SEEN)
-    kept = (counts.data >= TOGETHER) & (p >= SURE) & (p >= RARER * share[columns])
+    kept = tells_enough(counts.data, seen[runs], documents[columns], number)
+    kept |= tells_enough(counts.data, seen[runs] - 1, documents[columns], number - 1)
     data = counts.data[kept].astype(np.float32)
     return sp.csr_array(sp.coo_array((data, (runs[kept], columns[kept])), shape=counts.shape))
 

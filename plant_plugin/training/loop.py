@@ -76,6 +76,7 @@ def train_stage(module: StageModule, run: Run) -> None:
 
 def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
     """Train until the stage has ended; false where memory ran out and the next try needs less of it."""
+    module.on_train_end()  # a try that memory ended left layers frozen, which the optimiser would not know
     module.train()  # pretrained models come in evaluation mode, without dropout, and Lightning leaves them so
     module.guard.forget()
     keep_state = KeepState(module, run)
@@ -165,8 +166,8 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
         accumulate_grad_batches=module.options.accumulate,
         gradient_clip_val=module.options.clip_norm,
         gradient_clip_algorithm="norm",
-        limit_train_batches=config.limit_train_batches,
-        limit_val_batches=config.limit_val_batches,
+        limit_train_batches=_share_or_number(config.limit_train_batches),
+        limit_val_batches=_share_or_number(config.limit_val_batches),
         logger=False,
         num_sanity_val_steps=0,
         reload_dataloaders_every_n_epochs=1,
@@ -174,6 +175,11 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
         enable_progress_bar=not config.silent,
         default_root_dir=run.folder,
     )
+
+
+def _share_or_number(limit: float) -> float | int:
+    """As ``so_many`` reads it: to Lightning the whole number 1 would be one batch."""
+    return float(limit) if limit <= 1 else int(limit)
 
 
 class WholeFiles(TorchCheckpointIO):

@@ -232,9 +232,8 @@ class StageModule(L.LightningModule):
             if isinstance(head, LabelAttentionHead):
                 head.touched_rows = touched
         optimizer = (TOUCHED if touched else OPTIMIZERS)[kind](groups, weight_decay=config.weight_decay, **extra)
-        batches, limit = len(self.train_batches), config.limit_train_batches
-        share = float(limit) if limit <= 1 else min(1.0, limit / max(1, batches))  # a share, or a number of batches
-        total = max(1, math.ceil(math.ceil(batches * share) / options.accumulate) * self.epochs)
+        batches = so_many(config.limit_train_batches, len(self.train_batches))
+        total = max(1, math.ceil(batches / options.accumulate) * self.epochs)
         factor = learning_rate_factor(options.schedule, options.warmup, total)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}

@@ -36,6 +36,12 @@ def mined() -> MinedPhrases:
     return MinedPhrases.fit(TEXTS, sp.csr_array(LABELS))
 
 
+def again(phrases: MinedPhrases, labels: int = 2) -> MinedPhrases:
+    """Saved and read."""
+    words, arrays = phrases.content()
+    return MinedPhrases.from_content(words, ArrayFile(Path("kept.npz"), arrays), labels)
+
+
 def share(p: float) -> float:
     return -math.log1p(-p)
 
@@ -54,11 +60,10 @@ def test_a_document_is_left_out_of_its_own_counts() -> None:
     found = phrases.scores([TEXTS[0], "tos", "fiebre"], own=[0, 3, 2])
     # of `fiebre` two documents with the label are left, of all others one, which is too few
     np.testing.assert_allclose(found, [[share(1.5 / 2.5), 0], [0, 0], [share(1.5 / 2.5), 0]], rtol=1e-6)
-    words, arrays = phrases.content()
-    again = MinedPhrases.from_content(words, ArrayFile(Path("kept.npz"), arrays), 2)
-    np.testing.assert_array_equal(again.scores(TEXTS), phrases.scores(TEXTS))
+    kept = again(phrases)
+    np.testing.assert_array_equal(kept.scores(TEXTS), phrases.scores(TEXTS))
     with pytest.raises(ValueError, match="until the phrases are saved"):
-        again.scores(["tos"], own=[3])
+        kept.scores(["tos"], own=[3])
 
 
 @pytest.mark.parametrize("block", [1, 2, 512])
@@ -81,9 +86,10 @@ def test_equals_counting_every_run(block: int, monkeypatch: pytest.MonkeyPatch) 
             if together >= 2 and p >= 0.2 and p >= 3 * labels[:, label].mean():
                 expected[run, label] = p
     phrases = MinedPhrases.fit(texts, sp.csr_array(labels))
+    saved = again(phrases, 4)
     found = {
-        (phrases.runs[run], label): (phrases.counts.hits.toarray()[run, label] - 0.5) / (phrases.counts.seen[run] + 0.5)
-        for run, label in zip(*phrases.counts.hits.nonzero(), strict=True)
+        (saved.runs[run], label): (saved.counts.hits.toarray()[run, label] - 0.5) / (saved.counts.seen[run] + 0.5)
+        for run, label in zip(*saved.counts.hits.nonzero(), strict=True)
     }
     assert found == pytest.approx(expected)
     assert len(expected) > 4
@@ -94,11 +100,25 @@ def test_equals_counting_every_run(block: int, monkeypatch: pytest.MonkeyPatch) 
         np.testing.assert_allclose(scores, [share(p) for p in best], rtol=1e-5, err_msg=text)
 
 
+def test_a_training_document_asks_as_if_it_did_not_exist() -> None:
+    """Of all that is counted and of what is kept: the same as phrases mined without it."""
+    draw = random.Random(5)
+    texts = [" ".join(draw.choices("abcdefghij", k=draw.randrange(2, 6))) for _ in range(60)]
+    labels = np.array([[own in text and draw.random() < 0.5 for own in "abc"] for text in texts], dtype=np.float32)
+    phrases = MinedPhrases.fit(texts, sp.csr_array(labels))
+    found = phrases.scores(texts, own=range(len(texts)))
+    for row, text in enumerate(texts):
+        others = [other for other in range(len(texts)) if other != row]
+        without = MinedPhrases.fit([texts[other] for other in others], sp.csr_array(labels[others]))
+        np.testing.assert_allclose(found[row], without.scores([text])[0], rtol=1e-6)
+    kept = again(phrases, 3)
+    np.testing.assert_allclose(kept.scores(texts), phrases.scores(texts), rtol=1e-6)
+    assert len(kept) < len(phrases)  # some pairs only a training document knew of
+
+
 def test_nothing_to_mine() -> None:
     phrases = MinedPhrases.fit(["uno", "dos"], sp.csr_array(np.eye(2, dtype=np.float32)))
-    words, arrays = phrases.content()
-    again = MinedPhrases.from_content(words, ArrayFile(Path("kept.npz"), arrays), 2)
-    for one in (phrases, again):
+    for one in (phrases, again(phrases)):
         assert not one.scores(["uno dos", ""]).any()
     assert not phrases.scores(["uno"], own=[0]).any()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plant_plugin.config import Config, load_config, registry
+from plant_plugin.config.options import AUTO, OF_PHRASES
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import PlantError, needs_extra
 from plant_plugin.files import atomic_write, remove, write_text
@@ -103,10 +104,15 @@ def retrained(plan: SearchPlan, best: Trial, folder: Path) -> Keys:
             _set(values, "stage1", "epochs", found + 1)
     if config.planted_scores.model != "none" and values["merge_train_val"]:
         # Nothing is left to choose them on: those chosen on the trial's validation documents hold.
+        from plant_plugin.model.folder import read_content
         from plant_plugin.relevance.planted_scores import read_weights
 
+        of_phrases = () if config.evidence.training_file or config.evidence.mine else OF_PHRASES
         for name, value in read_weights(folder).items():
-            _set(values, "planted_scores", name, value)
+            if name not in of_phrases:
+                _set(values, "planted_scores", name, value)
+        if config.shortlist.size == AUTO:
+            _set(values, "shortlist", "size", read_content(folder, trust_code=True)["shortlist"])
     return values
 
 
