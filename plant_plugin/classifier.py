@@ -91,7 +91,11 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("there are no texts to fit")
         if type_of_target(y, input_name="y") != "multilabel-indicator":
             raise ValueError("y has to be an indicator (N, L) of zeros and ones; MultiLabelBinarizer makes one")
-        labels = sparse.csr_array(y)
+        labels = sparse.csr_array(y, copy=True)
+        labels.sum_duplicates()
+        labels.eliminate_zeros()  # what is stored counts as given
+        if (labels.data != 1).any():
+            raise ValueError("y has to hold zeros and ones alone")
         check_consistent_length(texts, labels)
         with tempfile.TemporaryDirectory() as folder:
             self._fit(texts, labels, Path(folder))
@@ -180,9 +184,11 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _texts(given: Iterable[str]) -> list[str]:
-    """Texts as one line each; a ``ValueError`` where one string is given, or something that is none."""
+    """Texts as one line each; a ``ValueError`` where one string or a table is given, or something that is no text."""
     if isinstance(given, (str, bytes)):
         raise ValueError("one string was given where a sequence of texts is wanted")
+    if isinstance(given, Mapping) or getattr(given, "ndim", 1) != 1:  # their names of columns would be the texts
+        raise ValueError("a table was given where a sequence of texts is wanted: pass its column of texts")
     texts = list(given)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("every document has to be a string")

@@ -22,6 +22,7 @@ from typing_extensions import NotRequired, Required, is_typeddict
 
 from plant_plugin.errors import CheckpointError, DataError, FullDiskError, PlantError
 
+DEVICES = Path("/dev")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Libraries that write through C or Rust report a full disk in their own words, without an error number.
 FULL_DISK_PHRASES = (
@@ -94,13 +95,17 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     holds is on the disk before its name is, so that this is true after a power cut too. The temporary one
     keeps the ending of ``path``, because numpy and others append theirs to a name that lacks it. Missing folders are
     made; a block that ends without having written the file gets a ``FileNotFoundError``. Permissions are those that
-    :func:`umask` leaves, whatever the block wrote with.
+    :func:`umask` leaves, whatever the block wrote with. A link is replaced, not what it leads to. What is neither file
+    nor folder, such as a pipe or ``/dev/stdout``, is handed out itself, to be written into.
 
     Raises:
         FullDiskError: The disk is full; nothing is left behind and an older ``path`` is untouched.
         PlantError: The folder cannot be written, or the system refuses otherwise; the same holds.
     """
     target = Path(path)
+    if target.parent == DEVICES or (target.exists() and not (target.is_file() or target.is_dir())):
+        yield target
+        return
     temporary = _beside(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -390,7 +395,7 @@ def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | 
     ours = {str(path) for path in (target, temporary, *target.parents)}
     if error.filename is not None and str(error.filename) not in ours:
         return None  # the block stumbled over another file
-    if error.filename == str(temporary) and error.errno == errno.ENOENT:
+    if error.filename == str(temporary) and error.errno == errno.ENOENT and os.access(target.parent, os.W_OK):
         return None  # the block never wrote its file
     return PlantError(
         f"cannot be written ({error.strerror or error})",

@@ -215,11 +215,26 @@ def test_not_fitted() -> None:
         (["a", "b"], [0, 1], "has to be an indicator"),
         (["a", "b"], [["x"], ["y"]], "has to be an indicator"),
         (["a", "b", "c"], np.eye(2), "inconsistent numbers"),
+        (["a", "b"], 2 * np.eye(2) - 1, "zeros and ones alone"),
     ],
 )
 def test_what_cannot_be_fitted(texts: Any, labels: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         small().fit(texts, labels)
+
+
+def test_what_is_stored_as_zero_is_no_label(data: Any) -> None:
+    texts, labels = data["train"]
+    everywhere = sparse.csr_array(np.ones_like(labels))
+    everywhere.data = labels.ravel()  # an equal matrix, with zeros in it
+    plain, stored = (small(options={**OPTIONS, "stage2.epochs": 1}).fit(texts, y) for y in (labels, everywhere))
+    np.testing.assert_array_equal(plain.decision_function(texts), stored.decision_function(texts))
+
+
+def test_tables_are_no_texts(fitted: PlantClassifier) -> None:
+    for table in ({"text": ["a", "b"]}, np.array([["a"], ["b"]])):
+        with pytest.raises(ValueError, match="pass its column of texts"):
+            fitted.predict(table)  # type: ignore[arg-type]
 
 
 def test_a_wrong_option_is_told(data: Any) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,18 @@ def test_full_disk_for_real(tmp_path: Path) -> None:
     with pytest.raises(PlantError, match="disk is full"):
         fill(tmp_path / "a")
     assert leftovers(tmp_path) == []
+
+
+def test_what_is_no_file_is_written_into(tmp_path: Path) -> None:
+    pipe, found = tmp_path / "pipe", list[str]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "whole")
+    reader.join(10)
+    assert (found, pipe.is_fifo()) == (["whole"], True)
+    write_text(os.devnull, "nobody reads this")
+    assert not Path(os.devnull).is_file()
 
 
 def test_folder_that_is_a_file(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def _tell(counts: Counter[str]) -> None:
     if counts["empty"]:
         click.echo(f"{counts['empty']:,} hold nothing that the model reads: their labels mean nothing", err=True)
     if counts["cut"]:
-        click.echo(f"{counts['cut']:,} fill all that the model reads; what stands behind was not read", err=True)
+        click.echo(f"{counts['cut']:,} fill all that the network reads; what stands behind it did not read", err=True)
 
 
 @contextlib.contextmanager

@@ -45,7 +45,7 @@ def model_card(folder: Path, content: Content, labels: int, languages: Sequence[
 {yaml.safe_dump(head, sort_keys=False)}---
 # {content["model_name"]} on {name}
 
-A classifier of texts into {labels:,} labels, several a text, trained by plant_plugin. It reads {read}.
+A classifier of texts into {labels:,} labels, several a text, trained by plant_plugin. Its network reads {read}.
 Languages of the texts: {said}.
 
 ```python

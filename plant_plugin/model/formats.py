@@ -134,7 +134,7 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
     if not explanation.tokens:
         console.print("The document holds nothing that the model reads: its labels mean nothing.")
     if explanation.cut:
-        console.print(f"Only the first {explanation.tokens:,} tokens were read.")
+        console.print(f"The network read the first {explanation.tokens:,} tokens alone.")
     for evidence in explanation.labels:
         console.print()
         console.print(Text(_heading(evidence), style="bold"))

@@ -23,7 +23,8 @@ class Prediction:
         labels: The chosen labels, the most probable first; ties by the order of the label set.
         tokens: How many tokens were read. 0: the text is empty or holds nothing that the model could read, so that the
             labels say nothing about it.
-        cut: The document fills all tokens that the model reads; what stands behind them was not read.
+        cut: The document fills all tokens that the network reads; what stands behind them it did not read. Planted
+            scores, where the model has them, are of the whole text.
     """
 
     labels: list[ScoredLabel]

@@ -168,13 +168,14 @@ def full_disk_resumes(run: Run) -> Iterator[None]:
 def command(configuration: str, folder: Path) -> str:
     """The command of this run, with its folder to resume; flags as they were typed."""
     name, *words = sys.argv
+    program = Path(name).stem
     if (folder / SETTLED).is_file():  # without looking at the data again
-        typed = ["--config", str(folder / SETTLED)]
-    elif Path(name).stem == "libmultilabel":
+        program, typed = "libmultilabel", ["--config", str(folder / SETTLED)]
+    elif program == "libmultilabel" or [program, *words[:1]] == ["plant", "train"]:
         typed = [word for word in words if not word.startswith("--resume=")]
         while "--resume" in typed:
             place = typed.index("--resume")
             del typed[place : place + 2]
     else:
-        typed = ["--config", configuration]
-    return shlex.join(["libmultilabel", *typed, "--resume", str(folder)])
+        program, typed = "libmultilabel", ["--config", configuration]
+    return shlex.join([program, *typed, "--resume", str(folder)])

@@ -252,6 +252,9 @@ def test_the_command_to_resume_repeats_the_flags(made: Made, monkeypatch: pytest
     monkeypatch.setattr(sys, "argv", typed)
     command = resume_command(config.config_name, config.checkpoint_dir)
     assert command == f"libmultilabel --config 'a b.yml' --seed 3 --resume {config.checkpoint_dir}"
+    monkeypatch.setattr(sys, "argv", ["/bin/plant", "train", "new.txt", "--from", "run", "--resume=auto"])
+    command = resume_command(config.config_name, config.checkpoint_dir)
+    assert command == f"plant train new.txt --from run --resume {config.checkpoint_dir}"
     monkeypatch.setattr(sys, "argv", ["pytest"])
     command = resume_command(config.config_name, config.checkpoint_dir)
     assert command == f"libmultilabel --config PLANT --resume {config.checkpoint_dir}"

@@ -65,7 +65,7 @@ const panes = data.models.map((model) => {
   const evidence = element("div", {});
   const notes = [];
   if (!model.words.length) notes.push("The document holds nothing that the model reads: its labels mean nothing.");
-  if (model.cut) notes.push(`Only the first ${model.tokens.toLocaleString("en")} tokens were read; what is struck out was not.`);
+  if (model.cut) notes.push(`The network read the first ${model.tokens.toLocaleString("en")} tokens alone; what is struck out it did not.`);
   const article = element("article", {}, title, ...notes.map((note) => element("p", { class: "note" }, note)), text, evidence);
   document.getElementById("document").append(article);
   return { model, title, text, words, evidence };

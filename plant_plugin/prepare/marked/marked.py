@@ -11,7 +11,7 @@ from typing import Any
 from plant_plugin.data.evidence import DocumentMarks, Spans, evidence_beside, write_evidence
 from plant_plugin.data.text import one_label, text_lines
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.output import describe, staged, unnamed, write_names, write_provenance
+from plant_plugin.prepare.output import PROVENANCE, describe, staged, unnamed, write_names, write_provenance
 
 SPLITS = {"train": ("train", "training"), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
 PLACES = r"\d+ \d+(;\d+ \d+)*"  # of a mark, as brat and CodiEsp write them: "start end;start end"
@@ -116,6 +116,7 @@ def found_splits(raw: Path, ending: str | None) -> dict[str, Path]:
     if raw.is_file():
         return {"train": raw}
     inside = [path for path in sorted(raw.iterdir()) if (path.is_dir() if ending is None else path.suffix == ending)]
+    inside = [path for path in inside if path.name != PROVENANCE]
     found = {}
     for split, names in SPLITS.items():
         fitting = [path for path in inside if path.stem.lower() in names]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import Marked, write_sets
-from plant_plugin.prepare.output import staged
+from plant_plugin.prepare.output import staged, write_provenance
 from plant_plugin.serving.desk.people import LEAD
 from plant_plugin.serving.desk.store import Decision, Desk, given
 
@@ -42,6 +42,7 @@ def export(desk: Desk, out: Path, form: str = "libmultilabel") -> dict[str, int 
         return {**made["counts"], **made["sets"][""]}
     with staged(out) as stage:
         (_label_studio if form == "labelstudio" else _brat)(stage, found, counts)
+        write_provenance(stage, {"command": "desk export", "options": {"form": form}, "counts": dict(counts)})
     return {"documents": len(found), **counts}
 
 
