@@ -10,7 +10,7 @@ from pathlib import Path
 from plant_plugin.config import registry
 from plant_plugin.config.choice import check_choose
 from plant_plugin.config.network_rules import check_network_config
-from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES
+from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES, Stage1Options
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.registry import Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
@@ -32,6 +32,8 @@ NOT_READ_BY_PLANT = {
     "lr_scheduler": "stage1.schedule and stage2.schedule choose the schedules",
     "scheduler_config": "stage1.schedule and stage2.schedule choose the schedules",
 }
+NOT_READ_BY_RANKER = ("loss", "score", "labels", "batch_tokens")
+CLIMBING = ("slanted_triangular", "one_cycle")
 READ_BY_PLANT_ONLY = (
     "strategy", "precision", "kernels", "checkpoint_every", "max_skipped_steps", "logger", "devices", "num_nodes",
     "go_on_from", "new_documents", "waiting_documents",
@@ -55,6 +57,7 @@ def check(settings: Settings, problems: Problems) -> None:
     check_choose(settings, problems)
     _check_numbers(settings, problems)
     _check_read(settings, network, problems)
+    _check_stages(settings, problems)
     _check_refit(settings, network, problems)
     if settings.linear:
         _check_linear(settings, problems)
@@ -267,6 +270,18 @@ def _check_read(settings: Settings, network: Entry | None, problems: Problems) -
             if getattr(settings, key) != FIELDS[key].default:
                 fix = "leave it out; it is for PLANT and the other networks of this package"
                 problems.add(key, f"{name} does not read it", fix)
+
+
+def _check_stages(settings: Settings, problems: Problems) -> None:
+    """Options of the stages that others of them, or the network, leave without a reader."""
+    ranks_itself = settings.model_name == "PLANTL2R"
+    for name in NOT_READ_BY_RANKER if ranks_itself else ("ranker",):
+        if getattr(settings.stage1, name) != getattr(Stage1Options(), name):
+            what = "the ranker of PLANTL2R does not read it" if ranks_itself else "PLANTL2R alone reads it"
+            problems.add(f"stage1.{name}", what, "leave it out")
+    for name, stage in (("stage1", settings.stage1), ("stage2", settings.stage2)):
+        if stage.warmup and stage.schedule in CLIMBING:
+            problems.add(f"{name}.warmup", f"{stage.schedule} climbs by itself", "leave it out")
 
 
 def _check_refit(settings: Settings, network: Entry | None, problems: Problems) -> None:

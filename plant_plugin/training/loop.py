@@ -30,7 +30,7 @@ from plant_plugin.report.states import FORMAT, PATTERN, STATE_KEY, StateContent,
 from plant_plugin.training.devices import count, device_of, from_first, is_first, same_weights
 from plant_plugin.training.guards import out_of_memory
 from plant_plugin.training.resume import interrupted, listen, stopped
-from plant_plugin.training.stage import StageModule, precision_of
+from plant_plugin.training.stage import StageModule, precision_of, so_many
 
 logger = logging.getLogger(__name__)
 
@@ -166,8 +166,10 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
         accumulate_grad_batches=module.options.accumulate,
         gradient_clip_val=module.options.clip_norm,
         gradient_clip_algorithm="norm",
-        limit_train_batches=_share_or_number(config.limit_train_batches),
-        limit_val_batches=_share_or_number(config.limit_val_batches),
+        limit_train_batches=so_many(config.limit_train_batches, len(module.train_batches)),
+        limit_val_batches=0
+        if module.val_batches is None
+        else so_many(config.limit_val_batches, len(module.val_batches)),
         logger=False,
         num_sanity_val_steps=0,
         reload_dataloaders_every_n_epochs=1,
@@ -175,11 +177,6 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
         enable_progress_bar=not config.silent,
         default_root_dir=run.folder,
     )
-
-
-def _share_or_number(limit: float) -> float | int:
-    """As ``so_many`` reads it: to Lightning the whole number 1 would be one batch."""
-    return float(limit) if limit <= 1 else int(limit)
 
 
 class WholeFiles(TorchCheckpointIO):

@@ -23,6 +23,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.training.guards import StepGuard, in_pieces, out_of_memory
 from plant_plugin.training.prepare import add_relevance, prepare
 from plant_plugin.training.run import run
+from plant_plugin.training.stage import so_many
 from plant_plugin.training.stage2 import Stage2
 
 Made = Callable[..., Config]
@@ -91,6 +92,27 @@ def test_steps_that_are_not_finite_change_nothing_and_end_the_stage(
         assert torch.equal(tensor, kept[1][name]), name
     with pytest.raises(PlantError, match="max_skipped_steps"):
         run(made(**SHORT, max_skipped_steps=3))
+
+
+def test_out_of_memory_while_layers_are_frozen(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = {"network_config__encoder": "awd_lstm", "stage2__unfreeze_every": 1, "checkpoint_every": "1"}
+    loss, calls = Stage2.training_loss, []
+
+    def once(self: Any, batch: Any) -> torch.Tensor:
+        calls.append([parameter.requires_grad for parameter in self.network.parameters()])
+        if len(calls) == 3:
+            raise torch.cuda.OutOfMemoryError
+        return loss(self, batch)
+
+    monkeypatch.setattr(Stage2, "training_loss", once)
+    run(made(**SHORT, **encoder))
+    assert calls[3] == calls[2]  # it goes on as it was
+    assert not all(calls[3])
+
+
+@pytest.mark.parametrize(("limit", "left"), [(0.5, 2), (1, 1), (1.0, 5), (3, 3), (3.0, 3), (9, 5), (0.01, 1), (0, 1)])
+def test_a_limit_is_a_share_or_a_whole_number(limit: float, left: int) -> None:
+    assert so_many(limit, 5) == left
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plant_plugin.config import load_config
 from plant_plugin.errors import PlantError
 from plant_plugin.training.search import plan as plan_module
 from plant_plugin.training.search import search as search_module
@@ -102,14 +103,17 @@ def test_the_lowest_loss_is_the_best(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("merged", [True, False])
-def test_the_second_training(plan: SearchPlan, tmp_path: Path, merged: bool) -> None:
-    """Epochs of both stages come from the trial; the weight of planted scores too, if it cannot be chosen anew."""
+def test_the_second_training(plan: SearchPlan, tmp_path: Path, merged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Epochs of both stages come from the trial; what was chosen on validation documents too, if it cannot be anew."""
     path = tmp_path / "some_tune.yml"
     flags = {"planted_scores.model": "ridge", "silent": True, "no_merge_train_val": not merged}
+    flags |= {"shortlist.size": "auto"}
+    weights = {"adjustment": 0.02, "weight": 1.5}
     plan = plan_search(path, flags)
     folder = tmp_path / "runs" / "trials" / "0001"
     leave(folder, [0.1, 0.2, 0.15], finished=True)
-    np.savez(folder / "planted_scores.npz", adjustment=0.02, weight=1.5)
+    np.savez(folder / "planted_scores.npz", **weights, linear_weight=1.0, sentence_weight=0.0)  # as every model has
+    monkeypatch.setattr("plant_plugin.model.folder.read_content", lambda folder, trust_code: {"shortlist": 7})
     trial_module.write_configuration(folder / "config.yml", plan.configuration(plan.decoded(DRAWN)))
     best = Trials(tmp_path / "runs", "nDCG@5", "max").add("0001", plan.decoded(DRAWN))
     values = retrained(plan, best, folder)
@@ -117,7 +121,9 @@ def test_the_second_training(plan: SearchPlan, tmp_path: Path, merged: bool) -> 
     assert values["network_config"]["hidden_size"] == 16
     assert values["stage1"] == {"k": 5, "epochs": 2}
     assert values["stage2"] == {"epochs": 2}
-    assert values["planted_scores"] == {"model": "ridge", **({"adjustment": 0.02, "weight": 1.5} if merged else {})}
+    assert values["planted_scores"] == {"model": "ridge", **(weights if merged else {})}
+    assert values["shortlist"] == {"size": 7 if merged else "auto"}
+    load_config(None, {**values, "cpu": True})
     assert "silent" not in values
 
 
