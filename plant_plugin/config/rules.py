@@ -32,7 +32,7 @@ NOT_READ_BY_PLANT = {
     "lr_scheduler": "stage1.schedule and stage2.schedule choose the schedules",
     "scheduler_config": "stage1.schedule and stage2.schedule choose the schedules",
 }
-NOT_READ_BY_RANKER = ("loss", "score", "labels", "batch_tokens")
+NOT_READ_BY_RANKER = ("loss", "score", "batch_tokens")
 CLIMBING = ("slanted_triangular", "one_cycle")
 READ_BY_PLANT_ONLY = (
     "strategy", "precision", "kernels", "checkpoint_every", "max_skipped_steps", "logger", "devices", "num_nodes",

@@ -51,7 +51,7 @@ def model_folder(model: Path) -> Path:
         try:
             with zipfile.ZipFile(model) as archive:
                 _unpack(archive, model, folder)
-        except (zipfile.BadZipFile, EOFError) as error:
+        except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
             raise CheckpointError("torn, or no archive", where=str(model), fix=FIX) from error
     return folder
 

@@ -53,9 +53,10 @@ def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str) ->
             evidence = {one.found.label: one.passages for one in explained.labels}
         bundle: dict[str, object] = {
             "resourceType": "Bundle",
-            "identifier": {"system": f"{OURS}:document", "value": document.id},
             "type": "collection",
         }
+        if document.id:
+            bundle["identifier"] = {"system": f"{OURS}:document", "value": document.id}
         if found:  # an empty list is no FHIR
             bundle["entry"] = [
                 {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(one, evidence[one.label], system)}

@@ -30,9 +30,12 @@ def json_lines(pairs: Pairs, stream: IO[str]) -> None:
 
 def comma_separated(pairs: Pairs, stream: IO[str]) -> None:
     """A row for each predicted label; a document without any has one row, of rank 0, so that it is not lost."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(HEADER)
+    plain, quoting = (
+        csv.writer(stream, lineterminator="\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+    )
+    plain.writerow(HEADER)
     for document, prediction in pairs:
+        writer = quoting if "\r" in document.id else plain  # which would end a row where another line end is set
         for rank, found in enumerate(prediction.labels, 1):
             writer.writerow([document.id, rank, found.label, f"{found.probability:.{DIGITS}f}", found.name or ""])
         if not prediction.labels:

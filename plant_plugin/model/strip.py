@@ -97,6 +97,7 @@ def _write(model: TrainedModel, source: Path, folder: Path, rare: list[int]) -> 
         planted_scores=model.planted_scores,
         phrase_prior=content["phrase_prior"],
         label_names=names if names.is_file() else None,
+        shortlist=content["shortlist"],
     )
 
 

@@ -76,9 +76,16 @@ class ModelQueue:
             thread.shutdown(wait=False, cancel_futures=True)  # nobody waits for what it still works on
 
     async def ask(
-        self, work: Callable[..., Sequence[Answer]], texts: list[str], question: Hashable = None
+        self,
+        work: Callable[..., Sequence[Answer]],
+        texts: list[str],
+        question: Hashable = None,
+        *,
+        patient: bool = False,
     ) -> Sequence[Answer]:
         """One result for each text, by ``work(texts, question)``; requests with equal work and question go together.
+
+        Who is ``patient`` waits however long it takes.
 
         Raises:
             Busy: Too many wait already, the time is up, or the server ends.
@@ -91,7 +98,7 @@ class ModelQueue:
         self._asked.add(answer)
         try:
             self._jobs.put_nowait(_Job(work, question, texts, answer))
-            return await asyncio.wait_for(answer, self.seconds)
+            return await asyncio.wait_for(answer, None if patient else self.seconds)
         except asyncio.QueueFull as error:
             raise Busy("too many requests wait") from error
         except asyncio.TimeoutError as error:

@@ -113,7 +113,11 @@ def test_ends_of_ranges_are_allowed() -> None:
         ({"loss_function": "cross_entropy"}, "loss_function", "does not read it"),
         ({"lr_scheduler": "ReduceLROnPlateau"}, "lr_scheduler", "stage1.schedule"),
         ({"stage1.ranker": "a/ranker.safetensors"}, "stage1.ranker", "PLANTL2R alone reads it"),
-        ({"model_name": "PLANTL2R", "network_config": {}, "stage1.labels": 9}, "stage1.labels", "does not read it"),
+        (
+            {"model_name": "PLANTL2R", "network_config": {}, "stage1.score": "probability"},
+            "stage1.score",
+            "not read it",
+        ),
         ({"stage2.schedule": "one_cycle", "stage2.warmup": 0.1}, "stage2.warmup", "one_cycle climbs by itself"),
         (
             {"shortlist.size": "auto", "planted_scores.model": "ridge", "merge_train_val": True},

@@ -96,6 +96,13 @@ def test_every_table_of_words_is_cleared(task: Path, tmp_path: Path) -> None:
     assert all(table.any() for table in tables)
 
 
+def test_the_shortlist_stays(task: Path, tmp_path: Path) -> None:
+    source = trained(task, tmp_path / "runs", shortlist__size=3)
+    assert stripped(source, tmp_path / "out", least=2).exit_code == 0
+    before, after = (json.loads((folder / "config.json").read_text()) for folder in (source, tmp_path / "out"))
+    assert before["shortlist"] == after["shortlist"] == 3
+
+
 def test_a_stripped_model_is_a_whole_model_folder(model: Path, tmp_path: Path) -> None:
     stripped(model, tmp_path / "out")
     again = stripped(tmp_path / "out", tmp_path / "again", "--training-file", str(model.parents[1] / "none.txt"))

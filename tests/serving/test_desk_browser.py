@@ -186,6 +186,13 @@ def test_words_are_marked_with_the_mouse_too(browser: Any, desk: Desk, url: str,
     robot.rest()
     one = desk.opened(desk.people.named("ana"), shown["id"], "")
     assert one.decisions[shown["codes"][0]["label"]].spans == [(shown["words"][2][0], shown["words"][4][1])]
+    page.mouse.move(boxes[0]["x"] - 2, boxes[0]["y"] + 8)  # from the space before a word to the space behind another
+    page.mouse.down()
+    page.mouse.move(boxes[1]["x"] + boxes[1]["width"] + 2, boxes[1]["y"] + 8, steps=5)
+    page.mouse.up()
+    robot.rest()
+    one = desk.opened(desk.people.named("ana"), shown["id"], "")
+    assert one.decisions[shown["codes"][0]["label"]].spans == [(shown["words"][2][0], shown["words"][4][1])]
     page.get_by_role("button", name="Reject " + shown["codes"][1]["label"]).click()
     robot.rest()
     assert desk.opened(desk.people.named("ana"), shown["id"], "").decisions[shown["codes"][1]["label"]].kind == "reject"

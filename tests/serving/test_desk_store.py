@@ -6,6 +6,9 @@ import sqlite3
 import stat
 import threading
 import time
+import traceback
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +17,14 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
 from sqlalchemy.exc import IntegrityError
 
-from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.errors import ConfigError, DataError, FullDiskError, PlantError
 from plant_plugin.serving.desk import people, store
 from plant_plugin.serving.desk.people import Coder
 from plant_plugin.serving.desk.store import Decision, Desk, Refused, Suggestions, restore
 from plant_plugin.serving.desk.suggestions import entropies
 
 MODEL = "made-up-model"
+SECRET = "what a note says"
 
 
 def coder(desk: Desk, name: str, role: str = "coder") -> Coder:
@@ -256,6 +260,62 @@ def test_backup_and_restore(desk: Desk, tmp_path: Path) -> None:
     again.close()
     with pytest.raises(ConfigError, match="there already"):
         restore(tmp_path / "saved" / "backup.sqlite", tmp_path / "again.sqlite")
+    desk.backup(tmp_path / "saved" / "backup.sqlite")  # over the older one, night by night
+    for live in (desk.path, tmp_path / "again.sqlite"):
+        with pytest.raises(ConfigError, match="this is a desk, and no backup of one"):
+            desk.backup(live)
+    (tmp_path / "moved.sqlite-wal").write_bytes(b"the last changes of a desk whose file was moved away")
+    with pytest.raises(ConfigError, match=r"moved\.sqlite-wal(?s:.*)and all files moved\.sqlite-"):
+        restore(tmp_path / "saved" / "backup.sqlite", tmp_path / "moved.sqlite")
+
+
+def test_errors_of_the_file_are_sentences_without_what_was_to_be_written(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(sqlite3.connect(desk.path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        held = Desk(desk.path)  # opening waits for no writer
+        with held._write.connect() as connection:
+            connection.connection.driver_connection.execute("PRAGMA busy_timeout = 1")  # type: ignore[union-attr]
+        with pytest.raises(PlantError, match="another program holds this file"):
+            held.add_documents([("patient7", SECRET)])
+        other.rollback()
+    pages = sqlite3.connect(desk.path).execute("PRAGMA page_count").fetchone()[0]
+    with held._write.connect() as connection:
+        connection.connection.driver_connection.execute(f"PRAGMA max_page_count = {pages}")  # type: ignore[union-attr]
+    with pytest.raises(FullDiskError, match="the disk is full") as caught:
+        held.add_documents((f"patient{number}", SECRET * 9999) for number in range(9))
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    held.close()
+
+
+def test_who_sends_slowly_holds_nobody_up(desk: Desk) -> None:
+    who, other = coder(desk, "one"), Desk(desk.path)
+
+    def slow() -> Iterator[tuple[str, str]]:
+        yield "a", "x"
+        other.people.sign_in(other.people.renew(who.name))  # another process writes meanwhile
+        yield "b", "y"
+
+    assert desk.add_documents(slow()) == [1, 2]
+    other.close()
+
+
+def test_what_was_coded_elsewhere_comes_whole_and_takes_no_time(desk: Desk) -> None:
+    who = coder(desk, "one")
+
+    def torn() -> Iterator[tuple[str, str, list[Decision]]]:
+        yield "a", "x", [Decision("R50", "add", [(0, 1)])]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        desk.import_coded(who, torn())
+    assert desk.size() == 0
+    sent = [("a", "x", [Decision("R50", "add", [(0, 1)])]), ("b", "y", [])]
+    assert desk.import_coded(who, sent) == [1, 2]
+    assert desk.import_coded(who, sent) == [0, 0]
+    assert len(list(desk.finished())) == 2
+    assert [kind for *_, kind in desk.times()] == ["done", "done"]
 
 
 def test_files_that_are_no_desks(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 import time
@@ -18,9 +19,10 @@ from fastapi.testclient import TestClient
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.app import create_app
 from plant_plugin.serving.desk import people, web
-from plant_plugin.serving.desk.store import Desk
+from plant_plugin.serving.desk.store import Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import LEAST, MOST, model_hash, suggest
 from plant_plugin.serving.desk.web import router
+from plant_plugin.serving.model_queue import ModelQueue
 
 HOST, SERVERS_TOKEN = "desk.example", "the-servers-own-made-up-token"
 BODIES: dict[str, dict[str, Any]] = {
@@ -114,6 +116,44 @@ def test_the_model_reads_ahead(app: Any, desk: Desk, predictor: Predictor) -> No
     assert kept == pytest.approx([one.uncertainty for one in suggest(predictor, texts)], rel=1e-5)
     most = max(range(len(kept)), key=kept.__getitem__)
     assert Sitter(app, desk.people.add("ana")).post("next")["document"]["text"] == texts[most]
+
+
+def test_reading_ahead_outlives_errors_and_waits_for_a_slow_model(
+    desk: Desk, predictor: Predictor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(web, "WAIT", 0.01)
+    unread = Desk.unread
+    desk.add_documents((str(number), "sign3x") for number in range(9))
+
+    def at_first(self: Desk, model: str, most: int) -> list[tuple[int, str]]:
+        calls.append(most)
+        if len(calls) == 1:
+            raise RuntimeError("secretpatient")
+        return unread(self, model, most)
+
+    def slow(predictor: Predictor, texts: list[str]) -> list[Suggestions]:
+        time.sleep(0.1)
+        return suggest(predictor, texts)
+
+    monkeypatch.setattr(Desk, "unread", at_first)
+    monkeypatch.setattr(web, "suggest", slow)
+
+    async def run() -> None:
+        queue = ModelQueue(8, 0.02, 8)
+        sitting = web.Sitting(desk, predictor, queue)
+        async with queue.running():
+            task = asyncio.create_task(sitting.ahead())
+            for _ in range(500):
+                if not await asyncio.to_thread(unread, desk, sitting.model, 1):
+                    break
+                await asyncio.sleep(0.02)
+            task.cancel()
+
+    asyncio.run(run())
+    assert not unread(desk, model_hash(predictor), 1)
+    assert "reading ahead failed: RuntimeError" in caplog.text
+    assert "secretpatient" not in caplog.text
 
 
 def test_a_sitting(sitter: Sitter, app: Any, desk: Desk) -> None:

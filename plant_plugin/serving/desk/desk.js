@@ -8,6 +8,7 @@ const KEYS = {
   "n": "finish this document, and the next", "g": "figures of the team (leads)", "?": "these keys",
 };
 let me = null, doc = null, codes = [], words = [], current = 0, marking = null, armed = false;
+let undoing = 0; // what is taken back and not shown yet: until then nothing is decided
 
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -168,7 +169,7 @@ function row(code, place) {
 // Decisions.
 function decide(kind, spans, told) {
   const code = codes[current];
-  if (!code || !doc) return;
+  if (!code || !doc || undoing) return;
   armed = false;
   code.decision = { kind, spans };
   change("decide", { key: key(), document: doc.id, label: code.label, kind, spans });
@@ -186,8 +187,13 @@ function acceptWords() {
   if (code) { decide(yes(), joined([...spansOf(code), ...code.spans]), "accepted with the model’s words."); forward(); }
 }
 function reject() { if (codes[current]) { decide("reject", [], "rejected."); forward(); } }
-function undo() { change("undo", { key: key(), document: doc ? doc.id : null }, (answer) => { show(answer); say("Taken back."); }); }
+function undo() {
+  undoing += 1;
+  change("undo", { key: key(), document: doc ? doc.id : null }, (answer) => { show(answer); say("Taken back."); })
+    .then(() => { undoing -= 1; });
+}
 function finish() {
+  if (undoing) return;
   if (!doc) return next();
   const open = codes.filter((one) => one.predicted && !one.decision).length;
   if (open && !armed) {
@@ -259,11 +265,20 @@ const wordAt = (node) => {
   const found = node && (node.nodeType === Node.TEXT_NODE ? node.parentElement : node).closest("[data-word]");
   return found ? Number(found.dataset.word) : null;
 };
+function heldBy(range) { // words of which a character is selected: either end may lie in the space between two
+  const own = document.createRange(), held = [];
+  words.forEach((word, place) => {
+    own.selectNodeContents(word.element.firstChild);
+    const over = range.compareBoundaryPoints(Range.END_TO_START, own) >= 0; // it begins behind the word
+    if (!over && range.compareBoundaryPoints(Range.START_TO_END, own) > 0) held.push(place);
+  });
+  return held;
+}
 at("text").addEventListener("pointerup", (event) => {
   const selection = getSelection();
-  const ends = selection.isCollapsed ? [] : [selection.anchorNode, selection.focusNode].map(wordAt).filter((one) => one !== null);
-  if (ends.length && codes[current]) {
-    keep(Math.min(...ends), Math.max(...ends));
+  const held = selection.isCollapsed ? [] : heldBy(selection.getRangeAt(0));
+  if (held.length && codes[current]) {
+    keep(held[0], held[held.length - 1]);
     selection.removeAllRanges();
   } else if (marking && wordAt(event.target) !== null) {
     marking.tapped = !marking.tapped; // the first word, then the last

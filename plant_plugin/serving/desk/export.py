@@ -7,6 +7,7 @@ who have finished it gave it. Its evidence are the words that any of them marked
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,7 +90,7 @@ def _brat(out: Path, documents: list[tuple[int, Marked]], counts: Counter[str]) 
             counts["labels_without_marked_words_left_out"] += not marks
             for [(start, end)] in marks:
                 marked += 1
-                words = document.text[start:end].replace("\n", " ")
+                words = re.sub(r"\s", " ", document.text[start:end])  # a line each, of as many characters
                 lines.append(f"T{marked}\tCode {start} {end}\t{words}\nN{marked}\tReference T{marked} code:{label}\t\n")
         (out / f"{number}.txt").write_text(document.text, encoding="utf-8", newline="")
         (out / f"{number}.ann").write_text("".join(lines), encoding="utf-8")

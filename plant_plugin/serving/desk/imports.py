@@ -27,11 +27,8 @@ def add_coded(desk: Desk, path: Path, coder: Coder, date: str | None = None, wan
     beside = packed(evidence_beside(path))
     evidence = read_evidence(beside, read) if beside is not None else [{} for _ in read.texts]
     names = read.ids or [str(number) for number in range(1, len(read.texts) + 1)]
-    ids = desk.add_documents(zip(names, read.texts, strict=True), date, wanted)
     coded = (
-        (document, [Decision(label, ADD, spans.get(label, [])) for label in dict.fromkeys(labels)])
-        for document, labels, spans in zip(ids, read.labels, evidence, strict=True)
-        if document
+        (name, text, [Decision(label, ADD, spans.get(label, [])) for label in dict.fromkeys(labels)])
+        for name, text, labels, spans in zip(names, read.texts, read.labels, evidence, strict=True)
     )
-    desk.import_coded(coder, coded)
-    return ids
+    return desk.import_coded(coder, coded, date, wanted)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date as calendar_date
+from itertools import islice
 from pathlib import Path
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, text, update
@@ -41,6 +42,9 @@ from plant_plugin.serving.desk.tables import (
 )
 
 LEASE = 20 * 60.0  # seconds that a document is a coder's after opening or deciding
+TOGETHER = 256  # documents that are added in one transaction
+BESIDE = ("-wal", "-shm", "-journal")  # endings of what SQLite keeps beside a file
+LOGGED = b"\2\2"  # SQLite's file format 2: with a write-ahead log
 ORDERS = ("uncertainty", "date", "sent")
 BY = {
     "uncertainty": (documents.c.uncertainty.desc(), documents.c.id),
@@ -114,13 +118,10 @@ class Desk:
         Returns:
             Their ids, 0 for those that were there.
         """
-        date, ids = date or calendar_date.today().isoformat(), []
-        with self._write.begin() as connection:
-            for name, content in sent:
-                digest = hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()
-                values = {"hash": digest, "name": name, "text": content, "date": date, "wanted": wanted}
-                row = insert_or_ignore(documents).values(values).on_conflict_do_nothing().returning(documents.c.id)
-                ids.append(connection.scalar(row) or 0)
+        ids, rest = list[int](), iter(sent)
+        while some := list(islice(rest, TOGETHER)):  # read before the lock is taken: who sends may be slow
+            with self._write.begin() as connection:
+                ids += [_added(connection, name, content, date, wanted) for name, content in some]
         return ids
 
     def unread(self, model: str, most: int) -> list[tuple[int, str]]:
@@ -163,14 +164,18 @@ class Desk:
                 self._lend(connection, coder, found, model, now)
         return found
 
-    def _lend(self, connection: Connection, coder: Coder, document: int, model: str, now: float) -> None:
+    def _lend(
+        self, connection: Connection, coder: Coder, document: int, model: str, now: float, *, opened: bool = True
+    ) -> None:
         values = {"coder": coder.id, "document": document, "model": model, "until": now + LEASE}
         row = insert_or_ignore(work).values({**values, "finished": 0}).on_conflict_do_update(
             index_elements=["document", "coder"], set_={"until": now + LEASE, "model": model}
         )  # fmt: skip
         connection.execute(row)
-        opened = {"coder": coder.id, "document": document, "at": now, "kind": OPEN, "key": f"{OPEN} {time.time_ns()}"}
-        connection.execute(insert(changes).values(opened))
+        if opened:
+            key = f"{OPEN} {time.time_ns()}"
+            said = {"coder": coder.id, "document": document, "at": now, "kind": OPEN, "key": key}
+            connection.execute(insert(changes).values(said))
 
     def left(self, coder: Coder) -> int:
         """How many documents wait for anybody, or for this coder."""
@@ -266,15 +271,29 @@ class Desk:
         until = 0.0 if finished else now + LEASE
         connection.execute(update(work).where(mine).values(finished=int(finished), until=until))
 
-    def import_coded(self, coder: Coder, sent: Iterable[tuple[int, Sequence[Decision]]], model: str = "") -> None:
-        """Decisions that were made elsewhere, for documents nobody has opened; these are finished."""
+    def import_coded(
+        self,
+        coder: Coder,
+        sent: Iterable[tuple[str, str, Sequence[Decision]]],
+        date: str | None = None,
+        wanted: int = 1,
+    ) -> list[int]:
+        """Put documents into the queue as finished by a coder, all or none: name, text and what was decided elsewhere.
+
+        Arguments and what is returned as of :meth:`add_documents`; documents that were there stay as they are.
+        """
+        coded, ids = list(sent), list[int]()
         with self._write.begin() as connection:
-            for document, decisions in sent:
-                self._lend(connection, coder, document, model, time.time())
+            for name, content, decisions in coded:
+                ids.append(document := _added(connection, name, content, date, wanted))
+                if not document:
+                    continue
+                self._lend(connection, coder, document, "", time.time(), opened=False)  # no time was taken here
                 for place, one in enumerate(decisions):
                     said = {"kind": one.kind, "label": one.label, "spans": _json(one.spans)}
                     self._append(connection, coder, f"import {document} {place}", document, finished=False, **said)
                 self._append(connection, coder, f"import {document}", document, finished=True, kind=DONE)
+        return ids
 
     def finished(self) -> Iterator[tuple[int, str, list[tuple[int, str, dict[str, Decision]]]]]:
         """Each document that somebody has finished: id, text, and for each who did: coder, model, decisions."""
@@ -313,7 +332,14 @@ class Desk:
             return [(row.coder, row.document, row.at, row.kind) for row in connection.execute(wanted)]
 
     def backup(self, out: Path) -> None:
-        """Write the file as it is at one moment, also while coders work; whole or not at all."""
+        """Write the file as it is at one moment, also while coders work; whole or not at all.
+
+        Raises:
+            ConfigError: ``out`` is a desk that is worked on, this one or another.
+        """
+        if out.is_file() and (out.samefile(self.path) or is_worked_on(out)):
+            fix = "name another file; DESK.sqlite comes first, then the file to write"
+            raise ConfigError("this is a desk, and no backup of one", where=str(out), fix=fix)
         with atomic_write(out) as temporary:
             with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(temporary)) as target:
                 source.backup(target)
@@ -327,17 +353,35 @@ def restore(backup: Path, path: Path) -> None:
 
     Raises:
         DataError: The backup is not there, damaged, or no desk.
-        ConfigError: There is a file already, which might be newer.
+        ConfigError: There is a file already, which might be newer, or what SQLite kept beside it.
     """
     if not backup.is_file():
         raise DataError("no such file", where=str(backup), fix="name a file that `plant desk backup` wrote")
     check_file(backup)
-    if path.exists():
-        raise ConfigError("this file is there already", where=str(path), fix="stop the server and move it away first")
+    for there in (path, *(path.with_name(path.name + ending) for ending in BESIDE)):
+        if there.exists():  # what lies beside a file holds its last changes, and would be read as the backup's
+            fix = f"stop the server and move {path.name} and all files {path.name}-* away together first"
+            raise ConfigError("this file is there already", where=str(there), fix=fix)
     with atomic_write(path) as temporary, closing(sqlite3.connect(backup)) as source:
         with closing(sqlite3.connect(temporary)) as target:
             source.backup(target)
     path.chmod(0o600)
+
+
+def _added(connection: Connection, name: str, content: str, date: str | None, wanted: int) -> int:
+    """The id of a new document, 0 where it is there already."""
+    digest = hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()
+    day = date or calendar_date.today().isoformat()
+    values = {"hash": digest, "name": name, "text": content, "date": day, "wanted": wanted}
+    row = insert_or_ignore(documents).values(values).on_conflict_do_nothing().returning(documents.c.id)
+    return connection.scalar(row) or 0
+
+
+def is_worked_on(path: Path) -> bool:
+    """Whether a file is a database that was opened for work, as a backup is not: SQLite's log goes with it."""
+    with open(path, "rb") as stream:
+        head = stream.read(20)
+    return head[:6] == b"SQLite" and head[18:20] == LOGGED
 
 
 def _standing(

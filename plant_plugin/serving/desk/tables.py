@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import (
     Column,
     Connection,
     Engine,
+    ExceptionContext,
     Float,
     ForeignKey,
     Index,
@@ -26,7 +28,7 @@ from sqlalchemy import (
     event,
 )
 
-from plant_plugin.errors import DataError, PlantError
+from plant_plugin.errors import DataError, FullDiskError, PlantError
 
 APPLICATION, VERSION = 0x504C4E54, 1  # SQLite's application_id and user_version of such a file
 WRITES = "writes"  # execution option: the transaction takes the file's one lock for writers when it begins
@@ -117,9 +119,13 @@ def open_file(path: Path, *, make: bool = False) -> Engine:
             raise PlantError(f"cannot be made ({error.strerror})", where=str(path), fix=fix) from error
     check_file(path, empty=make)
     path.chmod(0o600)  # journals get the permissions of the file
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30.0})
+    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30.0}, hide_parameters=True)
     event.listen(engine, "connect", _connected)
     event.listen(engine, "begin", _begins)
+    event.listen(engine, "handle_error", partial(_explained, path))
+    with engine.begin() as connection:  # which waits for no writer
+        if connection.exec_driver_sql("PRAGMA user_version").scalar_one() == VERSION:
+            return engine
     with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
         if connection.exec_driver_sql("PRAGMA user_version").scalar_one() == 0:
             metadata.create_all(connection)
@@ -153,6 +159,22 @@ def _connected(connection: sqlite3.Connection, record: object) -> None:
     connection.isolation_level = None  # transactions begin where we say, see _begins
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _explained(path: Path, context: ExceptionContext) -> PlantError | None:
+    """What is raised in the place of SQLite's errors: SQLAlchemy's own would show what was to be written."""
+    error = context.original_exception
+    if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.IntegrityError):
+        return None
+    code = getattr(error, "sqlite_errorname", "")  # from Python 3.11
+    if "FULL" in code or "full" in str(error):
+        fix = "free some space; what was done before is kept"
+        return FullDiskError("the disk is full", where=str(path), fix=fix)
+    if "BUSY" in code or "locked" in str(error):
+        fix = "wait for the program that writes to it, or end that"
+        return PlantError("another program holds this file", where=str(path), fix=fix)
+    what = f"cannot be read or written ({code or type(error).__name__})"
+    return PlantError(what, where=str(path), fix="check the disk, or restore a backup")
 
 
 def _begins(connection: Connection) -> None:

@@ -8,8 +8,8 @@ told, in a header that no other site's page can set.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
+import logging
 import time
 from importlib.resources import files
 from typing import Annotated, Literal
@@ -19,7 +19,6 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from plant_plugin.errors import PlantError
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.desk.codes import Codes
 from plant_plugin.serving.desk.figures import Figures, figures_apart
@@ -27,6 +26,8 @@ from plant_plugin.serving.desk.people import LEAD, LONGEST, SignIn
 from plant_plugin.serving.desk.store import Decision, Desk, Opened, Refused, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, model_hash, suggest
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
+
+logger = logging.getLogger(__name__)
 
 PATH = "/desk"
 COOKIE = "plant_desk"
@@ -63,15 +64,18 @@ class Sitting:
     async def ahead(self) -> None:
         """Let the model read what it has not, for as long as the server runs; whoever waits comes between."""
         while True:
-            with contextlib.suppress(Busy, Failed, PlantError):  # the log has it
+            try:
                 while unread := await run_in_threadpool(self.desk.unread, self.model, AHEAD):
-                    await self.read(unread)
+                    await self.read(unread, patient=True)
+            except Exception as error:  # of whatever kind: the next look comes all the same
+                if not isinstance(error, (Busy, Failed)):  # the log has these
+                    logger.error("reading ahead failed: %s", type(error).__name__)
             await asyncio.sleep(WAIT)
 
-    async def read(self, unread: list[tuple[int, str]]) -> None:
-        """Let the model read documents, and keep what it suggests."""
+    async def read(self, unread: list[tuple[int, str]], *, patient: bool = False) -> None:
+        """Let the model read documents, and keep what it suggests, however long that takes where ``patient``."""
         ids, texts = zip(*unread, strict=True)
-        found = await self.queue.ask(self._suggest, list(texts))
+        found = await self.queue.ask(self._suggest, list(texts), patient=patient)
         await run_in_threadpool(self.desk.suggest, self.model, list(zip(ids, found, strict=True)))
 
     def _suggest(self, texts: list[str], question: None) -> list[Suggestions]:
