@@ -235,7 +235,7 @@ def _show_needs(
         raise ConfigError("documents are read whole, however long", where="max_seq_length", fix="give --tokens NUMBER")
     known = None if labels is None or documents is None else (documents, labels)
     if labels is None or documents is None:
-        counted = _counted(settings.training_file)
+        counted = _counted(settings)
         documents, labels = documents or counted[0], labels or counted[1]
     plan = plan_of(settings, tokens, labels, on_gpu=on_gpu) if settings.model_name == "PLANT" else None
     batch_size = plan.batch_size if plan else settings.stage2.batch_size or settings.batch_size
@@ -332,31 +332,31 @@ def _duration(hours: float) -> str:
 
 def _words(settings: Config, tokens: int) -> tuple[int, int | None]:
     """Words of the vocabulary by the rules of a run; of the texts, where these are read, at most ``tokens`` of each."""
-    from plant_plugin.data.tables import read_any
+    from plant_plugin.data.documents import read_documents
     from plant_plugin.data.word_tokens import WordTokens
 
     if settings.vocab_file:
         return WordTokens.from_file(settings.vocab_file).size, None
-    texts = read_any(_countable(settings.training_file, "--words")).texts
+    texts = read_documents(_countable(settings.training_file, "--words"), settings).texts
     positions = sum(min(text.count(" ") + 1, tokens) for text in texts)
     return WordTokens.build(texts, settings.min_vocab_freq).size, positions
 
 
-def _counted(training_file: str | None) -> tuple[int, int]:
+def _counted(settings: Config) -> tuple[int, int]:
     """Documents and labels of a training file."""
-    from plant_plugin.data.tables import read_any
+    from plant_plugin.data.documents import read_documents
 
-    found = read_any(_countable(training_file, "--labels and --documents"), keep_texts=False).labels
+    found = read_documents(_countable(settings.training_file, "--labels and --documents"), settings).labels
     return len(found), len({label for labels in found for label in labels})
 
 
 def _entries(settings: Config, tokens: int, most: int) -> int:
     """Words of labels that relevance may keep, ``most`` of them: a label has those of its documents."""
-    from plant_plugin.data.tables import read_any
+    from plant_plugin.data.documents import read_documents
 
     if settings.relevance.association == "any" or not settings.training_file:
         return most
-    read = read_any(_countable(settings.training_file, "--labels and --documents"))
+    read = read_documents(_countable(settings.training_file, "--labels and --documents"), settings)
     of_label: Counter[str] = Counter()
     for text, own in zip(read.texts, read.labels, strict=True):
         length = min(text.count(" ") + 1, tokens)

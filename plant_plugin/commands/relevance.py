@@ -96,6 +96,9 @@ def relevance(
     if sum(asked is not None for asked in (label, out, counts)) != 1:
         raise ConfigError("give exactly one of them", where="--label, --out, --counts")
     settings = load_config(config, overrides_from(flags))
+    if settings.relevance.counts is not None:
+        fix = "leave it out: this command counts the training file; `plant relevance merge` adds counts up"
+        raise ConfigError("counts of several sites are read in training alone", where="relevance.counts", fix=fix)
     corpus = load_corpus(settings)
     if label is not None and label not in corpus.label_names:
         near = suggestion(label, corpus.label_names[:10_000])

@@ -60,6 +60,7 @@ class Facts:
     names: str | None = None  # where names of the labels are known from: a file, icd9 or icd10
     has_validation: bool = False  # a file of its own
     scores: bool = True  # planted scores are wanted
+    batch_size: int | None = None  # that is given
     network: bool = False  # which is open: it is that of plant.yml
     gpu: bool = False
     free_memory: int = 8 * 1024**3  # bytes
@@ -187,7 +188,7 @@ def _stage1(facts: Facts) -> Choice:
 
 
 def _stage2(facts: Facts) -> Choice:
-    steps = math.ceil(facts.documents / int(_batches(facts).keys["batch_size"]))
+    steps = math.ceil(facts.documents / (facts.batch_size or int(_batches(facts).keys["batch_size"])))
     epochs = max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(STEPS / steps)))
     why = f"{steps:,} steps an epoch, {STEPS:,} are enough; the best on validation counts"
     if facts.evidence or (facts.mined_gain or 0) > GAIN:  # phrases are sure from the first step on

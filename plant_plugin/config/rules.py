@@ -76,6 +76,8 @@ def reads_whole_documents(settings: Settings) -> bool:
 
 def _check_numbers(settings: Settings, problems: Problems) -> None:
     """What a range of the key alone does not say."""
+    if re.search(r"[/\\\0]", settings.data_name):
+        problems.add("data_name", "it begins a folder's name, which holds no slash", "choose another")
     try:
         parse_interval(settings.checkpoint_every)
     except ValueError:

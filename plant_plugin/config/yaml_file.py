@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -70,8 +71,8 @@ def _refused(problem: str, at: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)  # type: ignore[arg-type]
 
 
-def compose(text: str) -> tuple[yaml.Node | None, Value]:
-    """A YAML document as its nodes and as its values.
+def compose(text: str, look: Callable[[yaml.Node], None] = lambda root: None) -> tuple[yaml.Node | None, Value]:
+    """A YAML document as its nodes and as its values; ``look`` sees the nodes as written, before ``<<`` is merged.
 
     Raises:
         yaml.YAMLError: It is none, or larger than :mod:`plant_plugin.files` allows.
@@ -84,6 +85,7 @@ def compose(text: str) -> tuple[yaml.Node | None, Value]:
         if root is None:
             return None, None
         _count(root, {})
+        look(root)
         return root, loader.construct_document(root)
     finally:
         loader.dispose()
@@ -121,7 +123,7 @@ def read_yaml(path: Path) -> tuple[Keys, Problems]:
     try:
         with open(path, encoding="utf-8") as stream:
             text = stream.read(limit(LONGEST_CONFIGURATION) + 1)
-        root, values = compose(text)
+        root, values = compose(text, lambda node: _walk(node, "", path, problems))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the file cannot be read ({type(error).__name__})", where=str(path)) from error
     except yaml.YAMLError as error:
@@ -134,17 +136,18 @@ def read_yaml(path: Path) -> tuple[Keys, Problems]:
         return {}, problems
     if not isinstance(root, yaml.MappingNode) or not isinstance(values, dict):
         raise ConfigError("a configuration is a list of `key: value` lines", where=str(path))
-    _walk(root, "", path, problems)
     return values, problems
 
 
-def _walk(node: yaml.MappingNode, prefix: str, path: Path, problems: Problems) -> None:
+def _walk(node: yaml.Node, prefix: str, path: Path, problems: Problems) -> None:
     """Note the line of every key below ``node``; a key given twice would silently lose its first value."""
+    if not isinstance(node, yaml.MappingNode):
+        return
     for key_node, value_node in node.value:
         key, line = f"{prefix}{key_node.value}", key_node.start_mark.line + 1
         if before := problems.lines.get(key):
             what = f"given twice, in lines {before} and {line}"
             problems.found.append(ConfigError(what, where=f"{key} ({path.name})", fix="remove one of them"))
         problems.lines[key] = line
-        if isinstance(value_node, yaml.MappingNode) and key.count(".") < DEEPEST:
+        if key.count(".") < DEEPEST:
             _walk(value_node, f"{key}.", path, problems)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.config import Config
-from plant_plugin.errors import FullDiskError
+from plant_plugin.errors import FullDiskError, PlantError
 from plant_plugin.files import is_full, write_text
 from plant_plugin.host.attention_xml import AttentionXMLBaseline
 from plant_plugin.host.checks import read_checked
@@ -98,7 +98,12 @@ def _part_thresholds(settings: AttributeDict, run: Run) -> dict[str, float] | No
             write_text(Path(own[key]), "".join(f"{' '.join(labels)}\t{text}\n" for labels, text in rows))
         own["checkpoint_dir"], own["log_path"] = folder, str(part.folder / "logs.json")
         own["test_file"], own["include_test_labels"], own["monitor_metrics"] = None, False, ["P@1"]
-        return tuned_thresholds(part, _trained(own, part))
+        own["save_k_predictions"], own["save_positive_predictions"] = 0, False
+        try:
+            return tuned_thresholds(part, _trained(own, part))
+        except PlantError as error:  # of the part alone: the whole has been trained and tested
+            run.log(f"no thresholds, as a part of the training documents does not do for them: {error.what}")
+            return None
 
 
 @contextlib.contextmanager

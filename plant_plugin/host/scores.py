@@ -40,7 +40,7 @@ def sparse_truth(zeros_and_ones: npt.NDArray[np.generic] | sp.csr_matrix) -> sp.
 def limited(loader: DataLoader[Batch], settings: Mapping[str, float], split: str) -> Iterator[Batch]:
     """The batches that ``limit_val_batches`` or ``limit_test_batches`` leaves: a share, or a number above one."""
     limit = settings[f"limit_{split}_batches"]
-    return itertools.islice(loader, int(limit if limit > 1 else len(loader) * limit))
+    return itertools.islice(loader, int(limit) if limit > 1 else max(1, int(len(loader) * limit)))
 
 
 def sizes_and_hashes(corpus: Corpus, labels: list[str]) -> tuple[dict[str, int], dict[str, str]]:

@@ -45,9 +45,8 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     for key in ("val_metric", "early_stopping_metric"):
         values[key] = _spelled(values[key], config.linear)
     for key in SHARES:
-        # A share up to one; above it scikit-learn and Lightning want a whole number that says so by its type.
-        if values[key] > 1:
-            values[key] = int(values[key])
+        # A share up to one; above it a whole number. scikit-learn and Lightning tell them apart by their type.
+        values[key] = int(values[key]) if values[key] > 1 else float(values[key])
     for key in DATA_KEYS:
         if source := values[key]:
             reader = reader_of(source, config)

@@ -45,6 +45,11 @@ class Allowance(TorchFunctionMode):
         return made(*given, **named)
 
 
+def word_width(network: str, options: Mapping[str, Value]) -> int | None:
+    """How wide drawn word vectors are: ``embed_dim``, or what the network has where it is silent; None: the usual."""
+    return options.get("embed_dim", getattr(registry.get("networks", network).options, "embed_dim", None))
+
+
 def construct(
     model_name: str, num_labels: int, vectors: Tensor | None, options: Mapping[str, Value]
 ) -> PlantableNetwork:

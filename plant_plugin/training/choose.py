@@ -188,7 +188,9 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
     lengths = sorted(len(WORD.findall(text)) for text in texts)
     language = language_of(texts)
     scores_wanted = config.planted_scores.model != "none"
-    evidence = _evidence_of(config.training_file) if scores_wanted else None
+    evidence = (config.evidence.training_file or _evidence_of(config.training_file)) if scores_wanted else None
+    said = set(flat(given))
+    batch = config.stage2.batch_size or (config.batch_size if "batch_size" in said else None)
     has_labels = [len(labels) for split in splits for labels in split.labels]
     facts = Facts(
         documents=len(texts),
@@ -199,17 +201,18 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
         language=language,
         repeated=len(texts) - len(set(texts)),
         evidence=evidence,
-        val_evidence=_evidence_of(config.val_file) if evidence else None,
+        val_evidence=(config.evidence.val_file or _evidence_of(config.val_file)) if evidence else None,
         names=_names(config, corpus, language),
         has_validation=config.val_file is not None,
         scores=scores_wanted,
+        batch_size=batch,
         network=_is_open(given),
         gpu=device_of(config.cpu).type == "cuda",
         free_memory=free_and_total_memory()[0],
     )
     if evidence or not scores_wanted or corpus.val is None or len(corpus.val) < LEAST_VALIDATION:
         return facts
-    said, options = set(flat(given)), config.planted_scores
+    options = config.planted_scores
     trial, letters = Trial.of(corpus, options), replace(options, word_letters=WORD_LETTERS)
     return replace(
         facts,

@@ -24,7 +24,7 @@ from torch import Tensor
 from plant_plugin.config import Config, load_config
 from plant_plugin.config.options import PLANTED_SCORES, EvidenceOptions
 from plant_plugin.config.values import Keys
-from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
+from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus, read_documents, reader_of
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.text import packed
@@ -100,15 +100,24 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     sets = {"train": [*_marked(new, taken), *_marked(old.train, kept)]}
     if old.val is None:  # none, or merged
         changes |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
-    elif config.val_file is None:  # drawn from the training file
+    elif config.val_file is None or not _read_as_text(config.val_file, before):  # drawn from the training file
         sets["valid"] = list(_marked(old.val, range(len(old.val))))
     files: Keys = {"data_format": "txt"}
+    if config.test_file is not None and not _read_as_text(config.test_file, before):
+        tested = read_documents(config.test_file, before)
+        lines = zip(tested.labels, tested.texts, strict=True)
+        files |= {"test_file": str(made / DOCUMENTS / "test.txt"), "evidence.test_file": None}
+        copied = "".join(f"{' '.join(labels)}\t{_plain(text)}\n" for labels, text in lines)
+    else:
+        copied = None
     labels = {*read_labels(folder)[0], *(label for own in sets.values() for one in own for label in one.labels)}
     with private_files():
         write_sets(made / DOCUMENTS, {"": sets}, (), {"command": "train --from", "options": {}, "counts": {}})
         if config.label_file is None:  # a label whose last document was coded anew stays one that the network knows
             write_text(made / DOCUMENTS / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
             files |= {"label_file": str(made / DOCUMENTS / LABELS), "include_test_labels": False}
+        if copied is not None:
+            write_text(made / DOCUMENTS / "test.txt", copied)
         if names := names_beside(before.training_file):
             write_text(made / DOCUMENTS / names.name, names.read_text(encoding="utf-8"))
     for name, key in (("train", "training_file"), ("valid", "val_file")):
@@ -126,6 +135,11 @@ def _rows(new: Split, old: Split) -> tuple[list[int], list[int]]:
         if (place := taken.get(_plain(text))) is not None and _told(new, place) == _told(old, row):
             del taken[_plain(text)]
     return [*taken.values()], [row for row, text in enumerate(old.texts) if _plain(text) not in taken]
+
+
+def _read_as_text(file: str, before: Config) -> bool:
+    """Whether a file of the run before is read alike where ``data_format`` is ``txt``, as it is from then on."""
+    return reader_of(file, dataclasses.replace(before, data_format="txt")) == reader_of(file, before)
 
 
 def _plain(text: str) -> str:

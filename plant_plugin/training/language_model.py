@@ -30,7 +30,7 @@ from plant_plugin.files import atomic_write, locked
 from plant_plugin.model.folder import check_identity, read_metadata, write_json, write_tensors
 from plant_plugin.networks.awd_lstm import AwdLstm, LanguageModel, State
 from plant_plugin.networks.backbone import AwdLstmBackbone
-from plant_plugin.networks.construct import construct
+from plant_plugin.networks.construct import construct, word_width
 from plant_plugin.report.states import UNREADABLE
 from plant_plugin.training.devices import device_of
 from plant_plugin.training.stage import learning_rate_factor
@@ -62,7 +62,7 @@ def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, 
     tokens = build_tokens(replace(config, language_model=LanguageModelOptions()), corpus.train)
     vectors = None
     if isinstance(tokens, WordTokens):
-        dim = network_config.get("embed_dim")
+        dim = word_width(config.model_name, network_config)
         vectors = embedding_matrix(tokens, None, normalize=False, seed=config.seed or 0, dim=dim)
     L.seed_everything(config.seed or 0, verbose=False)
     backbone = construct(config.model_name, 1, vectors, network_config).backbone

@@ -240,8 +240,8 @@ class StageModule(L.LightningModule):
 
 
 def so_many(limit: float, batches: int) -> int:
-    """How many batches a limit leaves: a share of them, or a whole number, as Lightning reads it."""
-    return max(1, min(batches, int(limit)) if isinstance(limit, int) or limit > 1 else int(limit * batches))
+    """How many batches a limit leaves: a share of them up to 1, above it a number."""
+    return max(1, min(batches, int(limit)) if limit > 1 else int(limit * batches))
 
 
 def place_of(batch_idx: int) -> int:

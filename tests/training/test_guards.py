@@ -110,7 +110,7 @@ def test_out_of_memory_while_layers_are_frozen(made: Made, monkeypatch: pytest.M
     assert not all(calls[3])
 
 
-@pytest.mark.parametrize(("limit", "left"), [(0.5, 2), (1, 1), (1.0, 5), (3, 3), (3.0, 3), (9, 5), (0.01, 1), (0, 1)])
+@pytest.mark.parametrize(("limit", "left"), [(0.5, 2), (1, 5), (1.0, 5), (3, 3), (3.0, 3), (9, 5), (0.01, 1), (0, 1)])
 def test_a_limit_is_a_share_or_a_whole_number(limit: float, left: int) -> None:
     assert so_many(limit, 5) == left
 

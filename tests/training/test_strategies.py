@@ -243,7 +243,7 @@ def test_interrupted_after_an_epoch_resumes_to_the_same_numbers(
 def test_training_can_start_from_a_checkpoint(made: Made, tmp_path: Path) -> None:
     config = made()
     run(config)
-    short = {"stage2__epochs": 1, "limit_train_batches": 1, "strategy": "end_to_end"}
+    short = {"stage2__epochs": 1, "limit_train_batches": 0.01, "strategy": "end_to_end"}
     cold = run(made(**short, result_dir=str(tmp_path / "cold")))
     warm = run(made(**short, result_dir=str(tmp_path / "warm"), checkpoint_path=str(config.checkpoint_dir)))
     assert warm["metrics"]["nDCG@5"] > cold["metrics"]["nDCG@5"] + 0.1
