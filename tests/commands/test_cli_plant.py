@@ -126,6 +126,12 @@ def test_relevance_prints_the_label_s_tokens(config_file: str) -> None:
     assert float(value) == pytest.approx(float(information) / np.log(2), abs=1e-4)
 
 
+def test_relevance_reads_no_counts(config_file: str) -> None:
+    outcome = invoke("relevance", config_file, "--label", "a", "--relevance.counts", __file__)
+    assert outcome.exit_code == 2
+    assert "relevance.counts: counts of several sites are read in training alone" in outcome.output
+
+
 def test_relevance_of_an_unknown_label(config_file: str) -> None:
     outcome = invoke("relevance", config_file, "--label", "z")
     assert outcome.exit_code == 2

@@ -54,6 +54,10 @@ def test_labels_and_documents_are_counted(tmp_path: Path) -> None:
     code, text = told(str(tmp_path / "c.yml"))
     assert code == 2
     assert "give --tokens" in text
+    (tmp_path / "train.csv").write_text("note,labels\none,A;B\ntwo,C\n")
+    as_table = {**values, "training_file": str(tmp_path / "train.csv"), "text_column": "note"}
+    (tmp_path / "t.yml").write_text(yaml.safe_dump(as_table))
+    assert "2 documents of 100 sub-words, 3 labels" in told(str(tmp_path / "t.yml"), "--tokens", "100", "--cpu")[1]
 
 
 def test_word_level_encoders(tmp_path: Path) -> None:

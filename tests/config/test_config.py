@@ -22,6 +22,14 @@ from plant_plugin.errors import ConfigError
 HASH_OF_DEMO = "847d16d7ea093d018bed11ba45ce1cc2bead4c3d682ae760da473cd49fd3bb2f"
 
 
+def test_what_is_merged_is_no_key_that_is_given_twice(tmp_path: Path) -> None:
+    path = tmp_path / "merged.yml"
+    path.write_text("stage1: &both {epochs: 2, patience: 3}\nstage2: {<<: *both, epochs: 5}\n")
+    values, problems = config_yaml.read_yaml(path)
+    assert values["stage2"] == {"epochs": 5, "patience": 3}
+    assert not problems.found
+
+
 def test_all_problems_are_told_at_once_with_their_lines(write: Callable[[str], Path]) -> None:
     path = write(
         "model_name: PLNT\nseed: 1\nseed: 2\nepochs: many\nstage1:\n  k: 0\n  pears: within\ntest_file: x.txt\n"

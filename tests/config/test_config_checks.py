@@ -112,6 +112,7 @@ def test_ends_of_ranges_are_allowed() -> None:
         ({"test_filter_file": "none.txt"}, "test_filter_file", "no such file"),
         ({"loss_function": "cross_entropy"}, "loss_function", "does not read it"),
         ({"lr_scheduler": "ReduceLROnPlateau"}, "lr_scheduler", "stage1.schedule"),
+        ({"data_name": "a/b"}, "data_name", "holds no slash"),
         ({"stage1.ranker": "a/ranker.safetensors"}, "stage1.ranker", "PLANTL2R alone reads it"),
         (
             {"model_name": "PLANTL2R", "network_config": {}, "stage1.score": "probability"},

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from made_up import LABELS, Outcome
 
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.files import sha256
+from plant_plugin.host import baseline as baseline_module
 from plant_plugin.host import linear
 from plant_plugin.host.linear import CountableTruth
 
@@ -81,6 +83,21 @@ def test_without_a_validation_file_thresholds_are_tuned_on_a_part_of_training(ba
         name: plain.result["metrics"][name] for name in common
     }
     assert not list(found.folder.glob("**/*.txt"))  # texts stay in no run's folder
+
+
+def test_a_part_that_does_for_no_thresholds_costs_no_run(baseline: Baseline, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained, asked = baseline_module._trained, list[int]()
+
+    def second_fails(settings: Any, run: Any) -> Any:
+        asked.append(settings["save_k_predictions"])
+        if len(asked) == 2:
+            raise DataError("every training document has exactly one label")
+        return trained(settings, run)
+
+    monkeypatch.setattr(baseline_module, "_trained", second_fails)
+    found = baseline(**LINEAR, val_file=None, save_k_predictions=2)
+    assert asked == [2, 0]
+    assert found.result["thresholds"] == {"0.5": 0.0}
 
 
 def test_a_saved_model_is_evaluated_alone(baseline: Baseline) -> None:

@@ -108,6 +108,21 @@ def test_evidence_and_names_beside_the_file_are_found(mine: Make, tmp_path: Path
     assert "names of labels lie beside" in config.settled
 
 
+def test_evidence_and_batch_size_that_are_given_are_what_it_decides_by(mine: Make, tmp_path: Path) -> None:
+    first = (tmp_path / "train.txt").read_text().split("\t")[0].split()[0]
+    (tmp_path / "marks.tsv").write_text(f"0\t{first}\t0-4\n")
+    config = settle(mine(evidence__training_file=str(tmp_path / "marks.tsv")))
+    assert (config.evidence.mine, config.stage2.epochs) == (False, 3)
+    assert ", evidence; chosen" in config.settled
+    assert "60 steps an epoch" in settle(mine(batch_size=2, evidence__mine=False)).settled
+
+
+def test_each_process_would_decide_by_its_own_clock(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="each process would decide by its own clock"):
+        run(mine())
+
+
 def test_the_test_file_is_not_looked_at(mine: Make, tmp_path: Path) -> None:
     before = settle(mine()).settled
     (tmp_path / "test.txt").write_text("L0\tsome other words\n")

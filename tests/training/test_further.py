@@ -193,6 +193,25 @@ def test_a_label_that_loses_its_last_document_keeps_its_row(tmp_path: Path) -> N
     torch.testing.assert_close(now["head.label_embeddings"][rows], was["head.label_embeddings"], atol=1e-5, rtol=0)
 
 
+def test_files_of_another_reader_are_read_by_it(tmp_path: Path) -> None:
+    """From then on everything is LibMultiLabel's text."""
+    write_marked_splits(tmp_path)
+    for split in ("train", "valid", "test"):
+        lines = [line.split("\t") for line in (tmp_path / f"{split}.txt").read_text().splitlines()]
+        rows = (json.dumps({"labels": labels.split(), "text": text}) + "\n" for labels, text in lines)
+        (tmp_path / f"{split}.data").write_text("".join(rows))
+        config = {f"{name}_file": str(tmp_path / f"{file}.data") for name, file in
+                  (("training", "train"), ("val", "valid"), ("test", "test"))}  # fmt: skip
+    config = marked_config(tmp_path, data_format="jsonl", stage2__epochs=1, result_dir=str(tmp_path / "runs"), **config,
+                           evidence__training_file=None, evidence__val_file=None)  # fmt: skip
+    run(config)
+    write_marked_split(tmp_path, "new", 10, 7)
+    went_on = further(Path(config.checkpoint_dir), tmp_path / "new.txt", {"result_dir": str(tmp_path / "more")})
+    assert went_on.data_format == "txt"
+    for file, name in ((went_on.val_file, "valid"), (went_on.test_file, "test")):
+        assert Path(str(file)).read_text() == (tmp_path / f"{name}.txt").read_text()
+
+
 def test_what_is_missing_is_said_and_nothing_stays(old: Config, new: Path, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     shutil.copytree(old.checkpoint_dir, gone)
