@@ -22,7 +22,6 @@ from typing_extensions import NotRequired, Required, is_typeddict
 
 from plant_plugin.errors import CheckpointError, DataError, FullDiskError, PlantError
 
-DEVICES = Path("/dev")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Libraries that write through C or Rust report a full disk in their own words, without an error number.
 FULL_DISK_PHRASES = (
@@ -91,22 +90,21 @@ def private_files() -> Iterator[None]:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; rename it onto ``path`` when the block ends well.
 
-    A reader sees the old file or the new one, never half of it: both names lie on one file system, and what a file
-    holds is on the disk before its name is, so that this is true after a power cut too. The temporary one
-    keeps the ending of ``path``, because numpy and others append theirs to a name that lacks it. Missing folders are
-    made; a block that ends without having written the file gets a ``FileNotFoundError``. Permissions are those that
-    :func:`umask` leaves, whatever the block wrote with. A link is replaced, not what it leads to. What is neither file
-    nor folder, such as a pipe or ``/dev/stdout``, is handed out itself, to be written into.
+    A reader sees the old file or the new one, never half of it, after a power cut too: what a file holds is on the disk
+    before its name is. The temporary one keeps the ending of ``path``, because numpy and others append theirs to a name
+    without. Missing folders are made; a block that has not written the file gets a ``FileNotFoundError``. Permissions
+    are those that :func:`umask` leaves. A link is replaced, not what it leads to; what is neither file nor folder, such
+    as a pipe or ``/dev/stdout``, is handed out itself.
 
     Raises:
         FullDiskError: The disk is full; nothing is left behind and an older ``path`` is untouched.
         PlantError: The folder cannot be written, or the system refuses otherwise; the same holds.
     """
     target = Path(path)
-    if target.parent == DEVICES or (target.exists() and not (target.is_file() or target.is_dir())):
+    if str(target.parent) == "/dev" or (target.exists() and not (target.is_file() or target.is_dir())):
         yield target
         return
-    temporary = _beside(target)
+    temporary = target.with_name(f".{uuid.uuid4().hex[:12]}.part{''.join(target.suffixes[-2:])}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -377,10 +375,6 @@ def is_full(error: BaseException | None) -> bool:
     return said or is_full(error.__cause__ or error.__context__)
 
 
-def _beside(target: Path) -> Path:
-    return target.with_name(f".{uuid.uuid4().hex[:12]}.part{''.join(target.suffixes[-2:])}")
-
-
 def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | None:
     """The sentence for an error met while writing ``target``; nothing if the error is about something else."""
     if isinstance(error, PlantError):
@@ -393,10 +387,11 @@ def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | 
     if not isinstance(error, OSError):
         return None
     ours = {str(path) for path in (target, temporary, *target.parents)}
-    if error.filename is not None and str(error.filename) not in ours:
-        return None  # the block stumbled over another file
-    if error.filename == str(temporary) and error.errno == errno.ENOENT and os.access(target.parent, os.W_OK):
-        return None  # the block never wrote its file
+    never_written = error.filename == str(temporary) and error.errno == errno.ENOENT
+    if (error.filename is not None and str(error.filename) not in ours) or (
+        never_written and os.access(target.parent, os.W_OK)
+    ):
+        return None  # the block stumbled over another file, or did not write its own
     return PlantError(
         f"cannot be written ({error.strerror or error})",
         where=str(target),

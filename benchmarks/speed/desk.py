@@ -22,6 +22,7 @@ import numpy as np
 from sqlalchemy import insert
 
 from plant_plugin.report.machine import processor_name, usable_cores
+from plant_plugin.serving.desk.backups import backup
 from plant_plugin.serving.desk.export import export
 from plant_plugin.serving.desk.figures import figures, figures_apart
 from plant_plugin.serving.desk.store import Decision, Desk
@@ -99,7 +100,7 @@ def measure(desk: Desk, folder: Path) -> dict[str, list[tuple[float, float]]]:
             found["next document beside figures"].append(timed(go_on))
     found["export"] = [timed(lambda: export(desk, folder / "out")) for _ in range(REPEATS)]
     found["figures"] = [timed(lambda: figures(desk)) for _ in range(REPEATS)]
-    found["backup"] = [timed(lambda: desk.backup(folder / "backup.sqlite")) for _ in range(REPEATS)]
+    found["backup"] = [timed(lambda: backup(desk.path, folder / "backup.sqlite")) for _ in range(REPEATS)]
     return found
 
 

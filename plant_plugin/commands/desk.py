@@ -146,7 +146,10 @@ def _as_text(found: Figures) -> str:
 @click.argument("out", type=FILE)
 def backup(desk_file: Path, out: Path) -> None:
     """Write DESK.sqlite as it is at one moment to OUT, also while coders work."""
-    open_desk(desk_file).backup(out)
+    from plant_plugin.serving.desk.backups import backup as written
+
+    open_desk(desk_file)
+    written(desk_file, out)
     click.echo(f"written: {out}", err=True)
 
 
@@ -156,6 +159,6 @@ def backup(desk_file: Path, out: Path) -> None:
 def restore(backup_file: Path, desk_file: Path) -> None:
     """Make DESK.sqlite, which must not be there, from a BACKUP."""
     with needs_extra("serve", "a desk needs SQLAlchemy"):
-        from plant_plugin.serving.desk.store import restore as restored
+        from plant_plugin.serving.desk.backups import restore as restored
     restored(backup_file, desk_file)
     click.echo(f"written: {desk_file}", err=True)

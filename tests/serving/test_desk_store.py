@@ -19,8 +19,9 @@ from sqlalchemy.exc import IntegrityError
 
 from plant_plugin.errors import ConfigError, DataError, FullDiskError, PlantError
 from plant_plugin.serving.desk import people, store
+from plant_plugin.serving.desk.backups import backup, restore
 from plant_plugin.serving.desk.people import Coder
-from plant_plugin.serving.desk.store import Decision, Desk, Refused, Suggestions, restore
+from plant_plugin.serving.desk.store import Decision, Desk, Refused, Suggestions
 from plant_plugin.serving.desk.suggestions import entropies
 
 MODEL = "made-up-model"
@@ -249,7 +250,7 @@ def test_backup_and_restore(desk: Desk, tmp_path: Path) -> None:
     [document] = desk.add_documents([("a", "x")])
     desk.next(who, "sent", MODEL)
     desk.decide(who, "key-00001", document, Decision("R50", "accept", [(0, 1)]))
-    desk.backup(tmp_path / "saved" / "backup.sqlite")
+    backup(desk.path, tmp_path / "saved" / "backup.sqlite")
     desk.finish(who, "key-00002", document)
     restore(tmp_path / "saved" / "backup.sqlite", tmp_path / "again.sqlite")
     again = Desk(tmp_path / "again.sqlite")
@@ -260,10 +261,10 @@ def test_backup_and_restore(desk: Desk, tmp_path: Path) -> None:
     again.close()
     with pytest.raises(ConfigError, match="there already"):
         restore(tmp_path / "saved" / "backup.sqlite", tmp_path / "again.sqlite")
-    desk.backup(tmp_path / "saved" / "backup.sqlite")  # over the older one, night by night
+    backup(desk.path, tmp_path / "saved" / "backup.sqlite")  # over the older one, night by night
     for live in (desk.path, tmp_path / "again.sqlite"):
         with pytest.raises(ConfigError, match="this is a desk, and no backup of one"):
-            desk.backup(live)
+            backup(desk.path, live)
     (tmp_path / "moved.sqlite-wal").write_bytes(b"the last changes of a desk whose file was moved away")
     with pytest.raises(ConfigError, match=r"moved\.sqlite-wal(?s:.*)and all files moved\.sqlite-"):
         restore(tmp_path / "saved" / "backup.sqlite", tmp_path / "moved.sqlite")
@@ -337,7 +338,7 @@ def test_files_that_are_no_desks(tmp_path: Path) -> None:
 
 def test_a_torn_backup_is_not_restored(desk: Desk, tmp_path: Path) -> None:
     desk.add_documents((str(number), "x" * 1000) for number in range(200))
-    desk.backup(tmp_path / "backup.sqlite")
+    backup(desk.path, tmp_path / "backup.sqlite")
     torn = (tmp_path / "backup.sqlite").read_bytes()
     (tmp_path / "torn.sqlite").write_bytes(torn[: len(torn) // 2])
     with pytest.raises(DataError):

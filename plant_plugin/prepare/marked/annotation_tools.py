@@ -117,7 +117,7 @@ def _label_studio(path: Path, text_key: str, controls: tuple[str, ...], counts: 
         yield document
 
 
-def _add_result(document: Marked, value: dict[str, Any], where: str) -> None:
+def _add_result(document: Marked, value: dict[str, object], where: str) -> None:
     """Labels of a span, or of the whole document where the result has no place."""
     labels = [label for key in ("labels", "choices") for label in _listed(value.get(key), where, TASKS_FIX)]
     paths = [_listed(path, where, TASKS_FIX) for path in _listed(value.get("taxonomy"), where, TASKS_FIX)]
@@ -131,11 +131,12 @@ def _add_result(document: Marked, value: dict[str, Any], where: str) -> None:
     if not labels:  # of a control without labels, such as a comment on a span
         return
     start, end = value["start"], value.get("end")
-    if type(start) is not int or type(end) is not int:
+    if not (isinstance(start, int) and isinstance(end, int)):
         fix = "label in a <Text> tag; places in <HyperText> are paths through its HTML"
         raise DataError("a span whose places are no numbers of characters", where=where, fix=fix)
-    words = value.get("text")
-    if isinstance(words, str):
+    said = value.get("text")
+    words = said if isinstance(said, str) else None
+    if words is not None:
         words = words.replace("\\n", " ")  # some versions write a line break so
         if not covers(document.text, [(start, end)], words):
             # Older versions count as JavaScript does: a character beyond U+FFFF, such as an emoji, is two.
@@ -153,7 +154,7 @@ def _listed(value: object, where: str, fix: str) -> list[Any]:
     raise DataError("labels that are no list", where=where, fix=fix)
 
 
-def _object(value: object, where: str) -> dict[str, Any]:
+def _object(value: object, where: str) -> dict[str, object]:
     if not isinstance(value, dict | None):
         raise DataError("not a task with data and annotations", where=where, fix=TASKS_FIX)
     return value or {}

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date as calendar_date
 from itertools import islice
@@ -23,8 +21,6 @@ from sqlalchemy.dialects.sqlite import insert as insert_or_ignore
 from typing_extensions import TypedDict
 
 from plant_plugin.data.text import Spans
-from plant_plugin.errors import ConfigError, DataError
-from plant_plugin.files import atomic_write
 from plant_plugin.serving.desk.people import Coder, People
 from plant_plugin.serving.desk.tables import (
     DECISIONS,
@@ -34,7 +30,6 @@ from plant_plugin.serving.desk.tables import (
     UNDO,
     WRITES,
     changes,
-    check_file,
     documents,
     open_file,
     suggestions,
@@ -43,8 +38,6 @@ from plant_plugin.serving.desk.tables import (
 
 LEASE = 20 * 60.0  # seconds that a document is a coder's after opening or deciding
 TOGETHER = 256  # documents that are added in one transaction
-BESIDE = ("-wal", "-shm", "-journal")  # endings of what SQLite keeps beside a file
-LOGGED = b"\2\2"  # SQLite's file format 2: with a write-ahead log
 ORDERS = ("uncertainty", "date", "sent")
 BY = {
     "uncertainty": (documents.c.uncertainty.desc(), documents.c.id),
@@ -331,42 +324,6 @@ class Desk:
         with self._read.begin() as connection:
             return [(row.coder, row.document, row.at, row.kind) for row in connection.execute(wanted)]
 
-    def backup(self, out: Path) -> None:
-        """Write the file as it is at one moment, also while coders work; whole or not at all.
-
-        Raises:
-            ConfigError: ``out`` is a desk that is worked on, this one or another.
-        """
-        if out.is_file() and (out.samefile(self.path) or is_worked_on(out)):
-            fix = "name another file; DESK.sqlite comes first, then the file to write"
-            raise ConfigError("this is a desk, and no backup of one", where=str(out), fix=fix)
-        with atomic_write(out) as temporary:
-            with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(temporary)) as target:
-                source.backup(target)
-                target.execute("PRAGMA journal_mode = DELETE")  # one file, which can be copied anywhere
-            check_file(temporary)
-        out.chmod(0o600)
-
-
-def restore(backup: Path, path: Path) -> None:
-    """Make the file of a desk from a backup.
-
-    Raises:
-        DataError: The backup is not there, damaged, or no desk.
-        ConfigError: There is a file already, which might be newer, or what SQLite kept beside it.
-    """
-    if not backup.is_file():
-        raise DataError("no such file", where=str(backup), fix="name a file that `plant desk backup` wrote")
-    check_file(backup)
-    for there in (path, *(path.with_name(path.name + ending) for ending in BESIDE)):
-        if there.exists():  # what lies beside a file holds its last changes, and would be read as the backup's
-            fix = f"stop the server and move {path.name} and all files {path.name}-* away together first"
-            raise ConfigError("this file is there already", where=str(there), fix=fix)
-    with atomic_write(path) as temporary, closing(sqlite3.connect(backup)) as source:
-        with closing(sqlite3.connect(temporary)) as target:
-            source.backup(target)
-    path.chmod(0o600)
-
 
 def _added(connection: Connection, name: str, content: str, date: str | None, wanted: int) -> int:
     """The id of a new document, 0 where it is there already."""
@@ -375,13 +332,6 @@ def _added(connection: Connection, name: str, content: str, date: str | None, wa
     values = {"hash": digest, "name": name, "text": content, "date": day, "wanted": wanted}
     row = insert_or_ignore(documents).values(values).on_conflict_do_nothing().returning(documents.c.id)
     return connection.scalar(row) or 0
-
-
-def is_worked_on(path: Path) -> bool:
-    """Whether a file is a database that was opened for work, as a backup is not: SQLite's log goes with it."""
-    with open(path, "rb") as stream:
-        head = stream.read(20)
-    return head[:6] == b"SQLite" and head[18:20] == LOGGED
 
 
 def _standing(
