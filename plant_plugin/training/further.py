@@ -103,21 +103,13 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     elif config.val_file is None or not _read_as_text(config.val_file, before):  # drawn from the training file
         sets["valid"] = list(_marked(old.val, range(len(old.val))))
     files: Keys = {"data_format": "txt"}
-    if config.test_file is not None and not _read_as_text(config.test_file, before):
-        tested = read_documents(config.test_file, before)
-        lines = zip(tested.labels, tested.texts, strict=True)
-        files |= {"test_file": str(made / DOCUMENTS / "test.txt"), "evidence.test_file": None}
-        copied = "".join(f"{' '.join(labels)}\t{_plain(text)}\n" for labels, text in lines)
-    else:
-        copied = None
     labels = {*read_labels(folder)[0], *(label for own in sets.values() for one in own for label in one.labels)}
     with private_files():
         write_sets(made / DOCUMENTS, {"": sets}, (), {"command": "train --from", "options": {}, "counts": {}})
         if config.label_file is None:  # a label whose last document was coded anew stays one that the network knows
             write_text(made / DOCUMENTS / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
             files |= {"label_file": str(made / DOCUMENTS / LABELS), "include_test_labels": False}
-        if copied is not None:
-            write_text(made / DOCUMENTS / "test.txt", copied)
+        files |= _test_file_as_text(config, before, made / DOCUMENTS)
         if names := names_beside(before.training_file):
             write_text(made / DOCUMENTS / names.name, names.read_text(encoding="utf-8"))
     for name, key in (("train", "training_file"), ("valid", "val_file")):
@@ -135,6 +127,16 @@ def _rows(new: Split, old: Split) -> tuple[list[int], list[int]]:
         if (place := taken.get(_plain(text))) is not None and _told(new, place) == _told(old, row):
             del taken[_plain(text)]
     return [*taken.values()], [row for row, text in enumerate(old.texts) if _plain(text) not in taken]
+
+
+def _test_file_as_text(config: Config, before: Config, folder: Path) -> Keys:
+    """A test file that another reader reads, written to a folder; nothing where it can be named as it is."""
+    if config.test_file is None or _read_as_text(config.test_file, before):
+        return {}
+    tested = read_documents(config.test_file, before)
+    lines = zip(tested.labels, tested.texts, strict=True)
+    write_text(folder / "test.txt", "".join(f"{' '.join(labels)}\t{_plain(text)}\n" for labels, text in lines))
+    return {"test_file": str(folder / "test.txt"), "evidence.test_file": None}
 
 
 def _read_as_text(file: str, before: Config) -> bool:
