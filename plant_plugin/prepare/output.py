@@ -106,4 +106,5 @@ def _as_written(folder: Path) -> list[Path]:
         hashes = {str(file["name"]): file["sha256"] for file in told}
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return []
-    return [path for path in sorted(folder.iterdir()) if path.name in hashes and sha256(path) == hashes[path.name]]
+    written = (path for path in sorted(folder.iterdir()) if path.name in hashes and path.is_file())
+    return [path for path in written if sha256(path) == hashes[path.name]]
