@@ -101,11 +101,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         PlantError: The folder cannot be written, or the system refuses otherwise; the same holds.
     """
     target = Path(path)
-    if str(target.parent) == "/dev" or (target.exists() and not (target.is_file() or target.is_dir())):
-        yield target
-        return
+    special = target.exists() and not target.is_file() and not target.is_dir()
+    special |= os.path.dirname(os.path.abspath(target)) == "/dev"
     temporary = target.with_name(f".{uuid.uuid4().hex[:12]}.part{''.join(target.suffixes[-2:])}")
     try:
+        if special:
+            return (yield target)
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         os.chmod(temporary, (0o777 if temporary.is_dir() else 0o666) & ~umask())

@@ -145,6 +145,8 @@ def test_what_is_no_file_is_written_into(tmp_path: Path) -> None:
     reader.join(10)
     assert (found, pipe.is_fifo()) == (["whole"], True)
     write_text(os.devnull, "nobody reads this")
+    with pytest.raises(PlantError, match="cannot be written"), atomic_folder(pipe):
+        pass
     assert not Path(os.devnull).is_file()
 
 

@@ -344,9 +344,14 @@ def _words(settings: Config, tokens: int) -> tuple[int, int | None]:
 
 def _counted(settings: Config) -> tuple[int, int]:
     """Documents and labels of a training file."""
-    from plant_plugin.data.documents import read_documents
+    from plant_plugin.data.documents import read_documents, reader_of
+    from plant_plugin.data.text import read_libmultilabel_text
 
-    found = read_documents(_countable(settings.training_file, "--labels and --documents"), settings).labels
+    file = _countable(settings.training_file, "--labels and --documents")
+    if reader_of(file, settings) == "txt":  # whose texts need no memory
+        found = read_libmultilabel_text(file, allow_bad_lines=settings.allow_bad_lines, keep_texts=False).labels
+    else:
+        found = read_documents(file, settings).labels
     return len(found), len({label for labels in found for label in labels})
 
 

@@ -46,7 +46,9 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
         values[key] = _spelled(values[key], config.linear)
     for key in SHARES:
         # A share up to one; above it a whole number. scikit-learn and Lightning tell them apart by their type.
-        values[key] = int(values[key]) if values[key] > 1 else float(values[key])
+        # One document may validate; of the limits 1 is a share.
+        number = values[key] > 1 or (key == "val_size" and values[key] == 1)
+        values[key] = int(values[key]) if number else float(values[key])
     for key in DATA_KEYS:
         if source := values[key]:
             reader = reader_of(source, config)

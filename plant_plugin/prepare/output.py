@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -56,13 +56,13 @@ def write_names(folder: Path, labels: Iterable[str], names: Mapping[str, str]) -
 
 
 @contextmanager
-def staged(out: Path) -> Iterator[Path]:
+def staged(out: Path, sources: Iterable[Path] = ()) -> Iterator[Path]:
     """Yield an empty folder inside ``out``; its folders and files take their place in ``out`` when the block ends well.
 
     Older files of the same names are replaced. What an old ``provenance.json`` says was written, and is not written
-    again, goes if nobody changed it: evidence of other texts, say, would be read as that of these. Others stay. In each
-    folder the old ``provenance.json`` goes first and the new one comes last, so that its presence says that everything
-    beside it is whole.
+    again, goes if nobody changed it and it is none of the ``sources``: evidence of other texts, say, would be read as
+    that of these. Others stay. In each folder the old ``provenance.json`` goes first and the new one comes last: its
+    presence says that everything beside it is whole.
 
     Raises:
         PlantError: The folder cannot be written, or the disk is full.
@@ -72,8 +72,9 @@ def staged(out: Path) -> Iterator[Path]:
     try:
         stage.mkdir(parents=True)
         yield stage
+        read = {path.resolve() for path in sources}
         for folder in sorted({path.parent for path in stage.rglob("*") if path.is_file()}):
-            _move(folder, out / folder.relative_to(stage))
+            _move(folder, out / folder.relative_to(stage), read)
     except OSError as error:
         if error.filename is not None and not str(error.filename).startswith(str(out)):
             raise
@@ -87,10 +88,10 @@ def staged(out: Path) -> Iterator[Path]:
                 folder.rmdir()
 
 
-def _move(source: Path, target: Path) -> None:
+def _move(source: Path, target: Path, read: Collection[Path]) -> None:
     target.mkdir(parents=True, exist_ok=True)
     made = {path.name for path in source.iterdir()}
-    old = [path for path in _as_written(target) if path.name not in made]
+    old = [path for path in _as_written(target, besides=made) if path.resolve() not in read]
     (target / PROVENANCE).unlink(missing_ok=True)
     for path in old:
         path.unlink()
@@ -99,11 +100,11 @@ def _move(source: Path, target: Path) -> None:
             os.replace(path, target / path.name)
 
 
-def _as_written(folder: Path) -> list[Path]:
-    """The files that a folder's ``provenance.json`` tells of and that are still what it tells."""
+def _as_written(folder: Path, besides: Collection[str]) -> list[Path]:
+    """The files, besides some, that a folder's ``provenance.json`` tells of and that are still what it tells."""
     try:
         told = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))["files"]
-        hashes = {str(file["name"]): file["sha256"] for file in told}
+        hashes = {str(file["name"]): file["sha256"] for file in told if file["name"] not in besides}
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return []
     written = (path for path in sorted(folder.iterdir()) if path.name in hashes and path.is_file())

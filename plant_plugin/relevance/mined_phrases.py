@@ -94,18 +94,23 @@ class MinedPhrases(Phrases):
         for run, spans in _runs(text):
             if (known := self._number.get(run)) is not None:
                 places.setdefault(known, []).append(spans)
-        for known, found in places.items():
-            labels, hits, seen = self.counts.of(known, own)
-            told = self._told[self.counts.entries(known)] if own is None else self._told_to(own, labels, hits, seen)
-            if told.any():
-                yield Match.of(labels[told], (hits[told] + HITS) / (seen + SEEN), found)
-
-    def _told_to(
-        self, own: int, labels: npt.NDArray[np.integer], hits: npt.NDArray[np.floating], seen: int
-    ) -> npt.NDArray[np.bool_]:
-        """Which labels a run tells enough of to a training document, which is in none of its counts."""
-        given, (documents, number) = self.counts.labels_of(own), self._documents
-        return tells_enough(hits, seen, documents[labels] - np.isin(labels, given), number - 1)
+        if not places:
+            return
+        rows, stored = np.fromiter(places, np.int64, len(places)), self.counts.hits  # all runs at once: they are many
+        sizes = np.diff(stored.indptr)[rows]
+        ends = np.cumsum(sizes)
+        entries = np.repeat(stored.indptr[rows] - (ends - sizes), sizes) + np.arange(ends[-1])
+        labels, hits, seen = stored.indices[entries], stored.data[entries].astype(np.float64), self.counts.seen[rows]
+        if own is None:
+            told = self._told[entries]
+        else:  # it is in none of the counts
+            given, (documents, number) = np.isin(labels, self.counts.labels_of(own)), self._documents
+            hits, seen = hits - given, seen - 1
+            told = tells_enough(hits, np.repeat(seen, sizes), documents[labels] - given, number - 1)
+        p = (hits + HITS) / (np.repeat(seen, sizes) + SEEN)
+        for found, start, end in zip(places.values(), ends - sizes, ends, strict=True):
+            if (mine := told[start:end]).any():
+                yield Match.of(labels[start:end][mine], p[start:end][mine], found)
 
     @cached_property
     def _documents(self) -> tuple[npt.NDArray[np.number], int]:

@@ -63,6 +63,9 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
         CheckpointError: The folder is no model.
         DataError: The run's training file is gone, or a file cannot be read, or no document of ``file`` has a label.
     """
+    stopped = flags.get("resume")
+    if isinstance(stopped, str) and (Path(stopped) / DOCUMENTS).is_dir():  # these, whatever has come since
+        return load_config(None, {**logged_config(Path(stopped)), **flags})
     content = read_content(folder, trust_code=True)  # imports nothing
     asked = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
     if "strategy" not in asked:

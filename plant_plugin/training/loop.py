@@ -10,6 +10,7 @@ import gc
 import logging
 import time
 import warnings
+from collections.abc import Sized
 from pathlib import Path
 
 import lightning as L
@@ -166,10 +167,8 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
         accumulate_grad_batches=module.options.accumulate,
         gradient_clip_val=module.options.clip_norm,
         gradient_clip_algorithm="norm",
-        limit_train_batches=so_many(config.limit_train_batches, len(module.train_batches)),
-        limit_val_batches=0
-        if module.val_batches is None
-        else so_many(config.limit_val_batches, len(module.val_batches)),
+        limit_train_batches=_limit(config.limit_train_batches, module.train_batches),
+        limit_val_batches=_limit(config.limit_val_batches, module.val_batches),
         logger=False,
         num_sanity_val_steps=0,
         reload_dataloaders_every_n_epochs=1,
@@ -177,6 +176,11 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
         enable_progress_bar=not config.silent,
         default_root_dir=run.folder,
     )
+
+
+def _limit(limit: float, batches: Sized | None) -> float | int:
+    """As ``so_many`` reads it; all is a share, as with ``batch_tokens`` epochs differ in length."""
+    return 1.0 if limit == 1 or batches is None else so_many(limit, len(batches))
 
 
 class WholeFiles(TorchCheckpointIO):

@@ -12,6 +12,7 @@ from plant_plugin.cli import plant
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.annotation_tools import prepare_doccano, prepare_labelstudio
+from plant_plugin.prepare.output import staged, write_provenance
 
 TEXT = "Known asthma.\nNo fever."
 
@@ -189,6 +190,15 @@ def test_what_was_prepared_before_goes_unless_somebody_changed_it(tmp_path: Path
     (out / "test.txt").write_text("J45\tchanged\n")
     prepare_doccano(jsonl(tmp_path / "second.jsonl", {"text": "No fever.", "label": ["R50"]}), out)
     assert sorted(path.name for path in out.iterdir()) == ["notes.md", "provenance.json", "test.txt", "train.txt"]
+
+
+def test_what_is_read_is_not_taken_away(tmp_path: Path) -> None:
+    jsonl(tmp_path / "all.jsonl", {"text": TEXT, "label": ["A"]})
+    with staged(tmp_path) as stage:
+        (stage / "all.jsonl").write_text((tmp_path / "all.jsonl").read_text())
+        write_provenance(stage, {})
+    prepare_doccano(tmp_path / "all.jsonl", tmp_path)
+    assert (tmp_path / "all.jsonl").is_file()
 
 
 def test_not_a_list_of_tasks(tmp_path: Path) -> None:

@@ -290,6 +290,13 @@ def test_errors_of_the_file_are_sentences_without_what_was_to_be_written(
     held.close()
 
 
+def test_a_backup_that_cannot_be_written_is_told(desk: Desk, tmp_path: Path) -> None:
+    with pytest.raises(PlantError, match="cannot be"):
+        backup(desk.path, tmp_path / "folder.sqlite" / ".." / ("x" * 300))
+    with pytest.raises(PlantError, match=r"cannot be (read or )?written"):
+        backup(tmp_path / "no" / "desk.sqlite", tmp_path / "out.sqlite")
+
+
 def test_who_sends_slowly_holds_nobody_up(desk: Desk) -> None:
     who, other = coder(desk, "one"), Desk(desk.path)
 

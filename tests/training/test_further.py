@@ -212,6 +212,17 @@ def test_files_of_another_reader_are_read_by_it(tmp_path: Path) -> None:
         assert Path(str(file)).read_text() == (tmp_path / f"{name}.txt").read_text()
 
 
+def test_a_stopped_run_goes_on_with_its_own_documents(old: Config, new: Path, tmp_path: Path) -> None:
+    folder = Path(str(old.checkpoint_dir))
+    first = further(folder, new, {"result_dir": str(tmp_path / "more")})
+    write_log_config(first.log_path, first.as_dict())
+    before = (first.checkpoint_dir / "documents" / "train.txt").read_bytes()
+    new.write_text("NEWER a text that came since\n")
+    again = further(folder, new, {"resume": str(first.checkpoint_dir)})
+    assert (again.hash(), again.checkpoint_dir) == (first.hash(), first.checkpoint_dir)
+    assert (first.checkpoint_dir / "documents" / "train.txt").read_bytes() == before
+
+
 def test_what_is_missing_is_said_and_nothing_stays(old: Config, new: Path, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     shutil.copytree(old.checkpoint_dir, gone)

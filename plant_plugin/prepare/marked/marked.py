@@ -180,8 +180,9 @@ def write_sets(
             fix = "check that the marks carry codes (plant prepare --help)"
             raise DataError("no document for training has a label", where=f"--raw, {name or 'train'}", fix=fix)
     if not dry_run:
+        sources = list(sources)
         described = describe(sources)
-        with staged(out) as stage:
+        with staged(out, sources) as stage:
             for name, splits in sets.items():
                 folder = stage / name
                 folder.mkdir(exist_ok=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write
-from plant_plugin.serving.desk.tables import check_file
+from plant_plugin.serving.desk.tables import check_file, explained
 
 BESIDE = ("-wal", "-shm", "-journal")  # endings of what SQLite keeps beside a file
 LOGGED = b"\2\2"  # SQLite's file format 2: with a write-ahead log
@@ -46,9 +46,12 @@ def restore(saved: Path, path: Path) -> None:
 
 def _copy(source: Path, out: Path) -> None:
     with atomic_write(out) as temporary:
-        with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(temporary)) as new:
-            old.backup(new)
-            new.execute("PRAGMA journal_mode = DELETE")  # one file, which can be copied anywhere
+        try:
+            with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(temporary)) as new:
+                old.backup(new)
+                new.execute("PRAGMA journal_mode = DELETE")  # one file, which can be copied anywhere
+        except sqlite3.Error as error:
+            raise explained(out, error) or error from error
         check_file(temporary)
     out.chmod(0o600)
 

@@ -8,6 +8,7 @@ const KEYS = {
   "n": "finish this document, and the next", "g": "figures of the team (leads)", "?": "these keys",
 };
 let me = null, doc = null, codes = [], words = [], current = 0, marking = null, armed = false;
+const UNDOING = "Wait until what you took back is shown.";
 let undoing = 0; // what is taken back and not shown yet: until then nothing is decided
 
 function element(tag, attributes = {}, ...children) {
@@ -169,11 +170,13 @@ function row(code, place) {
 // Decisions.
 function decide(kind, spans, told) {
   const code = codes[current];
-  if (!code || !doc || undoing) return;
+  if (undoing) say(UNDOING, true);
+  if (!code || !doc || undoing) return false;
   armed = false;
   code.decision = { kind, spans };
   change("decide", { key: key(), document: doc.id, label: code.label, kind, spans });
   say(`${code.label} ${told}`);
+  return true;
 }
 const yes = () => codes[current] && codes[current].probability === null ? "add" : "accept";
 function forward() {
@@ -181,19 +184,19 @@ function forward() {
   if (open >= 0) current = open;
   draw();
 }
-function accept() { if (codes[current]) { decide(yes(), spansOf(codes[current]), "accepted."); forward(); } }
+function accept() { if (codes[current] && decide(yes(), spansOf(codes[current]), "accepted.")) forward(); }
 function acceptWords() {
   const code = codes[current];
-  if (code) { decide(yes(), joined([...spansOf(code), ...code.spans]), "accepted with the model’s words."); forward(); }
+  if (code && decide(yes(), joined([...spansOf(code), ...code.spans]), "accepted with the model’s words.")) forward();
 }
-function reject() { if (codes[current]) { decide("reject", [], "rejected."); forward(); } }
+function reject() { if (codes[current] && decide("reject", [], "rejected.")) forward(); }
 function undo() {
   undoing += 1;
   change("undo", { key: key(), document: doc ? doc.id : null }, (answer) => { show(answer); say("Taken back."); })
     .then(() => { undoing -= 1; });
 }
 function finish() {
-  if (undoing) return;
+  if (undoing) return say(UNDOING, true);
   if (!doc) return next();
   const open = codes.filter((one) => one.predicted && !one.decision).length;
   if (open && !armed) {

@@ -162,8 +162,12 @@ def _connected(connection: sqlite3.Connection, record: object) -> None:
 
 
 def _explained(path: Path, context: ExceptionContext) -> PlantError | None:
-    """What is raised in the place of SQLite's errors: SQLAlchemy's own would show what was to be written."""
-    error = context.original_exception
+    """What is raised in the place of SQLAlchemy's error, which would show what was to be written."""
+    return explained(path, context.original_exception)
+
+
+def explained(path: Path, error: BaseException) -> PlantError | None:
+    """A sentence for an error of SQLite; None for one that only a caller can explain."""
     if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.IntegrityError):
         return None
     code = getattr(error, "sqlite_errorname", "")  # from Python 3.11
