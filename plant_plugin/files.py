@@ -103,7 +103,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     special = target.exists() and not target.is_file() and not target.is_dir()
     special |= os.path.dirname(os.path.abspath(target)) == "/dev"
-    temporary = target.with_name(f".{uuid.uuid4().hex[:12]}.part{''.join(target.suffixes[-2:])}")
+    temporary = _beside(target)
     try:
         if special:
             return (yield target)
@@ -376,6 +376,10 @@ def is_full(error: BaseException | None) -> bool:
     return said or is_full(error.__cause__ or error.__context__)
 
 
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{uuid.uuid4().hex[:12]}.part{''.join(target.suffixes[-2:])}")
+
+
 def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | None:
     """The sentence for an error met while writing ``target``; nothing if the error is about something else."""
     if isinstance(error, PlantError):
@@ -388,13 +392,9 @@ def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | 
     if not isinstance(error, OSError):
         return None
     ours = {str(path) for path in (target, temporary, *target.parents)}
-    never_written = error.filename == str(temporary) and error.errno == errno.ENOENT
-    if (error.filename is not None and str(error.filename) not in ours) or (
-        never_written and os.access(target.parent, os.W_OK)
-    ):
-        return None  # the block stumbled over another file, or did not write its own
-    return PlantError(
-        f"cannot be written ({error.strerror or error})",
-        where=str(target),
-        fix="choose another folder, or change its permissions",
-    )
+    elsewhere = error.filename is not None and str(error.filename) not in ours  # the block stumbled over another file
+    unwritten = isinstance(error, FileNotFoundError) and error.filename == str(temporary)
+    if elsewhere or (unwritten and os.access(target.parent, os.W_OK)):
+        return None
+    fix = "choose another folder, or change its permissions"
+    return PlantError(f"cannot be written ({error.strerror or error})", where=str(target), fix=fix)
