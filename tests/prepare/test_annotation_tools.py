@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,7 @@ def test_label_studio_of_one_control(tmp_path: Path) -> None:
         (task(span(0, 6, "asthma", labels=["A"])), "the marked text is not what stands there"),
         (task(span(6, 99, labels=["A"])), "a span is not inside the text of 23"),
         (task(span("/p[1]/text()[1]", 12, labels=["A"])), "a span whose places are no numbers of characters"),
+        (task(span(0, True, labels=["A"])), "a span whose places are no numbers of characters"),
         (task(span(0, None, labels=["A"])), "a span whose places are no numbers of characters"),
         (task(text=None), "data has no text called text"),
         ({"id": 1, "text": TEXT, "label": []}, "no annotations"),
@@ -190,6 +192,12 @@ def test_what_was_prepared_before_goes_unless_somebody_changed_it(tmp_path: Path
     (out / "test.txt").write_text("J45\tchanged\n")
     prepare_doccano(jsonl(tmp_path / "second.jsonl", {"text": "No fever.", "label": ["R50"]}), out)
     assert sorted(path.name for path in out.iterdir()) == ["notes.md", "provenance.json", "test.txt", "train.txt"]
+
+
+def test_a_pipe_is_no_file_that_can_be_read_twice(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="no such file or folder"):
+        prepare_doccano(tmp_path / "pipe", tmp_path / "out")
 
 
 def test_what_is_read_is_not_taken_away(tmp_path: Path) -> None:

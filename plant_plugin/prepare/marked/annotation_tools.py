@@ -131,7 +131,7 @@ def _add_result(document: Marked, value: dict[str, object], where: str) -> None:
     if not labels:  # of a control without labels, such as a comment on a span
         return
     start, end = value["start"], value.get("end")
-    if not (isinstance(start, int) and isinstance(end, int)):
+    if not (type(start) is int and type(end) is int):
         fix = "label in a <Text> tag; places in <HyperText> are paths through its HTML"
         raise DataError("a span whose places are no numbers of characters", where=where, fix=fix)
     said = value.get("text")

@@ -111,7 +111,7 @@ def found_splits(raw: Path, ending: str | None) -> dict[str, Path]:
     Raises:
         DataError: There is no such file or folder, or a split but none for training, or several files of no split.
     """
-    if not raw.exists() or (ending is None and not raw.is_dir()):
+    if not (raw.is_dir() or (raw.is_file() and ending is not None)):
         raise DataError("no such file or folder", where=str(raw), fix="check --raw")
     if raw.is_file():
         return {"train": raw}
