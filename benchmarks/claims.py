@@ -1,7 +1,7 @@
 """Write ``docs/claims.md``: every claim of the papers, what they report, what the results here say, and a verdict.
 
-    python benchmarks/claims.py            # write
-    python benchmarks/claims.py --check    # exit 1 where the page and the results disagree
+    python benchmarks/claims.py            # write, where it is out of date (``made_from.py``)
+    python benchmarks/claims.py --check    # exit 1 where it is; nothing is computed
 
 ``claims.yaml`` says which results can answer a claim. Each metric of each data set is one answer: yes, no difference,
 or the opposite, by the tests of ``plant compare`` over documents, by Welch's interval over seeds, or by Spearman's
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import yaml
 from experiment_pages import column, each, tested
+from made_from import MadeFrom, digest, digest_of_code
 from scipy import stats
 
 from plant_plugin.report.formats import markdown_rows
@@ -252,13 +253,16 @@ def main() -> int:
     """Write or check the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    text = page(load_claims(), HERE / "results", processes=-1)
-    if parser.parse_args().check:
-        if not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
-            print("docs/claims.md is out of date; run python benchmarks/claims.py", file=sys.stderr)
-            return 1
+    check, results = parser.parse_args().check, HERE / "results"
+    made, claims = MadeFrom(HERE / "tables" / "made_from.json"), load_claims()
+    sources = digest(results, results.rglob("seed*"), digest_of_code(), claims)
+    if made.is_current(PAGE, sources):
         return 0
-    PAGE.write_text(text, encoding="utf-8")
+    if check:
+        print("docs/claims.md is out of date; run python benchmarks/claims.py", file=sys.stderr)
+        return 1
+    PAGE.write_text(page(claims, results, processes=-1), encoding="utf-8")
+    made.write([(PAGE, sources)])
     return 0
 
 

@@ -3,8 +3,9 @@
 The README's tables are written too, between their marks, and the pages of speed and backbones from their measurements.
 A page of results that are gone goes with them. Pages of other scripts hold what these measured, and are not made again.
 
-    python benchmarks/tables.py            # write
-    python benchmarks/tables.py --check    # exit 1 where a table and its results disagree; pictures are not compared
+    python benchmarks/tables.py            # write what is out of date (``made_from.py``)
+    python benchmarks/tables.py --all      # write every page, to see that this machine comes to the same numbers
+    python benchmarks/tables.py --check    # exit 1 where something is out of date; nothing is computed
 
 A page of the main comparison begins with the columns of papers on extreme classification.
 Numbers are percent: mean ± standard deviation over seeds, or the one number there is. Thresholds of F1 are tuned on
@@ -24,6 +25,7 @@ from typing import Any
 
 import yaml
 from experiment_pages import each, figures, gain_lines, gone, page, processors, rising, rows_of, sources, tested
+from made_from import MadeFrom, digest, digest_of_code
 from pictures import save_picture
 
 from plant_plugin.report.compare import FIELDS
@@ -127,36 +129,47 @@ def variants_of(definition: dict[str, Any]) -> list[str]:
     return [*known, *definition.get("gone", ())]
 
 
-def write_page(folder: Path, tables: Path, check: bool) -> str:
-    """Write the page of a folder of results and its pictures; its name where ``check`` finds it out of date, or ''."""
-    name, is_main = folder.name, experiment_of(folder.name) == "main"
+def write_page(folder: Path, tables: Path) -> None:
+    """Write the page of a folder of results and its pictures."""
+    name = folder.name
     definition = EXPERIMENTS[experiment_of(name)]
     systems = load(folder, variants_of(definition))
-    papers = published_of(name, definition)
-    text = table(name, systems, definition) if is_main else page(name, systems, definition, papers)
+    if experiment_of(name) == "main":
+        text = table(name, systems, definition)
+    else:
+        text = page(name, systems, definition, published_of(name, definition))
     path = tables / f"{name}.md"
-    if check:
-        return "" if path.is_file() and path.read_text(encoding="utf-8") == text else path.name
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
     for kind, figure in figures(systems, definition).items():
         save_picture(figure, path.with_name(f"{name}_{kind}"))
-    return ""
 
 
-def write_pages(results: Path, tables: Path, *, check: bool = False, processes: int = 1) -> list[str]:
-    """Write every page and its pictures; with ``check`` only name the pages that are out of date."""
-    folders = [path for path in results.glob("*") if path.is_dir()]
-    folders.sort(key=lambda folder: len([*folder.glob("*/seed*.npz")]), reverse=True)  # what takes longest begins
-    stale = sorted(filter(None, each(write_page, [(folder, tables, check) for folder in folders], processes)))
-    current = {f"{folder.name}.md" for folder in folders}
-    for path in sorted(tables.glob("*.md")):
-        if path.name not in current and MADE in path.read_text(encoding="utf-8"):
-            stale.append(path.name)
-            if not check:
-                for old in (path, *tables.glob(f"{path.stem}_*.png"), *tables.glob(f"{path.stem}_*.svg")):
-                    old.unlink()
-    return stale if check else []
+def write_pages(
+    results: Path, tables: Path, *, check: bool = False, everything: bool = False, processes: int = 1
+) -> list[str]:
+    """Write the pages that are out of date, or all, and their pictures; with ``check`` only name them."""
+    made, code = MadeFrom(tables / "made_from.json"), digest_of_code()
+    sources = {}
+    for folder in (path for path in results.glob("*") if path.is_dir()):
+        kept = digest(folder, folder.rglob("seed*"), code, EXPERIMENTS[experiment_of(folder.name)])
+        if everything or not made.is_current(tables / f"{folder.name}.md", kept):
+            sources[folder] = kept
+    current = {f"{path.name}.md" for path in results.glob("*")}
+    gone = [
+        path for path in tables.glob("*.md") if path.name not in current and MADE in path.read_text(encoding="utf-8")
+    ]
+    if check:
+        return sorted([*(f"{folder.name}.md" for folder in sources), *(path.name for path in gone)])
+    folders = sorted(sources, key=lambda folder: len([*folder.glob("*/seed*.npz")]), reverse=True)  # the longest first
+    each(write_page, [(folder, tables) for folder in folders], processes)
+    for path in gone:
+        for old in (path, *tables.glob(f"{path.stem}_*.png"), *tables.glob(f"{path.stem}_*.svg")):
+            old.unlink()
+    if folders or gone:
+        written = [(tables / f"{folder.name}.md", sources[folder]) for folder in folders]
+        made.write(written, [path.name for path in gone])
+    return []
 
 
 def write_speed(tables: Path, *, check: bool = False) -> list[str]:
@@ -177,8 +190,10 @@ def main() -> int:
     """Write or check every table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    stale = write_pages(HERE / "results", HERE / "tables", check=check, processes=-1)
+    parser.add_argument("--all", action="store_true")
+    asked = parser.parse_args()
+    check = asked.check
+    stale = write_pages(HERE / "results", HERE / "tables", check=check, everything=asked.all, processes=-1)
     stale += write_speed(HERE / "tables", check=check)
     path = HERE.parent / "README.md"
     text = path.read_text(encoding="utf-8")

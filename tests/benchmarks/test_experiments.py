@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import made_from
 import numpy as np
 import pytest
 import run as runner
@@ -415,7 +416,7 @@ def test_pages_show_no_paper_that_selects_on_test() -> None:
     assert sources == {"codiesp", "codiesp_transformers", "libmultilabel"}
 
 
-def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:
+def test_pages_are_written_checked_and_found_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results, pages = tmp_path / "results", tmp_path / "tables"
     for seed in (1, 2):
         for name, quality in (("full", 2.0), ("mse", 1.0), ("no_label_smoothing", 1.9)):
@@ -436,9 +437,36 @@ def test_pages_are_written_checked_and_found_stale(tmp_path: Path) -> None:
     for on_validation, where in ((False, "test split"), (True, "validation documents")):
         picture = figures(systems, {**load_definitions()["ablations"], "on_validation": on_validation})["gains"]
         assert any(f"tiny, {where}" in text.get_text() for text in picture.findobj(Text))
-    (pages / "tiny-ablations.md").write_text(text.replace("mse", "mes"))
-    assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
     assert "Not run: single_stage_bce" in text
+    for path in (pages / "tiny-ablations.md", results / "tiny-ablations" / "mse" / "seed2.json"):
+        before = path.read_text()
+        path.write_text(before.replace("mse", "mes") + "\n")
+        assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
+        path.write_text(before)
+        assert tables.write_pages(results, pages, check=True) == []
+    monkeypatch.setattr(made_from, "CODE", ["benchmarks/tables.py"])
+    assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
+
+
+def test_only_pages_that_are_out_of_date_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results, pages, made = tmp_path / "results", tmp_path / "tables", list[str]()
+    for name, quality in (("full", 2.0), ("mse", 1.0)):
+        write_run(tmp_path / "made" / name, quality)
+        for dataset in ("tiny", "small"):
+            planned = Planned("ablations", name, None, "plant_demo.yml", {}, 1)
+            path = results / f"{dataset}-ablations" / name / "seed1.json"
+            runner.keep(planned, tmp_path / "made" / name, path, None)
+    write = tables.write_page
+    monkeypatch.setattr(tables, "write_page", lambda folder, into: made.append(folder.name) or write(folder, into))
+    tables.write_pages(results, pages)
+    assert sorted(made) == ["small-ablations", "tiny-ablations"]
+    tables.write_pages(results, pages)
+    assert len(made) == 2
+    shutil.rmtree(results / "small-ablations" / "mse")
+    tables.write_pages(results, pages)
+    assert made[2:] == ["small-ablations"]
+    tables.write_pages(results, pages, everything=True)
+    assert sorted(made[3:]) == ["small-ablations", "tiny-ablations"]
 
 
 def test_pages_say_which_processors_the_runs_had() -> None:
@@ -501,7 +529,7 @@ def test_pages_of_results_that_are_gone_go_too(tmp_path: Path) -> None:
         (tmp_path / f"{name}_gains.png").write_text("picture")
     assert tables.write_pages(tmp_path / "results", tmp_path, check=True) == ["gone.md"]
     assert tables.write_pages(tmp_path / "results", tmp_path) == []
-    assert {path.name for path in tmp_path.glob("*.*")} == {"other.md", "other_gains.png"}
+    assert {path.name for path in tmp_path.glob("*.*")} == {"made_from.json", "other.md", "other_gains.png"}
 
 
 def test_pages_of_speed_are_those_of_their_measurements(tmp_path: Path) -> None:

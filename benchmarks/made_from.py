@@ -1,0 +1,49 @@
+"""Which pages are out of date, known without making one: beside the pages stands what each was made from.
+
+A page is made of results, of its experiment's definition and by the code that computes and prints its numbers. Where a
+digest of all that, or of the page itself, is another than when the page was written, the page is out of date.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = ["benchmarks/tables.py", "benchmarks/experiment_pages.py", "benchmarks/claims.py",
+        "plant_plugin/evaluation/*.py", "plant_plugin/report/compare.py", "plant_plugin/report/formats.py",
+        "plant_plugin/report/systems.py", "plant_plugin/report/published.*"]  # fmt: skip
+
+
+def digest(folder: Path, paths: Iterable[Path], *settings: object) -> str:
+    """Of files, named as they lie in a folder, and of what JSON can say."""
+    found = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+    for path in sorted(paths):
+        content = path.read_bytes()
+        found.update(f"\n{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
+    return found.hexdigest()
+
+
+def digest_of_code() -> str:
+    """Of the code that pages of results are made by."""
+    return digest(ROOT, (path for pattern in CODE for path in ROOT.glob(pattern)))
+
+
+class MadeFrom:
+    """What pages were made from, in a file of JSON."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def is_current(self, page: Path, sources: str) -> bool:
+        """Whether a page is as it was written, from sources of this digest."""
+        return page.is_file() and self._known.get(page.name) == [sources, digest(page.parent, [page])]
+
+    def write(self, pages: Iterable[tuple[Path, str]], gone: Iterable[str] = ()) -> None:
+        """Note pages just written with the digests of their sources, and forget those of some names."""
+        self._known |= {page.name: [sources, digest(page.parent, [page])] for page, sources in pages}
+        self._known = {name: found for name, found in sorted(self._known.items()) if name not in set(gone)}
+        self._path.write_text(json.dumps(self._known, indent=1) + "\n", encoding="utf-8")
