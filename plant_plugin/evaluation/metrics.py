@@ -188,10 +188,8 @@ class Evaluator:
             elif metric.k:
                 value = float(ranked[metric.family][metric.k - 1])
             elif metric.threshold is not None:
-                family, counts = metric.family, self._predicted[metric.threshold].counts.of(in_bin[metric.bin])
-                if family == "Macro-F1-present":
-                    family, counts = "Macro-F1", counts.of(counts.true > 0)
-                value = float(classified(family, counts))
+                counts = self._predicted[metric.threshold].counts
+                value = float(classified(metric.family, counts, in_bin[metric.bin]))
             else:
                 value = self._whole(metric, truth, in_bin[metric.bin])
             if not (self._by_default and math.isnan(value)):

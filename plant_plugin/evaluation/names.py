@@ -88,11 +88,7 @@ class Added(Protocol):
         """Its arguments: it has ranks where ``k`` is among them."""
 
 
-def _nothing() -> Mapping[str, Added]:
-    return {}
-
-
-added: Callable[[], Mapping[str, Added]] = _nothing  # by family; set by plant_plugin.config.registry
+added: Callable[[], Mapping[str, Added]] = dict  # by family, none; set by plant_plugin.config.registry
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ mistakes. So the best threshold lies just below the score of some true pair, and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.classification import LabelCounts
-from plant_plugin.evaluation.ranking import rows_of
+from plant_plugin.evaluation.ranking import Scores, rows_of
 from plant_plugin.evaluation.store import Matrix, ScoreStore, checked
 
 Floats = npt.NDArray[np.float64]
@@ -74,7 +74,11 @@ def tune(
             )
         for scores, truth in listed:
             store.append(scores, truth)
-        thresholds = _best_thresholds(store)
+        with_own = (
+            (block, ((block[place], block[place, documents]) for place, documents in true))
+            for _, block, true in store.blocks()
+        )
+        thresholds = _best_thresholds(store.true_scores(), with_own)
         counts = _counts(store, {**(fixed or {}), **thresholds})
         return Tuned(thresholds, store.documents(), {name: found.ratios("F1") for name, found in counts.items()})
     finally:
@@ -82,37 +86,29 @@ def tune(
             store.close()
 
 
-def _best_thresholds(store: ScoreStore) -> dict[str, float]:
-    true_scores = store.true_scores()
-    candidates = _candidates(true_scores)
+def _best_thresholds(
+    true_scores: Scores, blocks: Iterable[tuple[Scores, Iterable[tuple[Scores, Scores]]]]
+) -> dict[str, float]:
+    """The thresholds, from the scores of all true pairs, those that were not scored included, and all scores.
+
+    Args:
+        true_scores: (pairs,).
+        blocks: The scores of some labels, of any shape; and of each of these that is true anywhere its scores and those
+            of its true pairs.
+    """
+    candidates = np.unique(true_scores[~np.isneginf(true_scores)])
     if not len(candidates):
         return {"micro": 0.0, "macro": 0.0}
     predicted = np.zeros(len(candidates), dtype=np.int64)  # pairs that score at least the candidate
     neighbour = np.full(len(candidates), -np.inf, dtype=np.float32)  # largest score below it
     macro_change = np.zeros(len(candidates))  # of the sum of the labels' F1, when the candidate is let in
-    for _, block, true in store.blocks():
-        for place, documents in true:
-            _add_label(macro_change, block[place], block[place, documents], candidates)
-        ordered = np.sort(block, axis=None)
+    for scores, labels in blocks:
+        for of_label, own in labels:
+            _add_label(macro_change, of_label, own, candidates)
+        ordered = np.sort(scores, axis=None)
         lower = np.searchsorted(ordered, candidates, side="left")
         predicted += len(ordered) - lower
         np.maximum(neighbour, np.where(lower > 0, ordered[lower - 1], -np.inf), out=neighbour)
-    return _best(candidates, true_scores, predicted, neighbour, macro_change)
-
-
-def _candidates(true_scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Distinct scores of true pairs that were scored, ascending."""
-    return np.unique(true_scores[~np.isneginf(true_scores)])
-
-
-def _best(
-    candidates: npt.NDArray[np.float32],
-    true_scores: npt.NDArray[np.float32],
-    predicted: npt.NDArray[np.int64],
-    neighbour: npt.NDArray[np.float32],
-    macro_change: Floats,
-) -> dict[str, float]:
-    """The thresholds, from what :func:`_best_thresholds` has found of each candidate."""
     true_positives = len(true_scores) - np.searchsorted(np.sort(true_scores), candidates)
     micro = 2.0 * true_positives / (predicted + len(true_scores))
     macro = macro_change[::-1].cumsum()[::-1]
@@ -132,18 +128,16 @@ def _tuned_on_listed(batches: list[tuple[sp.csr_matrix, sp.csr_matrix]], fixed: 
     hit = np.isin(pairs, true_pairs)
     true_scores = np.full(truth.nnz, -np.inf, np.float32)  # a true label without a score is below every threshold
     true_scores[: hit.sum()] = scores.data[hit]
-    candidates, thresholds = _candidates(true_scores), {"micro": 0.0, "macro": 0.0}
-    if len(candidates):
-        ordered, change = np.sort(scores.data), np.zeros(len(candidates))
-        by_label = np.split(np.argsort(scores.indices, kind="stable"), scored.cumsum()[:-1])
+    by_label = np.split(np.argsort(scores.indices, kind="stable"), scored.cumsum()[:-1])
+
+    def labels() -> Iterator[tuple[Scores, Scores]]:
         for label in np.flatnonzero(documents):
-            values, own = scores.data[by_label[label]], np.full(documents[label], -np.inf, np.float32)
-            found = values[hit[by_label[label]]]
+            of_label, own = scores.data[by_label[label]], np.full(documents[label], -np.inf, np.float32)
+            found = of_label[hit[by_label[label]]]
             own[: len(found)] = found
-            _add_label(change, values, own, candidates)
-        lower = np.searchsorted(ordered, candidates)
-        neighbour = np.where(lower > 0, ordered[lower - 1], np.float32(-np.inf))
-        thresholds = _best(candidates, true_scores, len(ordered) - lower, neighbour, change)
+            yield of_label, own
+
+    thresholds = _best_thresholds(true_scores, [(scores.data, labels())])
     f1 = {}
     for name, threshold in {**fixed, **thresholds}.items():
         above = scores.data > np.float32(threshold)
@@ -152,9 +146,7 @@ def _tuned_on_listed(batches: list[tuple[sp.csr_matrix, sp.csr_matrix]], fixed: 
     return Tuned(thresholds, documents, f1)
 
 
-def _add_label(
-    change: Floats, scores: npt.NDArray[np.float32], own: npt.NDArray[np.float32], candidates: npt.NDArray[np.float32]
-) -> None:
+def _add_label(change: Floats, scores: Scores, own: Scores, candidates: Scores) -> None:
     """Add to ``change`` (candidates,) how one label's F1 moves, from its scores (N,) and those of its positives."""
     kept = np.sort(scores[scores >= candidates[0]])[::-1]
     # A score is predicted from the first candidate on that it reaches; all that share this candidate come in together.
