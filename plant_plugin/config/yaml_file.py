@@ -14,11 +14,14 @@ import yaml
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
-from plant_plugin.files import DEEPEST_CONFIGURATION, LIMITS, LONGEST_CONFIGURATION, MOST_VALUES, limit
+from plant_plugin.files import LIMITS, limit
 
+LONGEST = 1 << 17  # characters
+MOST_VALUES = 10_000  # each alias counted as what it stands for
+MOST_LEVELS = 50  # of values in values
 MORE = f" ({LIMITS}=10 allows ten times as much)"
 NEAREST = 3  # names that are told of those that were perhaps meant
-DEEPEST = 5  # a key of a key of …: whose lines are noted
+DEEPEST_NOTED = 5  # a key of a key of …: whose lines are noted
 
 
 @cache
@@ -50,10 +53,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """One value, not too deep: each level of nesting costs Python several of its own."""
         self._depth += 1
-        if self._depth > limit(DEEPEST_CONFIGURATION):
-            raise _refused(
-                f"more than {limit(DEEPEST_CONFIGURATION)} levels of values in values{MORE}", self.peek_event()
-            )
+        if self._depth > (most := limit(MOST_LEVELS)):
+            raise _refused(f"more than {most} levels of values in values{MORE}", self.peek_event())
         found: yaml.Node | None = super().compose_node(parent, index)
         self._depth -= 1
         return found
@@ -75,9 +76,9 @@ def compose(text: str, look: Callable[[yaml.Node], None] = lambda root: None) ->
     """A YAML document as its nodes and as its values; ``look`` sees the nodes as written, before ``<<`` is merged.
 
     Raises:
-        yaml.YAMLError: It is none, or larger than :mod:`plant_plugin.files` allows.
+        yaml.YAMLError: It is none, or larger than is allowed.
     """
-    if len(text) > (most := limit(LONGEST_CONFIGURATION)):
+    if len(text) > (most := limit(LONGEST)):
         raise yaml.YAMLError(f"more than {most:,} characters{MORE}")
     loader = _Loader(text)
     try:
@@ -102,8 +103,8 @@ def _count(node: yaml.Node, counts: dict[int, int | None]) -> int:
     inner = node.value if isinstance(node, yaml.CollectionNode) else []
     parts = [part for pair in inner for part in pair] if isinstance(node, yaml.MappingNode) else inner
     total = 1 + sum(_count(part, counts) for part in parts)
-    if total > limit(MOST_VALUES):
-        raise _refused(f"more than {limit(MOST_VALUES):,} values, those of aliases included{MORE}", node)
+    if total > (most := limit(MOST_VALUES)):
+        raise _refused(f"more than {most:,} values, those of aliases included{MORE}", node)
     counts[id(node)] = total
     return total
 
@@ -122,7 +123,7 @@ def read_yaml(path: Path) -> tuple[Keys, Problems]:
     problems = Problems(path)
     try:
         with open(path, encoding="utf-8") as stream:
-            text = stream.read(limit(LONGEST_CONFIGURATION) + 1)
+            text = stream.read(limit(LONGEST) + 1)
         root, values = compose(text, lambda node: _walk(node, "", path, problems))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the file cannot be read ({type(error).__name__})", where=str(path)) from error
@@ -149,5 +150,5 @@ def _walk(node: yaml.Node, prefix: str, path: Path, problems: Problems) -> None:
             what = f"given twice, in lines {before} and {line}"
             problems.found.append(ConfigError(what, where=f"{key} ({path.name})", fix="remove one of them"))
         problems.lines[key] = line
-        if key.count(".") < DEEPEST:
+        if key.count(".") < DEEPEST_NOTED:
             _walk(value_node, f"{key}.", path, problems)
