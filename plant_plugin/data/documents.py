@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import lzma
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,12 +25,8 @@ from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, cache_folder
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
-READER_KEYS = (
-    "allow_bad_lines",
-    "vocab_file",
-    "text_column",
-    "labels_column",
-)  # of the configuration: handed to a reader that has such an argument
+# Of the configuration: handed to a reader that has such an argument.
+READER_KEYS = ("allow_bad_lines", "vocab_file", "text_column", "labels_column")
 DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
 DEMO = Path(__file__).with_name("made_up_notes")  # what `plant prepare demo` writes with its defaults, packed
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB what it stands for
@@ -193,10 +189,9 @@ def _read_split(name: str, config: Config) -> Split:
     evidence_file = getattr(config.evidence, FILES[name])
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)
-    kept: Iterable[int] = range(len(documents.texts))
-    if config.remove_no_label_data and name != "test":
-        kept = filter(documents.labels.__getitem__, kept)
-    split = _split(name, documents, list(kept), documents.counts.dropped)
+    all_kept = name == "test" or not config.remove_no_label_data
+    rows = [row for row, labels in enumerate(documents.labels) if labels or all_kept]
+    split = _split(name, documents, rows, documents.counts.dropped)
     if not split.texts:
         what = f"no {FULL_NAMES[name]} documents left"
         fix = "give a file whose documents have labels, or leave out remove_no_label_data"

@@ -13,6 +13,7 @@ import csv
 import gzip
 import json
 import lzma
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -73,7 +74,7 @@ def plain_name(path: Path) -> Path:
 
 def packed(path: Path) -> Path | None:
     """The file itself, or the compressed one in its place; None where there is neither."""
-    return next((found for found in (path, *(Path(f"{path}{end}") for end in OPENERS)) if found.is_file()), None)
+    return next((found for found in (path, *(Path(f"{path}{end}") for end in OPENERS)) if os.path.isfile(found)), None)
 
 
 def open_text(path: Path, newline: str | None, encoding: str = "utf-8-sig") -> IO[str]:

@@ -103,8 +103,7 @@ class WordTokens:
             ids.append(np.array(known, dtype=np.int32)[found.numbers[place < max_length]])
             lengths.append(np.minimum(words, max_length))
             truncated += int(np.count_nonzero(words > max_length))
-        special = frozenset(self.special_ids)
-        return TokenArrays.from_flat(np.concatenate(ids), np.concatenate(lengths), special, truncated)
+        return TokenArrays.from_flat(np.concatenate(ids), np.concatenate(lengths), self.special_ids, truncated)
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """Where each token that :meth:`encode` makes of a text begins and ends, in characters."""

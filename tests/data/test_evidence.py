@@ -32,7 +32,10 @@ def documents(ids: list[str] | None = None) -> Documents:
 @pytest.mark.parametrize("ids", [None, ["c7", "a1", "b2"]])
 def test_written_evidence_comes_back(tmp_path: Path, ids: list[str] | None) -> None:
     marks: list[DocumentMarks] = [{"R50": [[(0, 5)]], "R05": [[(0, 5), (16, 21)], [(12, 15)]]}, {}, {}]
-    write_evidence(tmp_path / "train_evidence.tsv", marks, ids)
+    write_evidence(tmp_path / "train_evidence.tsv", marks)
+    if ids is not None:
+        written = (tmp_path / "train_evidence.tsv").read_text()
+        (tmp_path / "train_evidence.tsv").write_text(written.replace("0\tR", "c7\tR"))
     assert read_marks(tmp_path / "train_evidence.tsv", documents(ids)) == marks
     spans = {"R50": [(0, 5)], "R05": [(0, 5), (12, 15), (16, 21)]}
     assert read_evidence(tmp_path / "train_evidence.tsv", documents(ids)) == [spans, {}, {}]

@@ -167,6 +167,14 @@ def test_bad_lines_are_left_out_on_request(tmp_path: Path) -> None:
     assert (found.texts, found.counts.dropped) == (["one", "three"], 1)
 
 
+@pytest.mark.parametrize("content", ["note,labels\none,A\n", '{"note": "one", "labels": ["A"]}\n'])
+def test_a_missing_column_is_named_also_where_bad_lines_are_left_out(tmp_path: Path, content: str) -> None:
+    path = tmp_path / ("a.jsonl" if content.startswith("{") else "a.csv")
+    path.write_text(content)
+    with pytest.raises(DataError, match="line 1: there is no column 'text'"):
+        read_any(path, allow_bad_lines=True)
+
+
 def test_an_empty_line_before_the_header_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("\ntext,labels\n\none,A\n")
     assert read_csv(tmp_path / "a.csv").labels == [["A"]]
