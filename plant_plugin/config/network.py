@@ -183,9 +183,7 @@ class PLANTL2R(AwdLstm):
     embed_dim: Whole = 400  # E of the word embeddings and of the states of one direction
     hidden_size: Whole = 1152
     num_layers: Whole = 3
-    directions: Literal["forward", "backward", "both"] = (
-        "forward"  # both: two classifiers, their probabilities averaged
-    )
+    directions: Literal["forward", "backward", "both"] = "forward"  # both: two classifiers, probabilities averaged
     word_dropout: Share = 0.02
     embed_dropout: Share = 0.2
     weight_dropout: Share = 0.1

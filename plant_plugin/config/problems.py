@@ -64,13 +64,12 @@ class Problems:
         self.path, self.lines = path, lines or {}
         self.found: list[ConfigError] = []
         self._out_of_range: list[ConfigError] = []
-        self._keys: set[str] = set()
         self._unread: set[str] = set()
-        self._told: set[tuple[str, str]] = set()
+        self._told: set[tuple[str, str]] = set()  # key and what is wrong with it
 
     def all_read(self) -> None:
         """From here on values are compared: a key that could not be read stands at its default and has been told."""
-        self._unread = set(self._keys)
+        self._unread = {key for key, _ in self._told}
 
     def add(
         self, key: str, what: str, fix: str | None = None, *, value: object = None, out_of_range: bool = False
@@ -82,7 +81,6 @@ class Problems:
         if {key, key.partition(".")[0]} & self._unread or (key, what) in self._told:
             return
         self._told.add((key, what))
-        self._keys.add(key)
         where = key if value is None else f"{key}: {value}"
         if line := self.lines.get(key):
             where += f" ({self._file()}, line {line})"
@@ -161,7 +159,7 @@ def _note(section: type[Block], key: str, name: str, faults: list[ErrorDetails],
         near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(name, tuple(fields))
         return problems.add(key, section.unknown, WHY_REMOVED.get(key, near))
     out_of_range = any(fault["type"] in RANGES for fault in faults)
-    return problems.add(key, _what(fields[name].type, faults), fields[name].metadata["fix"], out_of_range=out_of_range)
+    return problems.add(key, _what(fields[name].type, faults), out_of_range=out_of_range)
 
 
 def _what(hint: object, faults: list[ErrorDetails]) -> str:

@@ -16,6 +16,7 @@ from plant_plugin.config.registry import Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
 from plant_plugin.config.values import parse_interval
 from plant_plugin.errors import ConfigError, PlantError, suggestion
+from plant_plugin.evaluation.names import parse_metric
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
 TEXTS = ("txt", "csv", "jsonl", "parquet", "datasets")  # formats in which evidence has places
@@ -159,10 +160,10 @@ def _network(settings: Settings, problems: Problems) -> Entry | None:
     if network is not None and network.own:
         try:
             network.signature()
-        except (PlantError, SyntaxError) as error:
+        except PlantError as error:
             fix = "name it module:attribute, where Python finds the module (PYTHONPATH=.)"
-            told = f" for {network.where}" if network.origin else ""
-            problems.add("model_name", f"its source cannot be read ({type(error).__name__}){told}", fix, value=name)
+            told = f", in {network.where}" if network.origin else ""
+            problems.add("model_name", f"{error.what}{told}", fix, value=name)
             return None
     return network
 
@@ -180,8 +181,6 @@ def _named(kind: str, key: str, name: str, problems: Problems, *, stage: int | N
 
 def _check_metrics(settings: Settings, network: Entry | None, problems: Problems) -> None:
     """All names are read; those of a baseline have to be LibMultiLabel's own."""
-    from plant_plugin.evaluation.names import parse_metric
-
     baseline = settings.linear or (network is not None and not network.ours)
     known = LINEAR_METRICS if settings.linear else NETWORK_METRICS
     watched = {"val_metric": settings.val_metric}
