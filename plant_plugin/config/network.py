@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plant_plugin.config.options import PLANTED_PRIOR, LoraOptions, PlantedPrior
+from plant_plugin.config.removed import REMOVED_ARGUMENTS
 from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, NotNegative, Number, Share, Text, Truth, Value, Whole
 from plant_plugin.errors import ConfigError
 
@@ -198,16 +199,10 @@ class PLANTL2R(AwdLstm):
     ranker_hidden: Whole = 128  # of its hidden layer
 
 
-# What older versions had, with all values that left the numbers as they are.
-_GONE: dict[str, tuple[str | None, ...]] = {
-    "prior_sharing": ("none",),
-    "lm_attention": (None, "sdpa", "flash_attention_2", "eager"),
-}
-
-
 def of_this_version(saved: Mapping[str, Value]) -> Keys:
     """The arguments that a model was saved with, without those that are gone and change nothing."""
-    kept = {name: value for name, value in saved.items() if value not in _GONE.get(name, ())}
+    gone = {name: removed.neutral for name, removed in REMOVED_ARGUMENTS.items()}
+    kept = {name: value for name, value in saved.items() if value not in gone.get(name, ())}
     if not kept.get("lm_weight"):
         kept.pop("gradient_tokens", None)  # recurrent encoders had it too; a model that has trained does not read it
     return kept

@@ -344,8 +344,5 @@ def _value(default: ast.expr) -> object:
         return ast.unparse(default)
 
 
-def _added_metrics() -> dict[str, Entry]:
-    return {name: entry for name, entry in entries("metrics").items() if entry.own}
-
-
-names.added = _added_metrics  # the room of metrics is below this one
+# The room of metrics is below this one.
+names.added = lambda: {name: entry for name, entry in entries("metrics").items() if entry.own}

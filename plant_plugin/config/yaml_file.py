@@ -72,8 +72,8 @@ def _refused(problem: str, at: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)  # type: ignore[arg-type]
 
 
-def compose(text: str, look: Callable[[yaml.Node], None] = lambda root: None) -> tuple[yaml.Node | None, Value]:
-    """A YAML document as its nodes and as its values; ``look`` sees the nodes as written, before ``<<`` is merged.
+def parse(text: str, look: Callable[[yaml.Node], None] = lambda root: None) -> Value:
+    """What a text in YAML says, as a flag gives it; ``look`` sees its nodes as written, before ``<<`` is merged.
 
     Raises:
         yaml.YAMLError: It is none, or larger than is allowed.
@@ -84,10 +84,10 @@ def compose(text: str, look: Callable[[yaml.Node], None] = lambda root: None) ->
     try:
         root = loader.get_single_node()
         if root is None:
-            return None, None
+            return None
         _count(root, {})
         look(root)
-        return root, loader.construct_document(root)
+        return loader.construct_document(root)
     finally:
         loader.dispose()
 
@@ -109,11 +109,6 @@ def _count(node: yaml.Node, counts: dict[int, int | None]) -> int:
     return total
 
 
-def parse(text: str) -> Value:
-    """What a short text in YAML says, as a flag gives it; errors as of :func:`compose`."""
-    return compose(text)[1]
-
-
 def read_yaml(path: Path) -> tuple[Keys, Problems]:
     """Values of a configuration file, and the line of each key (``block.key`` in a block) and keys given twice.
 
@@ -124,7 +119,7 @@ def read_yaml(path: Path) -> tuple[Keys, Problems]:
     try:
         with open(path, encoding="utf-8") as stream:
             text = stream.read(limit(LONGEST) + 1)
-        root, values = compose(text, lambda node: _walk(node, "", path, problems))
+        values = parse(text, lambda root: _walk(root, "", path, problems))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the file cannot be read ({type(error).__name__})", where=str(path)) from error
     except yaml.YAMLError as error:
@@ -133,9 +128,9 @@ def read_yaml(path: Path) -> tuple[Keys, Problems]:
         reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
         fix = "check the indentation and the quotes there"
         raise ConfigError(f"this is not YAML: {reason}", where=where, fix=fix) from error
-    if root is None:
+    if values is None:
         return {}, problems
-    if not isinstance(root, yaml.MappingNode) or not isinstance(values, dict):
+    if not isinstance(values, dict):
         raise ConfigError("a configuration is a list of `key: value` lines", where=str(path))
     return values, problems
 
