@@ -122,10 +122,13 @@ def text_lines(path: Path, newline: str | None = "\n", encoding: str = "utf-8-si
         encoding: Of the text; a byte order mark of UTF-8 is skipped.
 
     Raises:
-        DataError: The file cannot be opened, or (while reading) is cut off or of another encoding.
+        DataError: The file or the encoding is not there, or (while reading) it is cut off or of another encoding.
     """
-    with reading_errors(str(path)):
-        stream = open_text(path, newline, encoding)
+    try:
+        with reading_errors(str(path)):
+            stream = open_text(path, newline, encoding)
+    except LookupError as error:
+        raise DataError(f"there is no encoding {encoding!r}", where=str(path), fix="e.g. utf-8 or latin-1") from error
     with stream:
         yield _checked(stream, path, encoding.removesuffix("-sig").upper())
 

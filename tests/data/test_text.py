@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.text import read_libmultilabel_text, text_lines
 from plant_plugin.errors import DataError
 
 # Well-formed files, with what the format's corners look like; the integration test below gives them to LibMultiLabel.
@@ -105,6 +105,14 @@ def test_tab_inside_text(tmp_path: Path) -> None:
         read_libmultilabel_text(write(tmp_path, BAD_LINES))
     assert "secret" not in str(caught.value)
     assert "--allow_bad_lines" in str(caught.value)
+
+
+def test_an_encoding_that_nobody_knows_is_told(tmp_path: Path) -> None:
+    with (
+        pytest.raises(DataError, match="there is no encoding 'nonsense'"),
+        text_lines(write(tmp_path, b""), encoding="nonsense"),
+    ):
+        pass
 
 
 def test_allow_bad_lines_drops_and_counts(tmp_path: Path) -> None:
