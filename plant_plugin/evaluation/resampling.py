@@ -215,10 +215,10 @@ class DocumentSums:
         if metric.threshold is None:
             return self.additions.above[:, self._quotients.index(metric)]
         counts = self._counts(metric.threshold, self.additions.sums(np.ones((1, self.num_documents)))[2])
-        labels = self._in_bin[metric.bin]
+        averaged = self._in_bin[metric.bin]
         if metric.family == "Macro-F1-present":
-            labels = np.logical_and(labels, counts.true[:, 0] > 0)
-        return counts.ratios(metric.family.split("-")[1])[labels, 0]
+            averaged = averaged & (counts.true[:, 0] > 0)
+        return counts.ratios(metric.family.split("-")[1])[averaged, 0]
 
 
 @dataclass(frozen=True)
