@@ -74,6 +74,8 @@ def test_ends_of_ranges_are_allowed() -> None:
         ({"strategy": "planted"}, "strategy", "did you mean plant"),
         ({"monitor_metrics": ["P@1junk"]}, "monitor_metrics", "did you mean P@1"),
         ({"val_metric": "Micro"}, "val_metric", "there is no metric 'Micro'"),
+        ({"monitor_metrics": ["Macro-F1@macro:0"]}, "monitor_metrics", "say Macro-F1@0.5:0, which is"),
+        ({"val_metric": "Micro-F1@.3"}, "val_metric", "Micro-F1@.3: this threshold is not known during training"),
         ({"early_stopping_metric": "F1"}, "early_stopping_metric", "there is no metric 'F1'"),
         ({"network_config": {"encoder": "cnn", "hiden_size": 3}}, "network_config.hiden_size", "mean hidden_size"),
         ({"network_config": {"encoder": "cnn", "num_classes": 3}}, "network_config.num_classes", "the data decide"),
