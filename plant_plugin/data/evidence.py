@@ -91,7 +91,7 @@ def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
             unique.
     """
     path = Path(path)
-    if documents.counts.dropped and documents.ids is None:
+    if documents.dropped and documents.ids is None:
         fix = "mend the lines that are left out, or give the documents ids"
         raise DataError("documents were left out, so that their numbers say nothing", where=str(path), fix=fix)
     row_of = {name: row for row, name in enumerate(documents.ids)} if documents.ids is not None else None

@@ -142,7 +142,7 @@ def _documents(
             if not allow_bad_lines:
                 raise
             problem = problem or error
-            documents.counts.dropped += 1
+            documents.dropped += 1
             continue
         documents.texts.append(text)
         documents.labels.append(labels)
@@ -152,7 +152,7 @@ def _documents(
         what, fix = "the file holds no document", "check that it was written completely"
         raise problem or DataError(what, where=str(path), fix=fix)
     documents.ids = ids if len(ids) == len(documents.texts) else None
-    return documents.counted()
+    return documents
 
 
 def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> tuple[str, list[str]]:

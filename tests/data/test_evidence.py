@@ -18,7 +18,7 @@ from plant_plugin.data.evidence import (
     read_marks,
     write_evidence,
 )
-from plant_plugin.data.text import Documents, ReadCounts
+from plant_plugin.data.text import Documents
 from plant_plugin.errors import ConfigError, DataError
 
 TEXTS = ["fever and a dry cough", "broken left arm", "well"]
@@ -94,7 +94,7 @@ def test_numbers_need_all_documents(tmp_path: Path) -> None:
     path = tmp_path / "e.tsv"
     path.write_text("0\tR50\t0-5\n")
     with pytest.raises(DataError, match="left out"):
-        read_evidence(path, Documents(TEXTS, LABELS, None, ReadCounts(3, 1, 1)))
+        read_evidence(path, Documents(TEXTS, LABELS, dropped=1))
 
 
 def test_an_id_names_one_document(tmp_path: Path) -> None:
