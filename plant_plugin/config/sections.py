@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from annotated_types import Gt
+from annotated_types import Ge, Gt, Le
 
 from plant_plugin.config.options import (
     Block,
@@ -211,8 +211,8 @@ class Plant:
     cache_dir: Text | None = aside(
         None, "Where tokens and built-in data are kept between runs; else your cache folder."
     )
-    propensity_a: Number = key(0.55, "A of the label propensities of PSP, PSnDCG and PSR.")
-    propensity_b: Number = key(1.5, "B of the label propensities.")
+    propensity_a: Annotated[Number, Ge(0), Le(10)] = key(0.55, "A of the label propensities of PSP, PSnDCG and PSR.")
+    propensity_b: Positive = key(1.5, "B of the label propensities.")
 
 
 @dataclass(frozen=True)
