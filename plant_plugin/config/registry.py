@@ -181,7 +181,6 @@ def use(path: str | Path | None) -> None:
         _read()
     except PlantError:
         _USED.remove(file)
-        _read.cache_clear()
         raise
 
 
