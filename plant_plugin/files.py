@@ -30,14 +30,10 @@ FULL_DISK_PHRASES = (
     "PytorchStreamWriter failed writing",  # torch.save to a name
 )
 NUMPY_PHRASE = "requested and"  # an OSError without a number: "1000 requested and 12 written"
-
 UNFLUSHED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)  # what cannot be flushed says so by one of these
 # Files that would fill the memory are refused before they do. A number in this environment variable moves all limits.
 LIMITS = "PLANT_LIMITS"
 LONGEST_LINE = 1 << 26  # characters, decompressed: more is a file without line ends
-LONGEST_CONFIGURATION = 1 << 17  # characters
-MOST_VALUES = 10_000  # of a configuration, each alias counted as what it stands for
-DEEPEST_CONFIGURATION = 50
 
 CHUNK = 1 << 20  # bytes
 UMASK_VARIABLE = "PLANT_UMASK"
@@ -101,7 +97,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         PlantError: The folder cannot be written, or the system refuses otherwise; the same holds.
     """
     target = Path(path)
-    special = target.exists() and not target.is_file() and not target.is_dir()
+    special = os.path.exists(target) and not target.is_file() and not target.is_dir()
     special |= os.path.dirname(os.path.abspath(target)) == "/dev"
     temporary = _beside(target)
     try:
@@ -229,11 +225,16 @@ def above_limit(what: str, where: str, fix: str) -> DataError:
 
 
 def cache_folder(cache_dir: str | Path | None = None) -> Path:
-    """The folder for files that can be made again, which need not exist yet; None: one in the user's cache folder."""
-    if cache_dir is not None:
-        return Path(cache_dir).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "plant_plugin"
+    """The folder for files that can be made again, which need not exist yet; None: one in the user's cache folder.
+
+    Raises:
+        PlantError: It is below the home of a user that the system does not know.
+    """
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "plant_plugin") if cache_dir is None else cache_dir
+    try:
+        return Path(folder).expanduser()
+    except RuntimeError as error:
+        raise PlantError("no such home folder", where=str(folder), fix="set cache_dir or XDG_CACHE_HOME") from error
 
 
 def cached(
@@ -252,7 +253,7 @@ def cached(
         write: Writes it whole or not at all; None where ``make`` has kept it already.
         what: For the warnings, with its verb: "The token cache is".
     """
-    if path.exists():
+    if os.path.exists(path):
         try:
             return read(path)
         except (PlantError, OSError, ValueError, KeyError, EOFError):
@@ -330,9 +331,8 @@ def _schema(kind: Any) -> Any:
     if origin in (Required, NotRequired):
         return _schema(parts[0])
     if origin in (Union, UnionType):
-        known = [_schema(part) for part in parts if part is not NoneType]
-        one = known[0] if len(known) == 1 else {"type": "union", "choices": [(schema, UNION) for schema in known]}
-        return {"type": "nullable", "schema": one} if NoneType in parts else one
+        union = {"type": "union", "choices": [(_schema(part), UNION) for part in parts if part is not NoneType]}
+        return {"type": "nullable", "schema": union} if NoneType in parts else union
     if origin in (list, Sequence):
         return {"type": "list", "items_schema": _schema(parts[0])}
     if origin in (dict, Mapping):
@@ -371,9 +371,8 @@ def is_full(error: BaseException | None) -> bool:
         return False
     if isinstance(error, FullDiskError) or (isinstance(error, OSError) and error.errno in FULL):
         return True
-    said = any(phrase in str(error) for phrase in FULL_DISK_PHRASES)
-    said = said or (isinstance(error, OSError) and NUMPY_PHRASE in str(error))
-    return said or is_full(error.__cause__ or error.__context__)
+    phrases = (*FULL_DISK_PHRASES, NUMPY_PHRASE) if isinstance(error, OSError) else FULL_DISK_PHRASES
+    return any(phrase in str(error) for phrase in phrases) or is_full(error.__cause__ or error.__context__)
 
 
 def _beside(target: Path) -> Path:

@@ -154,7 +154,7 @@ def test_a_reader(folder: Path) -> None:
         "from plant_plugin.data.text import Documents\n"
         "def read(path):\n"
         "    rows = [json.loads(line) for line in path.read_text().splitlines()]\n"
-        "    return Documents([row['note'] for row in rows], [row['codes'].split() for row in rows]).counted()\n"
+        "    return Documents([row['note'] for row in rows], [row['codes'].split() for row in rows])\n"
     )
     own = enter(folder, "readers", "notes", "one_more_reader:read")
     files = {

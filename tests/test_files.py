@@ -12,7 +12,16 @@ import torch
 from safetensors.torch import save_file
 
 from plant_plugin.errors import FullDiskError, PlantError
-from plant_plugin.files import atomic_folder, atomic_write, cached, locked, private_files, reserve, write_text
+from plant_plugin.files import (
+    atomic_folder,
+    atomic_write,
+    cache_folder,
+    cached,
+    locked,
+    private_files,
+    reserve,
+    write_text,
+)
 
 
 def write(path: Path, text: str, error: BaseException | None = None) -> None:
@@ -170,6 +179,27 @@ def test_permission_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(PlantError, match=r"x\.json: cannot be written \(Permission denied\)"):
         write(tmp_path / "x.json", "x")
     assert leftovers(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions")
+def test_a_folder_that_may_not_be_looked_into(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0)
+    user = os.geteuid()
+    os.seteuid(user or 65534)  # root may look into all folders
+    try:
+        with pytest.raises(PlantError, match=r"x: cannot be written \(Permission denied\)"):
+            write_text(tmp_path / "locked" / "x", "text")
+        kept = cached(tmp_path / "locked" / "x", Path.read_text, lambda: "made", write_text, "The text is")
+    finally:
+        os.seteuid(user)
+    assert kept == "made"
+
+
+@pytest.mark.parametrize("asked", ["~nobody of this name/cache", None])
+def test_a_home_that_the_system_does_not_know(monkeypatch: pytest.MonkeyPatch, asked: str | None) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "~nobody of this name")
+    with pytest.raises(PlantError, match="no such home folder"):
+        cache_folder(asked)
 
 
 def test_errors_about_other_files_pass_through(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def evaluate(
     trained = read_any(train, keep_texts=False) if train else Documents()
     every = {label for documents in (tested, trained) for names in documents.labels for label in names}
     labels = sorted(every.union(named or []) if columns is None else columns)
-    test = Split("test", tested.texts, tested.labels, None, tested.counts)
-    corpus = Corpus(Split("train", trained.texts, trained.labels, None, trained.counts), None, test, labels)
+    test = Split(tested.texts, tested.labels, name="test")
+    corpus = Corpus(Split(trained.texts, trained.labels, name="train"), None, test, labels)
     of_columns = (columns or labels) if named is None else named
     matrix, dropped_scores = score_matrix(read, of_columns, labels, where=str(scores))
     found, documents = evaluate_predictions(

@@ -13,7 +13,8 @@ from typing import ClassVar
 import click
 
 from plant_plugin.commands.shared import plain_ending
-from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, REMOVED, SCHEMA, SEARCH, Option
+from plant_plugin.config.removed import REMOVED
+from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
 from plant_plugin.files import private_files
 

@@ -201,7 +201,7 @@ def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:
     Raises:
         ConfigError: It names none, or what stands there is not what it was trained on.
     """
-    from plant_plugin.data.documents import Split, source_path
+    from plant_plugin.data.documents import source_path
     from plant_plugin.errors import ConfigError
     from plant_plugin.model.folder import read_content
     from plant_plugin.report.logs import logged_config
@@ -213,8 +213,7 @@ def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:
     if own is None:
         raise ConfigError("the run does not tell its training file", where=str(run), fix=fix)
     documents = _read(source_path(own), config)
-    found = Split("train", documents.texts, documents.labels, None, documents.counts).hash()
-    if found != read_content(run, trust_code=True)["hashes"].get("train"):  # runs nothing
+    if documents.hash() != read_content(run, trust_code=True)["hashes"].get("train"):  # runs nothing
         raise ConfigError("the run was not trained on this file alone, or it has changed", where=own, fix=fix)
     return documents.texts
 

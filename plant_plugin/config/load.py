@@ -22,8 +22,9 @@ import yaml
 from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
+from plant_plugin.config.removed import REMOVED
 from plant_plugin.config.rules import DATA_KEYS, DEMO, check, reads_whole_documents
-from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, NEVER_COUNTED, OPTIONS, REMOVED, Settings
+from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, OPTIONS, Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.config.yaml_file import find_config, packaged_configs, parse, read_yaml
 from plant_plugin.errors import ConfigError, suggestion
@@ -85,7 +86,7 @@ class Config(Settings):
         content = _counted(self)
         for block, keys in REMOVED.items():
             if block in content:  # those that came later count where they say something
-                content[block] |= {key: value for key, value in keys.items() if key not in NEVER_COUNTED}
+                content[block] |= {key: removed.neutral[0] for key, removed in keys.items() if removed.counted}
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -170,7 +171,7 @@ def _as_today(given: Mapping[str, object]) -> Keys:
     for block, keys in REMOVED.items():
         if isinstance(copied.get(block), dict):
             told = copied[block].items()
-            copied[block] = {key: value for key, value in told if key not in keys or value != keys[key]}
+            copied[block] = {key: value for key, value in told if key not in keys or value != keys[key].neutral[0]}
     return copied
 
 

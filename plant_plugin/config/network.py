@@ -4,12 +4,13 @@ A network takes them beside ``num_classes`` and ``embed_vecs``, which the data d
 here that has its name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from plant_plugin.config.options import PLANTED_PRIOR, LoraOptions, PlantedPrior
-from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, NotNegative, Number, Share, Text, Truth, Value, Whole
+from plant_plugin.config.removed import REMOVED_ARGUMENTS
+from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, NotNegative, Number, Positive, Share, Text, Truth
 from plant_plugin.errors import ConfigError
 
 
@@ -39,7 +40,7 @@ class Prior:
 class Words(Prior):
     """A network that reads words."""
 
-    embed_dim: Whole = 100  # width of word embeddings where no `embed_file` gives them; read when they are drawn
+    embed_dim: AtLeast1 = 100  # width of word embeddings where no `embed_file` gives them; read when they are drawn
     embed_dropout: Share = 0.2  # of the embedded words
 
 
@@ -47,8 +48,8 @@ class Words(Prior):
 class AwdLstm:
     """An AWD-LSTM: one direction's states are as wide as its word embeddings."""
 
-    hidden_size: Whole = 256  # of all layers but the last
-    num_layers: Whole = 2
+    hidden_size: AtLeast1 = 256  # of all layers but the last
+    num_layers: AtLeast1 = 2
     directions: Literal["forward", "backward", "both"] = "forward"  # of an AWD-LSTM; both: its states side by side
     word_dropout: Share = 0.0  # of an AWD-LSTM: of the vocabulary
     embed_dropout: Share = 0.2  # of the embedded words
@@ -87,9 +88,9 @@ class PLANT(OverAwdLstm):
 
     encoder: Text | None = None  # cnn, bigru, bilstm or awd_lstm
     # H of a word-level encoder: both directions, or all filters, together; of an awd_lstm its inner layers
-    hidden_size: Whole = 256
-    num_layers: Whole = 1  # of a recurrent encoder
-    filter_sizes: Sequence[int] = (9,)  # widths of the cnn, in words
+    hidden_size: AtLeast1 = 256
+    num_layers: AtLeast1 = 1  # of a recurrent encoder
+    filter_sizes: Sequence[AtLeast1] = (9,)  # widths of the cnn, in words
     # Queries learn √D times as fast and the matrices that all labels share a √H-th as fast, so that no part of the head
     # outruns the others. Without a prior, planted in a few hundred steps, it decides; off as in the paper. Our trainer
     # reads it, LibMultiLabel's own does not.
@@ -106,14 +107,14 @@ class PLANT(OverAwdLstm):
     # into drawing random numbers: 0 trains twice as fast.
     lm_dropout: Share | None = None
     quantization: Literal["none", "nf4", "int8"] = "none"  # of the language model's weights, which do not train then
-    lora: Mapping[str, Value] | None = None  # {r: 16, alpha: 32, dropout: 0.05} or parts: train adapters in its place
+    lora: Keys | None = None  # {r: 16, alpha: 32, dropout: 0.05} or parts: train adapters in its place
     gradient_checkpointing: Truth = False  # compute layers again in the backward pass: less memory, a third more time
     trust_remote_code: Truth = False  # run Python code that comes with the model
     # Train a language model through the windows that hold so many last tokens of each document; what stands before is
     # encoded without a gradient. The attention reads all states. None: train through all.
     gradient_tokens: AtLeast1 | None = None
-    num_heads: Whole = 8  # A, must divide H
-    pool_size: Whole = 128  # P, at most H
+    num_heads: AtLeast1 = 8  # A, must divide H
+    pool_size: AtLeast1 = 128  # P, at most H
 
     @property
     def adapters(self) -> LoraOptions | None:
@@ -125,9 +126,9 @@ class PLANT(OverAwdLstm):
 class LAAT(OverAwdLstm):
     """The label attention of LAAT; its authors' values."""
 
-    hidden_size: Whole = 1024  # H of both directions together (the paper: 2 × 512; on MIMIC-III's top 50, 2 × 256)
-    num_layers: Whole = 1
-    projection_size: Whole = 512  # rows of W, the paper's d_a (256 on MIMIC-III's top 50)
+    hidden_size: AtLeast1 = 1024  # H of both directions together (the paper: 2 × 512; on MIMIC-III's top 50, 2 × 256)
+    num_layers: AtLeast1 = 1
+    projection_size: AtLeast1 = 512  # rows of W, the paper's d_a (256 on MIMIC-III's top 50)
     embed_dropout: Share = 0.3
     encoder_dropout: Share = 0.0  # between LSTM layers
     post_encoder_dropout: Share = 0.0  # of the states; the authors have none
@@ -137,24 +138,24 @@ class LAAT(OverAwdLstm):
 class PLMICD(Windows):
     """PLM-ICD."""
 
-    projection_size: Whole | None = None  # rows of W; None: as many as the states are wide, as in the paper
+    projection_size: AtLeast1 | None = None  # rows of W; None: as many as the states are wide, as in the paper
 
 
 @dataclass(frozen=True, kw_only=True)
 class PLMCA(Windows):
     """PLM-CA."""
 
-    scale: Number = 1.0  # what the attention's scores are divided by; the authors' program: 1
+    scale: Positive = 1.0  # what the attention's scores are divided by; the authors' program: 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class MultiResCNN(Prior):
     """MultiResCNN; its authors' values."""
 
-    filter_sizes: Sequence[int] = (3, 5, 9, 15, 19, 25)  # widths in words
-    num_filter_per_size: Whole = 50  # output channels of each width
-    inner_sizes: Sequence[int] = ()  # output channels of residual blocks before the last one; the paper: none
-    embed_dim: Whole = 100  # as of the others
+    filter_sizes: Sequence[AtLeast1] = (3, 5, 9, 15, 19, 25)  # widths in words
+    num_filter_per_size: AtLeast1 = 50  # output channels of each width
+    inner_sizes: Sequence[AtLeast1] = ()  # output channels of residual blocks before the last one; the paper: none
+    embed_dim: AtLeast1 = 100  # as of the others
     dropout: Share = 0.2  # of embedded words and of each residual block's output
 
 
@@ -162,16 +163,16 @@ class MultiResCNN(Prior):
 class PlantedCAML(OverAwdLstm):
     """CAML as LibMultiLabel has it."""
 
-    filter_sizes: Sequence[int] = (10,)  # one width, in words
-    num_filter_per_size: Whole = 50  # H
+    filter_sizes: Sequence[AtLeast1] = (10,)  # one width, in words
+    num_filter_per_size: AtLeast1 = 50  # H
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlantedBiGRULWAN(Words):
     """BiGRULWAN as LibMultiLabel has it."""
 
-    rnn_dim: Whole = 512  # H of both directions together
-    rnn_layers: Whole = 1
+    rnn_dim: AtLeast1 = 512  # H of both directions together
+    rnn_layers: AtLeast1 = 1
     encoder_dropout: Share = 0.0  # between recurrent layers
     post_encoder_dropout: Share = 0.0  # of the states
 
@@ -180,12 +181,10 @@ class PlantedBiGRULWAN(Words):
 class PLANTL2R(AwdLstm):
     """The first PLANT; its authors' sizes, and of dropout half of what fast.ai's classifier has."""
 
-    embed_dim: Whole = 400  # E of the word embeddings and of the states of one direction
-    hidden_size: Whole = 1152
-    num_layers: Whole = 3
-    directions: Literal["forward", "backward", "both"] = (
-        "forward"  # both: two classifiers, their probabilities averaged
-    )
+    embed_dim: AtLeast1 = 400  # E of the word embeddings and of the states of one direction
+    hidden_size: AtLeast1 = 1152
+    num_layers: AtLeast1 = 3
+    directions: Literal["forward", "backward", "both"] = "forward"  # both: two classifiers, probabilities averaged
     word_dropout: Share = 0.02
     embed_dropout: Share = 0.2
     weight_dropout: Share = 0.1
@@ -196,20 +195,14 @@ class PLANTL2R(AwdLstm):
     differentiable: Truth = True  # the ranker's attention, trained on
     inattention: AtLeast1 | None = None  # k: words of a document that the ranker's attention keeps; None: all
     inattention_fill: Literal["nothing", "zero"] = "nothing"  # what the others get: no weight, or the score 0
-    ranker_size: Whole = 400  # of the ranker's label and token embeddings
-    ranker_hidden: Whole = 128  # of its hidden layer
+    ranker_size: AtLeast1 = 400  # of the ranker's label and token embeddings
+    ranker_hidden: AtLeast1 = 128  # of its hidden layer
 
 
-# What older versions had, with all values that left the numbers as they are.
-_GONE: dict[str, tuple[str | None, ...]] = {
-    "prior_sharing": ("none",),
-    "lm_attention": (None, "sdpa", "flash_attention_2", "eager"),
-}
-
-
-def of_this_version(saved: Mapping[str, Value]) -> Keys:
+def of_this_version(saved: Keys) -> Keys:
     """The arguments that a model was saved with, without those that are gone and change nothing."""
-    kept = {name: value for name, value in saved.items() if value not in _GONE.get(name, ())}
+    gone = {name: removed.neutral for name, removed in REMOVED_ARGUMENTS.items()}
+    kept = {name: value for name, value in saved.items() if value not in gone.get(name, ())}
     if not kept.get("lm_weight"):
         kept.pop("gradient_tokens", None)  # recurrent encoders had it too; a model that has trained does not read it
     return kept

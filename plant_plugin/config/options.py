@@ -6,17 +6,7 @@ A value of ``None`` in a stage means: LibMultiLabel's own top-level key (``learn
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from plant_plugin.config.values import (
-    AtLeast0,
-    AtLeast1,
-    NotNegative,
-    Number,
-    Positive,
-    Share,
-    Text,
-    Truth,
-    key,
-)
+from plant_plugin.config.values import AtLeast0, AtLeast1, NotNegative, Number, Positive, Share, Text, Truth, key
 
 NO_NAMES = "none"
 NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
@@ -134,8 +124,7 @@ class PlantedScoresOptions(Block):
     """A linear model on tf-idf whose scores are added to the network's logits after stage 2."""
 
     model: Literal["none", "ridge", "label_ridge", "auto"] = key(
-        "none",
-        "a linear model's scores are added; ridge: exact; label_ridge: of many documents; auto: by their number",
+        "none", "a linear model's scores are added; ridge: exact; label_ridge: of many documents; auto: by their number"
     )
     penalty: Positive = key(0.2, "λ of the kernel ridge regression; tf-idf rows have norm 1")
     ngrams: AtLeast1 = key(2, "longest run of words that is a term")

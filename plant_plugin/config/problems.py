@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from plant_plugin.config.options import Block
+from plant_plugin.config.removed import REMOVED
 from plant_plugin.config.sections import BLOCKS, SEARCH_OPTIONS, Settings
 from plant_plugin.config.values import Keys, Value, choices, shown, wanted
 from plant_plugin.errors import ConfigError, suggestion
@@ -28,33 +29,6 @@ LINES = "has to be `name: value` lines, not {type}"
 SENTENCES = {"dataclass_type": LINES, "dict_type": LINES, "too_short": "is empty", **RANGES}
 NO_SUCH_KEY = ("unexpected_keyword_argument", "invalid_key")
 SEARCH_FIX = "`plant search FILE` takes it: it belongs to a search for hyper-parameters"
-_UNUSED = "it was removed, because no configuration and no experiment ever used it"
-_A_TRIAL = "it was removed, because only two experiments used it; benchmarks/experiments/trials.py has it for them"
-_NO_GAIN = "it was removed, because other values gained no more than seeds differ by (eurlex6k-screening.md)"
-_MAX = "it was removed, because nothing ever used another value than `max`: the label's highest value divides"
-_CLOSED_FORM = "it was removed, because closed_form gained no more than the ranking loss or a single stage does"
-_FACTORS = "it was removed, because network_config: {matched_rates: true} plants better in as much time"
-_NOT_PAID = "it was removed, because nothing was lost without it (codiesp-evidence_parts.md)"
-_ONE_RATE = "all but the encoder learns at the stage's learning_rate"
-WHY_REMOVED = {
-    "evidence.stage1": f"leave it out: {_NOT_PAID}; stage 1 ranks words by their relevance",
-    "planted_scores.group_size": (
-        "leave it out: groups of documents know rare labels less; with model: auto many are solved label by label"
-    ),
-    "relevance.normalize": f"leave it out: {_MAX}",
-    "stage1.method": f"leave it out: {_CLOSED_FORM}",
-    "stage1.start": f"leave it out: {_FACTORS}",
-    "stage1.strength": f"leave it out: {_FACTORS}",
-    "stage1.sigma": f"leave it out: {_NO_GAIN}; σ is 1, and how long queries are is learned",
-    "stage1.attention_learning_rate": f"leave it out: {_NO_GAIN}; {_ONE_RATE}",
-    "stage2.attention_learning_rate": f"leave it out: {_NO_GAIN}; {_ONE_RATE}",
-    "stage1.prior_learning_rate": f"leave it out: {_UNUSED}; {_ONE_RATE}",
-    "stage2.prior_learning_rate": f"leave it out: {_UNUSED}; {_ONE_RATE}",
-    "stage2.label_share": f"leave it out: {_A_TRIAL}",
-    "stage2.watch_training": f"leave it out: {_A_TRIAL}",
-    "network_config.prior_sharing": f"leave it out: {_UNUSED}; each label of each head has a strength β of its own",
-    "network_config.lm_attention": f"leave it out: {_UNUSED}; transformers chooses how attention is computed",
-}
 
 
 class Problems:
@@ -64,13 +38,12 @@ class Problems:
         self.path, self.lines = path, lines or {}
         self.found: list[ConfigError] = []
         self._out_of_range: list[ConfigError] = []
-        self._keys: set[str] = set()
         self._unread: set[str] = set()
-        self._told: set[tuple[str, str]] = set()
+        self._told: set[tuple[str, str]] = set()  # key and what is wrong with it
 
     def all_read(self) -> None:
         """From here on values are compared: a key that could not be read stands at its default and has been told."""
-        self._unread = set(self._keys)
+        self._unread = {key for key, _ in self._told}
 
     def add(
         self, key: str, what: str, fix: str | None = None, *, value: object = None, out_of_range: bool = False
@@ -82,7 +55,6 @@ class Problems:
         if {key, key.partition(".")[0]} & self._unread or (key, what) in self._told:
             return
         self._told.add((key, what))
-        self._keys.add(key)
         where = key if value is None else f"{key}: {value}"
         if line := self.lines.get(key):
             where += f" ({self._file()}, line {line})"
@@ -158,10 +130,12 @@ def _named(given: Mapping[str, Value]) -> Keys:
 def _note(section: type[Block], key: str, name: str, faults: list[ErrorDetails], problems: Problems) -> None:
     first, fields = faults[0], {field.name: field for field in dataclasses.fields(section)}
     if first["type"] in NO_SUCH_KEY:
+        if removed := REMOVED.get(key.rpartition(".")[0], {}).get(name):
+            return problems.add(key, section.unknown, removed.fix)
         near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(name, tuple(fields))
-        return problems.add(key, section.unknown, WHY_REMOVED.get(key, near))
+        return problems.add(key, section.unknown, near)
     out_of_range = any(fault["type"] in RANGES for fault in faults)
-    return problems.add(key, _what(fields[name].type, faults), fields[name].metadata["fix"], out_of_range=out_of_range)
+    return problems.add(key, _what(fields[name].type, faults), out_of_range=out_of_range)
 
 
 def _what(hint: object, faults: list[ErrorDetails]) -> str:

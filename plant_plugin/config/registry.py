@@ -72,9 +72,14 @@ class Entry:
     origin: str | None = None  # the file of a user that adds it; None: this package's own
 
     @property
+    def module(self) -> str:
+        """Where the target stands."""
+        return self.target.partition(":")[0]
+
+    @property
     def ours(self) -> bool:
         """Whether this package's own strategies train it (or its own code computes it), and not LibMultiLabel's."""
-        return self.target.partition(":")[0].partition(".")[0] != "libmultilabel"
+        return self.module.partition(".")[0] != "libmultilabel"
 
     @property
     def own(self) -> bool:
@@ -84,8 +89,7 @@ class Entry:
     @property
     def place(self) -> str:
         """What importing the target would import, and the file where that is known; looking imports nothing."""
-        module = self.target.partition(":")[0]
-        return f"{module} from {_source_file(module) or 'an unknown file'}"
+        return f"{self.module} from {_source_file(self.module) or 'an unknown file'}"
 
     @property
     def where(self) -> str:
@@ -94,21 +98,20 @@ class Entry:
 
     def found(self) -> None:
         """Raise a ``ConfigError`` where the module of a user's target is not there; imports nothing."""
-        module = self.target.partition(":")[0]
-        if self.origin and _source_file(module) is None:
+        if self.origin and _source_file(self.module) is None:
             fix = "put its folder on PYTHONPATH, or mend the target, which is module:attribute"
-            raise ConfigError(f"there is no module {module}", where=self.where, fix=fix)
+            raise ConfigError(f"there is no module {self.module}", where=self.where, fix=fix)
 
     def load(self) -> Any:  # type: ignore[explicit-any]  # a class or a function, which only its caller knows
         """Import the target; an error where it is not there, a ``MissingExtraError`` where a package is missing."""
         self.found()
-        module, _, attribute = self.target.partition(":")
         try:
-            holder = import_module(module)
+            holder = import_module(self.module)
         except ModuleNotFoundError as error:
             extra = f"'plant-plugin[{self.needs}]'" if self.needs else str(error.name).partition(".")[0]
             what = f"{error.name} is not installed"
             raise MissingExtraError(what, where=self.where, fix=f"pip install {extra}") from error
+        attribute = self.target.partition(":")[2]
         if not hasattr(holder, attribute):
             raise self._without_attribute()
         return getattr(holder, attribute)
@@ -118,14 +121,19 @@ class Entry:
         return ConfigError(f"{module} has no {attribute!r}", where=self.where, fix="mend the target: module:attribute")
 
     def signature(self) -> Signature:
-        """Arguments of the target, read from its source without an import; a ``PlantError`` where that is not there."""
+        """Arguments of the target, read from its source without an import.
+
+        Raises:
+            PlantError: The source is not there, or no Python.
+        """
         self.found()
-        try:
-            found, options = _signature(self.target), self.options
-        except PlantError as error:
-            if self.origin is None:
-                raise
-            raise self._without_attribute() from error
+        found, options = _signature(self.target), self.options
+        if found is None and self.origin:
+            raise self._without_attribute()
+        if found is None:
+            package = self.module.partition(".")[0]
+            fix = f"install {package}: pip install {package}; `plant doctor` shows which version is there"
+            raise PlantError("its source cannot be found", where=self.target, fix=fix)
         if options is None:
             return found
         return Signature({**found, **{field.name: field.default for field in dataclasses.fields(options)}})
@@ -133,8 +141,8 @@ class Entry:
     @property
     def options(self) -> type[network.Prior] | None:
         """Of a network of this package: the class that declares its arguments."""
-        module, _, name = self.target.partition(":")
-        return getattr(network, name, None) if module.startswith("plant_plugin.networks.") else None
+        name = self.target.partition(":")[2]
+        return getattr(network, name, None) if self.module.startswith("plant_plugin.networks.") else None
 
 
 def entries(kind: str) -> dict[str, Entry]:
@@ -173,7 +181,6 @@ def use(path: str | Path | None) -> None:
         _read()
     except PlantError:
         _USED.remove(file)
-        _read.cache_clear()
         raise
 
 
@@ -282,22 +289,28 @@ def _mapping(value: Value, where: str, what: str) -> Keys:
 
 
 @functools.cache
-def _signature(target: str) -> Signature:
+def _signature(target: str) -> Signature | None:
+    """The arguments of a target; None where it cannot be found."""
     module, _, attribute = target.partition(":")
     path = _source_file(module)
-    if path is not None:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == attribute:
-                return _arguments(node)
-    package = module.partition(".")[0]
-    fix = f"install {package}: pip install {package}; `plant doctor` shows which version is there"
-    raise PlantError("its source cannot be found", where=target, fix=fix)
+    try:
+        nodes = [] if path is None else ast.parse(path.read_bytes()).body
+    except (SyntaxError, ValueError, OSError) as error:
+        fix = f"mend it: python -m py_compile {path} says where"
+        raise ConfigError(f"its source cannot be read ({type(error).__name__})", where=target, fix=fix) from error
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == attribute:
+            return _arguments(node)
+    return None
 
 
 def _source_file(module: str) -> Path | None:
     """The file of a module; only its top package is looked up, because that imports nothing."""
     top, *rest = module.split(".")
-    spec = find_spec(top)
+    try:
+        spec = find_spec(top)
+    except ValueError:  # loaded without one, as __main__ is
+        return None
     if spec is None or not rest:
         return Path(spec.origin) if spec is not None and spec.origin else None
     bases = [Path(folder, *rest) for folder in spec.submodule_search_locations or []]
@@ -330,8 +343,5 @@ def _value(default: ast.expr) -> object:
         return ast.unparse(default)
 
 
-def _added_metrics() -> dict[str, Entry]:
-    return {name: entry for name, entry in entries("metrics").items() if entry.own}
-
-
-names.added = _added_metrics  # the room of metrics is below this one
+# The room of metrics is below this one.
+names.added = lambda: {name: entry for name, entry in entries("metrics").items() if entry.own}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from plant_plugin.config import registry
@@ -16,6 +17,7 @@ from plant_plugin.config.registry import Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
 from plant_plugin.config.values import parse_interval
 from plant_plugin.errors import ConfigError, PlantError, suggestion
+from plant_plugin.evaluation.names import DEFAULT_THRESHOLD, parse_metric
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
 TEXTS = ("txt", "csv", "jsonl", "parquet", "datasets")  # formats in which evidence has places
@@ -159,10 +161,10 @@ def _network(settings: Settings, problems: Problems) -> Entry | None:
     if network is not None and network.own:
         try:
             network.signature()
-        except (PlantError, SyntaxError) as error:
+        except PlantError as error:
             fix = "name it module:attribute, where Python finds the module (PYTHONPATH=.)"
-            told = f" for {network.where}" if network.origin else ""
-            problems.add("model_name", f"its source cannot be read ({type(error).__name__}){told}", fix, value=name)
+            told = f", in {network.where}" if network.origin else ""
+            problems.add("model_name", f"{error.what}{told}", fix, value=name)
             return None
     return network
 
@@ -180,8 +182,6 @@ def _named(kind: str, key: str, name: str, problems: Problems, *, stage: int | N
 
 def _check_metrics(settings: Settings, network: Entry | None, problems: Problems) -> None:
     """All names are read; those of a baseline have to be LibMultiLabel's own."""
-    from plant_plugin.evaluation.names import parse_metric
-
     baseline = settings.linear or (network is not None and not network.ours)
     known = LINEAR_METRICS if settings.linear else NETWORK_METRICS
     watched = {"val_metric": settings.val_metric}
@@ -189,13 +189,17 @@ def _check_metrics(settings: Settings, network: Entry | None, problems: Problems
         watched["early_stopping_metric"] = str(settings.early_stopping_metric)
     for key, name in [*(("monitor_metrics", name) for name in settings.monitor_metrics), *watched.items()]:
         try:
-            parse_metric(name)
+            metric = parse_metric(name)
         except ConfigError as error:
             problems.add(key, error.what, error.fix)
             continue
         if baseline and not known.fullmatch(name) and (key == "monitor_metrics" or not settings.linear):
             fix = "leave it out: result.json holds every metric of the test split anyway"
             problems.add(key, "LibMultiLabel does not know this metric", fix, value=name)
+        elif network is not None and metric.threshold not in (None, DEFAULT_THRESHOLD):
+            instead = replace(metric, threshold=DEFAULT_THRESHOLD).canonical
+            fix = f"say {instead}, which is at metric_threshold; result.json holds those at the best thresholds"
+            problems.add(key, "this threshold is not known during training", fix, value=name)
     if network is not None and network.ours:
         for name in reversed(watched.values()):
             if name not in settings.monitor_metrics:

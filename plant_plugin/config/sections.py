@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from annotated_types import Gt
+from annotated_types import Ge, Gt, Le
 
 from plant_plugin.config.options import (
     Block,
@@ -211,8 +211,8 @@ class Plant:
     cache_dir: Text | None = aside(
         None, "Where tokens and built-in data are kept between runs; else your cache folder."
     )
-    propensity_a: Number = key(0.55, "A of the label propensities of PSP, PSnDCG and PSR.")
-    propensity_b: Number = key(1.5, "B of the label propensities.")
+    propensity_a: Annotated[Number, Ge(0), Le(10)] = key(0.55, "A of the label propensities of PSP, PSnDCG and PSR.")
+    propensity_b: Positive = key(1.5, "B of the label propensities.")
 
 
 @dataclass(frozen=True)
@@ -308,19 +308,3 @@ OPTIONS = {option.name: option for option in SCHEMA}
 SEARCH_OPTIONS = {option.name: option for option in SEARCH}
 FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 BLOCKS = {name: type(field.default) for name, field in FIELDS.items() if isinstance(field.default, Block)}
-# Keys that are no more, with their defaults: they stay in the hash, or no run that was interrupted before would resume.
-REMOVED: dict[str, dict[str, object]] = {
-    "evidence": {"stage1": True},
-    "planted_scores": {"group_size": 16_000},
-    "relevance": {"normalize": "max"},
-    "stage1": {
-        "prior_learning_rate": None,
-        "attention_learning_rate": None,
-        "method": "gradient",
-        "sigma": 1.0,
-        "start": "drawn",
-        "strength": 4.0,
-    },
-    "stage2": {"prior_learning_rate": None, "attention_learning_rate": None, "label_share": 0.0, "watch_training": 0},
-}
-NEVER_COUNTED = ("start",)  # of these: they had come after the first runs, and their defaults were left out of the hash

@@ -26,13 +26,7 @@ Keys: TypeAlias = dict[str, Value]
 
 
 def key(
-    default: Default,
-    sentence: str,
-    *,
-    influence: bool = True,
-    later: bool = False,
-    flag_value: int | None = None,
-    fix: str | None = None,
+    default: Default, sentence: str, *, influence: bool = True, later: bool = False, flag_value: int | None = None
 ) -> Default:
     """Declare a key of a section.
 
@@ -42,9 +36,8 @@ def key(
         influence: Whether a result depends on it; if not, it is left out of ``Config.hash()``.
         later: The key came after runs that may still be resumed: at its default it is left out of ``Config.hash()``.
         flag_value: The value of a flag that is given without one; None: a value has to follow.
-        fix: What to do about a wrong value, where that is more than to change it.
     """
-    about = {"help": sentence, "influence": influence, "later": later, "flag_value": flag_value, "fix": fix}
+    about = {"help": sentence, "influence": influence, "later": later, "flag_value": flag_value}
     if isinstance(default, list | dict):
         return cast(Default, field(default_factory=lambda: copy.copy(default), metadata=about))
     made: Default = field(default=default, metadata=about)

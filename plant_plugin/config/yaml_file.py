@@ -14,11 +14,14 @@ import yaml
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
-from plant_plugin.files import DEEPEST_CONFIGURATION, LIMITS, LONGEST_CONFIGURATION, MOST_VALUES, limit
+from plant_plugin.files import LIMITS, limit
 
+LONGEST = 1 << 17  # characters
+MOST_VALUES = 10_000  # each alias counted as what it stands for
+MOST_LEVELS = 50  # of values in values
 MORE = f" ({LIMITS}=10 allows ten times as much)"
 NEAREST = 3  # names that are told of those that were perhaps meant
-DEEPEST = 5  # a key of a key of …: whose lines are noted
+DEEPEST_NOTED = 5  # a key of a key of …: whose lines are noted
 
 
 @cache
@@ -50,10 +53,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """One value, not too deep: each level of nesting costs Python several of its own."""
         self._depth += 1
-        if self._depth > limit(DEEPEST_CONFIGURATION):
-            raise _refused(
-                f"more than {limit(DEEPEST_CONFIGURATION)} levels of values in values{MORE}", self.peek_event()
-            )
+        if self._depth > (most := limit(MOST_LEVELS)):
+            raise _refused(f"more than {most} levels of values in values{MORE}", self.peek_event())
         found: yaml.Node | None = super().compose_node(parent, index)
         self._depth -= 1
         return found
@@ -71,22 +72,22 @@ def _refused(problem: str, at: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)  # type: ignore[arg-type]
 
 
-def compose(text: str, look: Callable[[yaml.Node], None] = lambda root: None) -> tuple[yaml.Node | None, Value]:
-    """A YAML document as its nodes and as its values; ``look`` sees the nodes as written, before ``<<`` is merged.
+def parse(text: str, look: Callable[[yaml.Node], None] = lambda root: None) -> Value:
+    """What a text in YAML says, as a flag gives it; ``look`` sees its nodes as written, before ``<<`` is merged.
 
     Raises:
-        yaml.YAMLError: It is none, or larger than :mod:`plant_plugin.files` allows.
+        yaml.YAMLError: It is none, or larger than is allowed.
     """
-    if len(text) > (most := limit(LONGEST_CONFIGURATION)):
+    if len(text) > (most := limit(LONGEST)):
         raise yaml.YAMLError(f"more than {most:,} characters{MORE}")
     loader = _Loader(text)
     try:
         root = loader.get_single_node()
         if root is None:
-            return None, None
+            return None
         _count(root, {})
         look(root)
-        return root, loader.construct_document(root)
+        return loader.construct_document(root)
     finally:
         loader.dispose()
 
@@ -102,15 +103,10 @@ def _count(node: yaml.Node, counts: dict[int, int | None]) -> int:
     inner = node.value if isinstance(node, yaml.CollectionNode) else []
     parts = [part for pair in inner for part in pair] if isinstance(node, yaml.MappingNode) else inner
     total = 1 + sum(_count(part, counts) for part in parts)
-    if total > limit(MOST_VALUES):
-        raise _refused(f"more than {limit(MOST_VALUES):,} values, those of aliases included{MORE}", node)
+    if total > (most := limit(MOST_VALUES)):
+        raise _refused(f"more than {most:,} values, those of aliases included{MORE}", node)
     counts[id(node)] = total
     return total
-
-
-def parse(text: str) -> Value:
-    """What a short text in YAML says, as a flag gives it; errors as of :func:`compose`."""
-    return compose(text)[1]
 
 
 def read_yaml(path: Path) -> tuple[Keys, Problems]:
@@ -122,8 +118,8 @@ def read_yaml(path: Path) -> tuple[Keys, Problems]:
     problems = Problems(path)
     try:
         with open(path, encoding="utf-8") as stream:
-            text = stream.read(limit(LONGEST_CONFIGURATION) + 1)
-        root, values = compose(text, lambda node: _walk(node, "", path, problems))
+            text = stream.read(limit(LONGEST) + 1)
+        values = parse(text, lambda root: _walk(root, "", path, problems))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the file cannot be read ({type(error).__name__})", where=str(path)) from error
     except yaml.YAMLError as error:
@@ -132,9 +128,9 @@ def read_yaml(path: Path) -> tuple[Keys, Problems]:
         reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
         fix = "check the indentation and the quotes there"
         raise ConfigError(f"this is not YAML: {reason}", where=where, fix=fix) from error
-    if root is None:
+    if values is None:
         return {}, problems
-    if not isinstance(root, yaml.MappingNode) or not isinstance(values, dict):
+    if not isinstance(values, dict):
         raise ConfigError("a configuration is a list of `key: value` lines", where=str(path))
     return values, problems
 
@@ -149,5 +145,5 @@ def _walk(node: yaml.Node, prefix: str, path: Path, problems: Problems) -> None:
             what = f"given twice, in lines {before} and {line}"
             problems.found.append(ConfigError(what, where=f"{key} ({path.name})", fix="remove one of them"))
         problems.lines[key] = line
-        if key.count(".") < DEEPEST:
+        if key.count(".") < DEEPEST_NOTED:
             _walk(value_node, f"{key}.", path, problems)

@@ -147,20 +147,20 @@ class Batches:
         text[filled] = self.arrays.ids[places]
         standing = np.flatnonzero(filled)
         filled[:, 0] = True  # the one position of a document without tokens
-        label_places, label_counts = _gather(self.labels.indptr, documents)
+        labels = self.labels[documents]
         batch = {
             "text": text,
             "length": np.maximum(lengths, 1),
             "mask": filled,
             "document": documents.astype(np.int64),
-            "label_row": np.repeat(np.arange(len(documents)), label_counts),
-            "label_column": self.labels.indices[label_places].astype(np.int64),
+            "label_row": np.repeat(np.arange(len(documents)), np.diff(labels.indptr)),
+            "label_column": labels.indices.astype(np.int64),
         }
         if self.marks is not None:
-            entries, counts = _gather(self.marks.matrix.indptr, places)
-            batch["mark_place"] = np.repeat(standing, counts)
-            batch["mark_label"] = self.marks.matrix.indices[entries].astype(np.int64)
-            batch["mark_value"] = self.marks.matrix.data[entries]
+            marks = self.marks.matrix[places]
+            batch["mark_place"] = np.repeat(standing, np.diff(marks.indptr))
+            batch["mark_label"] = marks.indices.astype(np.int64)
+            batch["mark_value"] = marks.data
         if self.shortlist is not None:
             batch["shortlist"] = self.shortlist[documents].astype(np.int64)
         tensors = {name: torch.from_numpy(value) for name, value in batch.items()}

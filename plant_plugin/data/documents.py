@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import lzma
-from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -20,17 +20,13 @@ import scipy.sparse as sp
 from plant_plugin.config import Config, registry
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.tables import form_of
-from plant_plugin.data.text import DocumentEvidence, Documents, ReadCounts, one_label, text_lines
+from plant_plugin.data.text import Documents, one_label, text_lines
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, cache_folder
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
-READER_KEYS = (
-    "allow_bad_lines",
-    "vocab_file",
-    "text_column",
-    "labels_column",
-)  # of the configuration: handed to a reader that has such an argument
+# Of the configuration: handed to a reader that has such an argument.
+READER_KEYS = ("allow_bad_lines", "vocab_file", "text_column", "labels_column")
 DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
 DEMO = Path(__file__).with_name("made_up_notes")  # what `plant prepare demo` writes with its defaults, packed
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB what it stands for
@@ -43,40 +39,17 @@ def label_hash(names: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
-@dataclass
-class Split:
-    """The documents of one split, as parallel lists, with texts and labels as they stand in the file.
+@dataclass(kw_only=True)
+class Split(Documents):
+    """The documents of one split; labels are also those outside the label set.
 
     Attributes:
         name: ``train``, ``val`` or ``test``.
-        labels: Of each document, also those outside the label set.
-        evidence: What made somebody assign its labels to each document; None where no file says so.
         parents: The document that each text is of, where sentences follow the documents; None: all are documents.
     """
 
     name: str
-    texts: list[str] = field(repr=False)
-    labels: list[list[str]] = field(repr=False)
-    ids: list[str] | None = field(repr=False)
-    counts: ReadCounts
-    evidence: list[DocumentEvidence] | None = field(default=None, repr=False)
     parents: list[int] | None = field(default=None, repr=False)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def hash(self) -> str:
-        """SHA-256 (hex) over texts and labels, in order."""
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> str:
-        digest = hashlib.sha256()
-        for text, labels in zip(self.texts, self.labels, strict=True):
-            for part in (text.encode(), " ".join(labels).encode()):
-                digest.update(len(part).to_bytes(8, "little"))  # so that two splits cannot run together alike
-                digest.update(part)
-        return digest.hexdigest()
 
 
 @dataclass
@@ -106,10 +79,9 @@ class Corpus:
         tested = [label for labels in self.test.labels for label in labels] if self.test else []
         fitted = [label for split in self.splits if split is not self.test for own in split.labels for label in own]
         return {
-            **{
-                name: sum(getattr(split.counts, name) for split in self.splits)
-                for name in ("read", "dropped", "without_labels")
-            },
+            "read": sum(map(len, self.splits)),
+            "dropped": sum(split.dropped for split in self.splits),
+            "without_labels": sum(split.without_labels for split in self.splits),
             "labels_unseen_in_training": len(set(tested) - trained),
             "dropped_labels": sum(label not in known for label in tested),
             "dropped_training_labels": sum(label not in known for label in fitted),
@@ -193,10 +165,9 @@ def _read_split(name: str, config: Config) -> Split:
     evidence_file = getattr(config.evidence, FILES[name])
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)
-    kept: Iterable[int] = range(len(documents.texts))
-    if config.remove_no_label_data and name != "test":
-        kept = filter(documents.labels.__getitem__, kept)
-    split = _split(name, documents, list(kept), documents.counts.dropped)
+    all_kept = name == "test" or not config.remove_no_label_data
+    rows = [row for row, labels in enumerate(documents.labels) if labels or all_kept]
+    split = _split(name, documents, rows, documents.dropped)
     if not split.texts:
         what = f"no {FULL_NAMES[name]} documents left"
         fix = "give a file whose documents have labels, or leave out remove_no_label_data"
@@ -218,7 +189,7 @@ def with_sentences(split: Split) -> Split:
                 labels.append(sorted(inside))
                 evidence.append(inside)
                 parents.append(document)
-    return Split(split.name, texts, labels, None, split.counts, evidence, parents)
+    return Split(texts, labels, evidence=evidence, name=split.name, parents=parents)
 
 
 def source_path(source: str, cache_dir: str | Path | None = None) -> Path:
@@ -259,24 +230,23 @@ def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
         what = f"{len(train)} training documents cannot be split with val_size {val_size}"
         fix = "a share below 1, or a number of documents below that of the training file; or give a val_file"
         raise DataError(f"{what}: no training or validation documents left", where="val_size", fix=fix) from error
-    return _split("train", train, kept, train.counts.dropped), _split("val", train, drawn)
+    return _split("train", train, kept, train.dropped), _split("val", train, drawn)
 
 
-def _split(name: str, documents: Documents | Split, rows: Sequence[int], dropped: int = 0) -> Split:
+def _split(name: str, documents: Documents, rows: Sequence[int], dropped: int = 0) -> Split:
     labels = [documents.labels[row] for row in rows]
     ids = None if documents.ids is None else [documents.ids[row] for row in rows]
     evidence = None if documents.evidence is None else [documents.evidence[row] for row in rows]
-    counts = ReadCounts(len(rows), dropped, sum(not own for own in labels))
-    return Split(name, [documents.texts[row] for row in rows], labels, ids, counts, evidence)
+    return Split([documents.texts[row] for row in rows], labels, ids, dropped, evidence, name=name)
 
 
 def _merged(train: Split, val: Split) -> Split:
     """Both as training documents, without ids: those of two files may clash."""
-    counts = ReadCounts(*(a + b for a, b in zip(astuple(train.counts), astuple(val.counts), strict=True)))
     evidence = None
     if train.evidence is not None or val.evidence is not None:  # a split without it has none for any document
         evidence = [labels for split in (train, val) for labels in split.evidence or [{}] * len(split)]
-    return Split("train", train.texts + val.texts, train.labels + val.labels, None, counts, evidence)
+    texts, labels, dropped = train.texts + val.texts, train.labels + val.labels, train.dropped + val.dropped
+    return Split(texts, labels, None, dropped, evidence, name="train")
 
 
 def _label_names(config: Config, train: Split, val: Split | None, test: Split | None) -> list[str]:

@@ -12,7 +12,7 @@ not hold together. Marks of a label may overlap; they come out sorted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plant_plugin.data.tables import FORMS
@@ -91,7 +91,7 @@ def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
             unique.
     """
     path = Path(path)
-    if documents.counts.dropped and documents.ids is None:
+    if documents.dropped and documents.ids is None:
         fix = "mend the lines that are left out, or give the documents ids"
         raise DataError("documents were left out, so that their numbers say nothing", where=str(path), fix=fix)
     row_of = {name: row for row, name in enumerate(documents.ids)} if documents.ids is not None else None
@@ -112,17 +112,10 @@ def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
     return [{label: sorted(own) for label, own in marks.items()} for marks in found]
 
 
-def write_evidence(path: Path, marks: Iterable[DocumentMarks], ids: Sequence[str] | None = None) -> None:
-    """Write what :func:`read_marks` reads.
-
-    Args:
-        path: The file.
-        marks: Of each document, in the order of the text file.
-        ids: Of the documents, where the text file has them.
-    """
+def write_evidence(path: Path, marks: Iterable[DocumentMarks]) -> None:
+    """Write what :func:`read_marks` reads, from the marks of each document of a text file without ids, in its order."""
     with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
-        for row, labels in enumerate(marks):
-            document = row if ids is None else ids[row]
+        for document, labels in enumerate(marks):
             for label, own in labels.items():
                 places = ";".join("+".join(f"{start}-{end}" for start, end in mark) for mark in own)
                 stream.write(f"{document}\t{label}\t{places}\n")

@@ -93,7 +93,7 @@ class SubwordTokens:
                 truncated += sum(bool(cut.overflowing) for cut in encoded.encodings)
             else:  # a slow tokenizer, written in Python, does not tell: what fills the length counts as cut
                 truncated += sum(len(row) >= max_length for row in encoded["input_ids"])
-        return TokenArrays.from_flat(ids, lengths, frozenset(self.special_ids), truncated)
+        return TokenArrays.from_flat(ids, lengths, self.special_ids, truncated)
 
     def _cut(self, texts: str | list[str], max_length: int, **more: bool) -> BatchEncoding:
         return self.tokenizer(

@@ -8,7 +8,7 @@ White space in a label becomes ``_``, as ``plant prepare`` has it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,16 +53,15 @@ def read_csv(
     Raises:
         DataError: The file cannot be read, lacks a column, or a row is no document; with file and line.
     """
-    return _documents(
-        _csv_rows(Path(path), (text_column, labels_column)), Path(path), (text_column, labels_column), allow_bad_lines
-    )
+    columns = text_column, labels_column
+    return _documents(_csv_rows(Path(path), columns), path, columns, allow_bad_lines)
 
 
 def read_jsonl(
     path: str | Path, *, text_column: str = "text", labels_column: str = "labels", allow_bad_lines: bool = False
 ) -> Documents:
     """Read an object on each line; arguments and errors as of :func:`read_csv`."""
-    return _documents(_json_rows(Path(path)), Path(path), (text_column, labels_column), allow_bad_lines)
+    return _documents(_json_rows(Path(path)), path, (text_column, labels_column), allow_bad_lines)
 
 
 def read_parquet(path: str | Path, *, text_column: str = "text", labels_column: str = "labels") -> Documents:
@@ -72,7 +71,8 @@ def read_parquet(path: str | Path, *, text_column: str = "text", labels_column: 
         DataError: As of :func:`read_csv`, with file and row.
         MissingExtraError: pyarrow is not installed.
     """
-    return _documents(_arrow_rows([Path(path)], (text_column, labels_column)), Path(path), (text_column, labels_column))
+    columns = text_column, labels_column
+    return _documents(_arrow_rows([Path(path)], columns), path, columns)
 
 
 def read_datasets(path: str | Path, *, text_column: str = "text", labels_column: str = "labels") -> Documents:
@@ -80,10 +80,10 @@ def read_datasets(path: str | Path, *, text_column: str = "text", labels_column:
 
     Arguments and errors as of :func:`read_parquet`.
     """
-    folder = Path(path)
+    folder, columns = Path(path), (text_column, labels_column)
     if not folder.is_dir():
         raise DataError("no such folder", where=str(folder), fix="check the path, or name a file")
-    return _documents(_arrow_rows(_parts(folder), (text_column, labels_column)), folder, (text_column, labels_column))
+    return _documents(_arrow_rows(_parts(folder), columns), folder, columns)
 
 
 def read_any(
@@ -96,13 +96,12 @@ def read_any(
 ) -> Documents:
     """Read a file of text, or a table, by its ending; arguments, where they apply, and errors as of its reader."""
     form = form_of(Path(path))
+    if form == "txt":
+        return read_libmultilabel_text(path, keep_texts=keep_texts, allow_bad_lines=allow_bad_lines)
+    columns = {"text_column": text_column, "labels_column": labels_column}
     if form in ("parquet", "datasets"):
-        read = read_parquet if form == "parquet" else read_datasets
-        return read(path, text_column=text_column, labels_column=labels_column)
-    if form in ("csv", "jsonl"):
-        lines = read_csv if form == "csv" else read_jsonl
-        return lines(path, text_column=text_column, labels_column=labels_column, allow_bad_lines=allow_bad_lines)
-    return read_libmultilabel_text(path, keep_texts=keep_texts, allow_bad_lines=allow_bad_lines)
+        return (read_parquet if form == "parquet" else read_datasets)(path, **columns)
+    return (read_csv if form == "csv" else read_jsonl)(path, allow_bad_lines=allow_bad_lines, **columns)
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -114,51 +113,51 @@ def _parts(folder: Path) -> list[Path]:
                 state = json.loads((folder / STATE).read_text(encoding="utf-8"))
                 found = [folder / Path(part["filename"]).name for part in state["_data_files"]]
             except (ValueError, KeyError, TypeError) as error:
-                raise DataError(
-                    "does not name its data files", where=str(folder / STATE), fix="save it again"
-                ) from error
+                what = "does not name its data files"
+                raise DataError(what, where=str(folder / STATE), fix="save it again") from error
         if state.get("_indices_files"):
             what, fix = "rows that are only chosen by an index", "save `dataset.flatten_indices()` instead"
             raise DataError(what, where=str(folder), fix=fix)
     else:
         found = sorted(folder.glob(f"*{ARROW}")) or sorted(folder.glob(f"*{PARQUET}"))
     if not found:
-        fix = (
-            f"name a split of it, e.g. {folder / splits[0]}" if splits else "name a folder of .arrow or .parquet files"
-        )
+        fix = "name a folder of .arrow or .parquet files"
+        if splits:
+            fix = f"name a split of it, e.g. {folder / splits[0]}"
         raise DataError("there are no .arrow or .parquet files in this folder", where=str(folder), fix=fix)
     return found
 
 
-def _documents(rows: Iterator[Row], path: Path, columns: Sequence[str], allow_bad_lines: bool = False) -> Documents:
-    """The documents of rows; those that are none are counted with ``allow_bad_lines``, else an error."""
-    documents, ids = Documents(), list[str]()
+def _documents(
+    rows: Iterator[Row], path: str | Path, columns: Sequence[str], allow_bad_lines: bool = False
+) -> Documents:
+    """The documents of rows; one that is none is an error, or with ``allow_bad_lines`` counted if others are some."""
+    documents, ids, problem = Documents(), list[str](), None
     for where, row in rows:
         try:
             if isinstance(row, DataError):
                 raise DataError(row.what, where=where, fix=row.fix)
             text, labels = _document(row, where, columns)
-        except DataError:
+        except DataError as error:
             if not allow_bad_lines:
                 raise
-            documents.counts.dropped += 1
+            problem = problem or error
+            documents.dropped += 1
             continue
         documents.texts.append(text)
         documents.labels.append(labels)
         if row.get(ID) is not None:
             ids.append(str(row[ID]))
     if not documents.texts:
-        raise DataError("the file holds no document", where=str(path), fix="check that it was written completely")
+        what, fix = "the file holds no document", "check that it was written completely"
+        raise problem or DataError(what, where=str(path), fix=fix)
     documents.ids = ids if len(ids) == len(documents.texts) else None
-    return documents.counted()
+    return documents
 
 
 def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> tuple[str, list[str]]:
+    _check_columns(columns, row, where)
     text_column, labels_column = columns
-    for column, key in zip(columns, ("text_column", "labels_column"), strict=True):
-        if column not in row:
-            fix = f"name the column: {key}; {suggestion(column, [str(name) for name in row])}"
-            raise DataError(f"there is no column {column!r}", where=where, fix=fix)
     text = row[text_column]
     if not isinstance(text, str):
         what = f"the text under {text_column!r} is {'empty' if text is None else f'a {type(text).__name__}'}"
@@ -178,15 +177,20 @@ def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> 
     return text, [joined for label in found if (joined := one_label(label))]
 
 
+def _check_columns(columns: Sequence[str], found: Iterable[str], where: str) -> None:
+    for column, key in zip(columns, ("text_column", "labels_column"), strict=True):
+        if column not in found:
+            fix = f"name the column: {key}; {suggestion(column, [str(name) for name in found])}"
+            raise DataError(f"there is no column {column!r}", where=where, fix=fix)
+
+
 def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     with reading_errors(str(path)), open_text(path, "") as stream:
         rows = csv_rows(bounded_lines(stream, str(path)), strict=True)
-        _, header = next(rows, (1, []))
+        line, header = next(rows, (1, columns))
         if isinstance(header, DataError):
-            raise DataError(header.what, where=f"{path}, line 1", fix=header.fix)
-        if header and not set(columns) <= set(header):  # said of the header's own line, once
-            yield f"{path}, line 1", dict.fromkeys(header)
-            return
+            raise DataError(header.what, where=f"{path}, line {line}", fix=header.fix)
+        _check_columns(columns, header, f"{path}, line {line}")
         for line, row in rows:
             yield f"{path}, line {line}", row if isinstance(row, DataError) else dict(zip(header, row, strict=True))
 
@@ -201,10 +205,8 @@ def _json_rows(path: Path) -> Iterator[Row]:
 def _arrow_rows(files: Sequence[Path], columns: Sequence[str]) -> Iterator[Row]:
     for file in files:
         table = _table(file)
+        _check_columns(columns, table.column_names, str(file))
         wanted = [name for name in (*columns, ID) if name in table.column_names]
-        if not {*columns} <= {*wanted}:
-            yield str(file), dict.fromkeys(table.column_names)  # which column is missing is told from its names
-            return
         names = _class_names(table.schema, columns[1])
         batches = table.select(wanted).to_batches(max_chunksize=ROWS)
         for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):

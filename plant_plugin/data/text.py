@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import json
 import lzma
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,29 +39,41 @@ DocumentMarks = dict[str, list[Spans]]  # label -> marks, each with its parts
 
 
 @dataclass
-class ReadCounts:
-    """How many documents were ``read``, lines ``dropped`` for their width, and documents kept ``without_labels``."""
-
-    read: int = 0
-    dropped: int = 0
-    without_labels: int = 0
-
-
-@dataclass
 class Documents:
-    """What a reader returns: parallel lists; ``ids`` and ``evidence`` are None where there are none."""
+    """What a reader returns: parallel lists, with texts and labels as they stand in the file.
 
-    texts: list[str] = field(default_factory=list)
-    labels: list[list[str]] = field(default_factory=list)
-    ids: list[str] | None = None
-    counts: ReadCounts = field(default_factory=ReadCounts)
-    evidence: list[DocumentEvidence] | None = None
+    Attributes:
+        ids: None where the file has none.
+        dropped: Lines that are left out, because they are not of the format.
+        evidence: What made somebody assign its labels to each document; None where no file says so.
+    """
 
-    def counted(self) -> Documents:
-        """The same, once it is known how many they are."""
-        self.counts.read = len(self.texts)
-        self.counts.without_labels = sum(not labels for labels in self.labels)
-        return self
+    texts: list[str] = field(default_factory=list, repr=False)
+    labels: list[list[str]] = field(default_factory=list, repr=False)
+    ids: list[str] | None = field(default=None, repr=False)
+    dropped: int = 0
+    evidence: list[DocumentEvidence] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def without_labels(self) -> int:
+        """How many documents have none."""
+        return sum(not labels for labels in self.labels)
+
+    def hash(self) -> str:
+        """SHA-256 (hex) over texts and labels, in order."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> str:
+        digest = hashlib.sha256()
+        for text, labels in zip(self.texts, self.labels, strict=True):
+            for part in (text.encode(), " ".join(labels).encode()):
+                digest.update(len(part).to_bytes(8, "little"))  # so that no two can run together alike
+                digest.update(part)
+        return digest.hexdigest()
 
 
 def one_label(text: str) -> str:
@@ -73,7 +88,7 @@ def plain_name(path: Path) -> Path:
 
 def packed(path: Path) -> Path | None:
     """The file itself, or the compressed one in its place; None where there is neither."""
-    return next((found for found in (path, *(Path(f"{path}{end}") for end in OPENERS)) if found.is_file()), None)
+    return next((found for found in (path, *(Path(f"{path}{end}") for end in OPENERS)) if os.path.isfile(found)), None)
 
 
 def open_text(path: Path, newline: str | None, encoding: str = "utf-8-sig") -> IO[str]:
@@ -121,10 +136,13 @@ def text_lines(path: Path, newline: str | None = "\n", encoding: str = "utf-8-si
         encoding: Of the text; a byte order mark of UTF-8 is skipped.
 
     Raises:
-        DataError: The file cannot be opened, or (while reading) is cut off or of another encoding.
+        DataError: The file or the encoding is not there, or (while reading) it is cut off or of another encoding.
     """
-    with reading_errors(str(path)):
-        stream = open_text(path, newline, encoding)
+    try:
+        with reading_errors(str(path)):
+            stream = open_text(path, newline, encoding)
+    except LookupError as error:
+        raise DataError(f"there is no encoding {encoding!r}", where=str(path), fix="e.g. utf-8 or latin-1") from error
     with stream:
         yield _checked(stream, path, encoding.removesuffix("-sig").upper())
 
@@ -227,20 +245,20 @@ def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False, 
             never text or ids.
     """
     documents = Documents()
-    for columns in document_columns(Path(path), documents.counts if allow_bad_lines else None):
+    for columns in document_columns(Path(path), documents if allow_bad_lines else None):
         documents.texts.append(columns[-1] if keep_texts else "")
         documents.labels.append(columns[-2].split())
         if len(columns) == 3:
             documents.ids = documents.ids or []
             documents.ids.append(columns[0])
-    return documents.counted()
+    return documents
 
 
-def document_columns(path: Path, counts: ReadCounts | None = None) -> Iterator[list[str]]:
+def document_columns(path: Path, documents: Documents | None = None) -> Iterator[list[str]]:
     """The columns of each document: labels and text, or id, labels and text.
 
-    The first line decides whether there are two or three; lines of another width are counted in ``counts``, or an error
-    without it. Lines that are empty or hold only spaces are skipped, as pandas does.
+    The first line decides whether there are two or three; lines of another width are ``dropped`` from the documents, or
+    an error without any. Lines that are empty or hold only spaces are skipped, as pandas does.
     """
     width = 0
     for where, columns in tab_separated(path):
@@ -254,8 +272,8 @@ def document_columns(path: Path, counts: ReadCounts | None = None) -> Iterator[l
         width = width or found
         if found == width:
             yield columns
-        elif counts is not None:
-            counts.dropped += 1
+        elif documents is not None:
+            documents.dropped += 1
         else:
             fix = "a text must hold no TAB; replace it by a space, or drop such lines with --allow_bad_lines"
             raise DataError(f"{found} columns where the first line has {width}", where=where, fix=fix)

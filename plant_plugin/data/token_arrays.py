@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,11 +36,7 @@ class TokenArrays:
 
     @classmethod
     def from_flat(
-        cls,
-        ids: array[int] | npt.NDArray[np.int32],
-        lengths: npt.ArrayLike,
-        special: frozenset[int],
-        truncated: int = 0,
+        cls, ids: array[int] | npt.NDArray[np.int32], lengths: npt.ArrayLike, special: Iterable[int], truncated: int = 0
     ) -> TokenArrays:
         """Pack ids and lengths; the ids of ``special`` do not make a document known."""
         flat = np.asarray(ids, dtype=np.int32)

@@ -112,23 +112,3 @@ def _split_while_room(  # type: ignore[no-untyped-def]
         text += 1
         offsets[text] = place
     return text, known
-
-
-@njit(nogil=True, cache=True)
-def documents_with(numbers, offsets, merged, size):  # type: ignore[no-untyped-def]
-    """In how many texts each word stands, int64 (size,).
-
-    Args:
-        numbers: int32, words of all texts.
-        offsets: int64 (texts + 1,), where each text begins.
-        merged: int32, what each number counts as (words that differ in case count as one).
-        size: How many different ones there are.
-    """
-    found, last = np.zeros(size, np.int64), np.full(size, -1, np.int64)
-    for text in range(len(offsets) - 1):
-        for place in range(offsets[text], offsets[text + 1]):
-            word = merged[numbers[place]]
-            if last[word] != text:
-                last[word] = text
-                found[word] += 1
-    return found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from plant_plugin.data.text import text_lines
 from plant_plugin.data.token_arrays import TokenArrays
@@ -103,8 +104,7 @@ class WordTokens:
             ids.append(np.array(known, dtype=np.int32)[found.numbers[place < max_length]])
             lengths.append(np.minimum(words, max_length))
             truncated += int(np.count_nonzero(words > max_length))
-        special = frozenset(self.special_ids)
-        return TokenArrays.from_flat(np.concatenate(ids), np.concatenate(lengths), special, truncated)
+        return TokenArrays.from_flat(np.concatenate(ids), np.concatenate(lengths), self.special_ids, truncated)
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """Where each token that :meth:`encode` makes of a text begins and ends, in characters."""
@@ -126,14 +126,14 @@ class WordTokens:
 
 def documents_with_words(texts: Iterable[str]) -> Counter[str]:
     """Every word of texts -> how many texts hold it."""
-    from plant_plugin.data.word_loops import documents_with  # imports numba
-
     frequency: Counter[str] = Counter()
     for found in split_words(texts):
         places: dict[str, int] = {}
-        merged = [places.setdefault(word.lower(), len(places)) for word in found.words]
-        counts = documents_with(found.numbers, found.offsets, np.array(merged, dtype=np.int32), len(places))
-        frequency.update(dict(zip(places, counts.tolist(), strict=True)))
+        merged = np.array([places.setdefault(word.lower(), len(places)) for word in found.words], dtype=np.int32)
+        words, shape = merged[found.numbers], (len(found.offsets) - 1, len(places))
+        met = sp.csr_array((np.ones(len(words), np.int8), words, found.offsets), shape=shape).tocsc()
+        met.sum_duplicates()
+        frequency.update(dict(zip(places, np.diff(met.indptr).tolist(), strict=True)))
     return frequency
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from plant_plugin.data.text import Documents, text_lines
 from plant_plugin.errors import DataError
+from plant_plugin.files import LONGEST_LINE, above_limit, limit
 
 HEADER = re.compile(r"(\d+) (\d+) (\d+)\s*")
 PAIRS_HEADER = re.compile(r"(\d+) (\d+)\s*")
@@ -130,8 +131,14 @@ def _check_ids(ids: list[int], size: int, what: str, where: str) -> None:
 
 
 def words_of_row(row: XmcRow, words: list[str]) -> str:
-    """A text from a bag of words: each feature's word, as often as its value says where all are whole numbers."""
+    """A text from a bag of words: each feature's word, as often as its value says where all are whole numbers.
+
+    Raises:
+        DataError: The text would fill the memory.
+    """
     whole = all(value >= 1 and value.is_integer() for value in row.values)
+    if whole and sum(row.values) > (most := limit(LONGEST_LINE)):
+        raise above_limit(f"a document of more than {most:,} words", f"line {row.line}", "correct its values")
     times = (int(value) if whole else 1 for value in row.values)
     return " ".join(words[feature] for feature, number in zip(row.features, times, strict=True) for _ in range(number))
 
@@ -153,4 +160,4 @@ def read_xmc_documents(path: Path, vocab_file: str | Path) -> Documents:
     for row in read_xmc(path):
         documents.texts.append(words_of_row(row, words))
         documents.labels.append([str(label) for label in row.labels])
-    return documents.counted()
+    return documents

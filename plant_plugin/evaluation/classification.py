@@ -24,12 +24,6 @@ class LabelCounts:
     predicted: Numbers
     true: Numbers
 
-    def of(self, labels: npt.NDArray[np.bool_]) -> LabelCounts:
-        """The same for some of the labels, a mask (L,)."""
-        if labels.all():
-            return self
-        return LabelCounts(self.hit[labels], self.predicted[labels], self.true[labels])
-
     def ratios(self, kind: str) -> Floats:
         """Precision ``P``, recall ``R`` or ``F1`` of each label, in the shape of the counts; 0/0 = 0."""
         above, below = {
@@ -60,12 +54,8 @@ def classified(family: str, counts: LabelCounts, labels: npt.NDArray[np.bool_] |
     if labels is not None:
         ratios, true = ratios[labels], true[labels]
     # The F1 of a label that is not present is 0 and adds nothing.
-    number = np.count_nonzero(true, axis=0) if kind == "F1-present" else len(ratios)
-    return _mean(ratios.sum(axis=0), np.asarray(number))
-
-
-def _mean(total: Floats, number: npt.NDArray[np.integer]) -> Floats:
-    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
+    number = np.asarray(np.count_nonzero(true, axis=0) if kind == "F1-present" else len(ratios))
+    return np.where(number > 0, ratios.sum(axis=0) / np.maximum(number, 1), np.nan)
 
 
 def labels_in_bins(

@@ -79,11 +79,8 @@ class Evaluator:
         if problems and not self._by_default:
             raise ConfigError("\n  ".join(problem.what for problem in problems), problems=problems)
         self.metrics = [metric for metric in wanted if not found[metric]]
-        families = {metric.family for metric in self.metrics}
         self._added = {metric: AddedMetric(metric) for metric in self.metrics if metric.is_added}
         self._cutoff = max((metric.k for metric in self.metrics if metric.k and not metric.is_added), default=0)
-        self._whole_rankings, self._gold = "MAP" in families, "MAP-gold" in families
-        self._keep_scores = any(metric.needs_all_scores for metric in self.metrics)
         self._keep_documents = keep_documents
         self._predicted = {
             name: Predicted(num_labels, threshold, keep=keep_documents)
@@ -136,7 +133,6 @@ class Evaluator:
         scores, truth = checked(scores, truth)
         if truth.shape[1] != self.num_labels:
             raise ValueError(f"truth has {truth.shape[1]} labels, expected {self.num_labels}")
-        sparse = sp.issparse(scores)
         if not truth.shape[0]:
             return
         first = self._documents
@@ -146,8 +142,7 @@ class Evaluator:
         if self._removed is not None:
             scores, truth = without(scores, truth, self._removed[self._numbers[-1]])
         self._truth.append(truth)
-        if sparse and self._by_default:
-            self._whole_rankings = self._keep_scores = False
+        if sp.issparse(scores) and self._by_default:
             self.metrics = [metric for metric in self.metrics if not metric.needs_whole_ranking]
         if self._cutoff:
             self._top.append(ranking.top_labels(scores, self._cutoff))
@@ -155,13 +150,16 @@ class Evaluator:
             predicted.add(scores, truth)
         for added in self._added.values():
             added.add(scores, truth)
-        if self._whole_rankings or self._gold:
+        if self._asks("MAP", "MAP-gold"):
             self._precisions.append(ranking.average_precisions(scores, truth))
-        if self._keep_scores:
+        if self._asks("AUC-macro", "AUC-micro"):
             self._store = self._store or ScoreStore(self.num_labels, self._spill_folder)
             self._store.append(scores, truth)
         if loss is not None:
             self._loss_sum = (self._loss_sum or 0.0) + float(loss) * truth.shape[0]
+
+    def _asks(self, *families: str) -> bool:
+        return any(metric.family in families for metric in self.metrics)
 
     def compute(self) -> dict[str, float]:
         """Every metric under the name it was asked for, as a fraction.
@@ -188,10 +186,8 @@ class Evaluator:
             elif metric.k:
                 value = float(ranked[metric.family][metric.k - 1])
             elif metric.threshold is not None:
-                family, counts = metric.family, self._predicted[metric.threshold].counts.of(in_bin[metric.bin])
-                if family == "Macro-F1-present":
-                    family, counts = "Macro-F1", counts.of(counts.true > 0)
-                value = float(classified(family, counts))
+                counts = self._predicted[metric.threshold].counts
+                value = float(classified(metric.family, counts, in_bin[metric.bin]))
             else:
                 value = self._whole(metric, truth, in_bin[metric.bin])
             if not (self._by_default and math.isnan(value)):
@@ -238,7 +234,7 @@ class Evaluator:
         truth, roc = self._all_truth(), self._roc()[2]
         top = np.concatenate(self._top) if self._top else np.empty((self._documents, 0), dtype=np.int64)
         pairs = {name: predicted.pairs() for name, predicted in self._predicted.items()}
-        whole = np.concatenate(self._precisions)[order].astype(np.float32) if self._whole_rankings else None
+        whole = np.concatenate(self._precisions)[order].astype(np.float32) if self._asks("MAP") else None
         return PerDocument(
             list(labels),
             truth[order],
@@ -249,7 +245,7 @@ class Evaluator:
             self.num_train,
             self._propensity,
             None if roc is None else roc.in_order(order),
-            self._gold_precisions(truth)[order].astype(np.float32) if self._gold else None,
+            self._gold_precisions(truth)[order].astype(np.float32) if self._asks("MAP-gold") else None,
             {metric.canonical: added.columns()[order] for metric, added in self._added.items()},
         )
 

@@ -88,11 +88,7 @@ class Added(Protocol):
         """Its arguments: it has ranks where ``k`` is among them."""
 
 
-def _nothing() -> Mapping[str, Added]:
-    return {}
-
-
-added: Callable[[], Mapping[str, Added]] = _nothing  # by family; set by plant_plugin.config.registry
+added: Callable[[], Mapping[str, Added]] = dict  # by family, none; set by plant_plugin.config.registry
 
 
 @dataclass(frozen=True)
@@ -160,7 +156,8 @@ def parse_metric(name: str) -> Metric:
         if family in RANKED and at and _RANK.fullmatch(at):
             return Metric(name, family, k=int(at))
         if family in CLASSIFIED and _THRESHOLD.fullmatch(at or DEFAULT_THRESHOLD):
-            return Metric(name, family, threshold=at or DEFAULT_THRESHOLD, bin=label_bin)
+            threshold = at if at in ("micro", "macro") else str(float(at or DEFAULT_THRESHOLD))  # .50 is 0.5
+            return Metric(name, family, threshold=threshold, bin=label_bin)
         if family in WHOLE and at is None:
             return Metric(name, family, bin=label_bin)
     if label_bin is None and (own := added().get(family)) is not None:

@@ -35,9 +35,7 @@ class PerDocument:
 
     labels: list[str]  # the label set, in column order
     truth: sp.csr_matrix  # 0/1 (N, L)
-    top: npt.NDArray[
-        np.int64
-    ]  # (N, K), the best labels first, L where fewer were scored; (N, 0) without ranked metrics
+    top: npt.NDArray[np.int64]  # (N, K), the best labels first, L where fewer were scored; K may be 0
     predicted: dict[str, sp.csr_matrix]  # threshold's name -> 0/1 (N, L)
     average_precision: npt.NDArray[np.float32] | None = None  # (N,)
     train_counts: npt.NDArray[np.int64] | None = None  # (L,) training documents with each label

@@ -103,8 +103,8 @@ def contributions(
         inverse_propensities: (L,) how much a hit on each label weighs; None to leave out what is propensity-scored.
 
     Returns:
-        Family -> two arrays (N, K), element k-1 for cut-off k. Means over documents have the same below the line for
-        each of them; what is propensity-scored is a ratio of sums.
+        Family -> two arrays (N, K), element k-1 for cut-off k: a metric is the sum of the first over all documents by
+        that of the second. Means over documents have the same below the line for each of them.
     """
     hits, num_true = true_at(truth, top), np.diff(truth.indptr)[:, None].astype(np.int64)
     places = np.arange(1, top.shape[1] + 1)
@@ -130,14 +130,8 @@ def contributions(
 
 
 def overall(found: dict[str, tuple[Floats, Floats]]) -> dict[str, Floats]:
-    """The metrics of all documents from their contributions: family -> (K,); 0/0 = 0."""
-    values = {}
-    for family, (above, below) in found.items():
-        if family.startswith("PS"):
-            values[family] = divided(above.sum(axis=0), below.sum(axis=0))
-        else:
-            values[family] = above.mean(axis=0) / below[0]
-    return values
+    """The metrics of all documents from their contributions: family -> (K,)."""
+    return {family: divided(above.sum(axis=0), below.sum(axis=0)) for family, (above, below) in found.items()}
 
 
 def divided(above: Floats, below: Floats) -> Floats:

@@ -214,12 +214,11 @@ class DocumentSums:
             return None
         if metric.threshold is None:
             return self.additions.above[:, self._quotients.index(metric)]
-        sums = self.additions.sums(np.ones((1, self.num_documents)))[2]
-        every = self._counts(metric.threshold, sums)
-        counts = LabelCounts(every.hit[:, 0], every.predicted[:, 0], every.true[:, 0]).of(self._in_bin[metric.bin])
+        counts = self._counts(metric.threshold, self.additions.sums(np.ones((1, self.num_documents)))[2])
+        averaged = self._in_bin[metric.bin]
         if metric.family == "Macro-F1-present":
-            counts = counts.of(counts.true > 0)
-        return counts.ratios(metric.family.split("-")[1])
+            averaged = averaged & (counts.true[:, 0] > 0)
+        return counts.ratios(metric.family.split("-")[1])[averaged, 0]
 
 
 @dataclass(frozen=True)

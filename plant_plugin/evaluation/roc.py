@@ -107,6 +107,8 @@ class RocParts:
                 arrays.wrong(f"roc_{counts}", "does not sum to the documents beside it")
         if not len(found.lower) == len(found.ties) == len(found.false_documents):
             arrays.wrong("roc_lower", "has another length than roc_false_documents")
+        if (found.lower + found.ties > np.repeat(found.true_counts, found.false_counts)).any():
+            arrays.wrong("roc_lower", "counts more true documents than a label has")
         if "area" not in arrays:
             return found
         bins = [arrays.array(f"{kind}_bins", WHOLE, (documents, BINS), low=0) for kind in ("true", "false")]

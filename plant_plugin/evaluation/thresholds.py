@@ -7,7 +7,8 @@ mistakes. So the best threshold lies just below the score of some true pair, and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.errors import DataError
-from plant_plugin.evaluation.classification import LabelCounts
-from plant_plugin.evaluation.ranking import rows_of
+from plant_plugin.evaluation.ranking import Scores, rows_of
 from plant_plugin.evaluation.store import Matrix, ScoreStore, checked
 
 Floats = npt.NDArray[np.float64]
@@ -67,52 +67,81 @@ def tune(
             store = store or ScoreStore(truth.shape[1], spill_folder)
             store.append(scores, truth)
         if listed and store is None:
-            return _tuned_on_listed(listed, fixed or {})
+            return _tuned(*_listed(listed), fixed or {})
         if store is None or not store.num_documents:
             raise DataError(
                 "there are no validation documents to tune thresholds on", fix="give val_file or a val_size above 0"
             )
         for scores, truth in listed:
             store.append(scores, truth)
-        thresholds = _best_thresholds(store)
-        counts = _counts(store, {**(fixed or {}), **thresholds})
-        return Tuned(thresholds, store.documents(), {name: found.ratios("F1") for name, found in counts.items()})
+        return _tuned(store.documents(), store.true_scores(), partial(_stored, store), fixed or {})
     finally:
         if store is not None:
             store.close()
 
 
-def _best_thresholds(store: ScoreStore) -> dict[str, float]:
-    true_scores = store.true_scores()
-    candidates = _candidates(true_scores)
+# Scores of some labels, of any shape; and each of these that is true anywhere, its scores, and those of its true pairs.
+Blocks = Iterator[tuple[Scores, Iterable[tuple[int, Scores, Scores]]]]
+
+
+def _stored(store: ScoreStore) -> Blocks:
+    for start, block, true in store.blocks():
+        yield block, ((start + place, block[place], block[place, documents]) for place, documents in true)
+
+
+def _listed(
+    batches: list[tuple[sp.csr_matrix, sp.csr_matrix]],
+) -> tuple[npt.NDArray[np.int64], Scores, Callable[[], Blocks]]:
+    """What :func:`_tuned` takes, of scores that are sparse: no row of all labels is made."""
+    scores, truth = (sp.csr_matrix(sp.vstack(parts)) for parts in zip(*batches, strict=True))
+    num_labels = truth.shape[1]
+    documents, scored = (np.bincount(one.indices, minlength=num_labels) for one in (truth, scores))
+    pairs, true_pairs = (rows_of(one) * num_labels + one.indices for one in (scores, truth))
+    hit = np.isin(pairs, true_pairs)
+    true_scores = np.full(truth.nnz, -np.inf, np.float32)  # a true label without a score is below every threshold
+    true_scores[: hit.sum()] = scores.data[hit]
+    by_label = np.split(np.argsort(scores.indices, kind="stable"), scored.cumsum()[:-1])
+
+    def labels() -> Iterator[tuple[int, Scores, Scores]]:
+        for label in np.flatnonzero(documents).tolist():
+            of_label: Scores = scores.data[by_label[label]]
+            own = np.full(documents[label], -np.inf, np.float32)
+            found = of_label[hit[by_label[label]]]
+            own[: len(found)] = found
+            yield label, of_label, own
+
+    return documents, true_scores, lambda: iter([(scores.data, labels())])
+
+
+def _tuned(
+    documents: npt.NDArray[np.int64], true_scores: Scores, blocks: Callable[[], Blocks], fixed: Mapping[str, float]
+) -> Tuned:
+    """As :func:`tune`, from how many documents have each label, and the scores of all true pairs, -inf without one."""
+    thresholds = _best_thresholds(true_scores, blocks())
+    at = {name: np.float32(threshold) for name, threshold in {**fixed, **thresholds}.items()}
+    f1 = {name: np.zeros(len(documents)) for name in at}  # of a label that is never true it stays 0
+    for _, labels in blocks():
+        for label, scores, own in labels:
+            for name, threshold in at.items():
+                hit, predicted = np.count_nonzero(own > threshold), np.count_nonzero(scores > threshold)
+                f1[name][label] = 2 * hit / (predicted + len(own))
+    return Tuned(thresholds, documents, f1)
+
+
+def _best_thresholds(true_scores: Scores, blocks: Blocks) -> dict[str, float]:
+    candidates = np.unique(true_scores[~np.isneginf(true_scores)])
     if not len(candidates):
         return {"micro": 0.0, "macro": 0.0}
     predicted = np.zeros(len(candidates), dtype=np.int64)  # pairs that score at least the candidate
     neighbour = np.full(len(candidates), -np.inf, dtype=np.float32)  # largest score below it
     macro_change = np.zeros(len(candidates))  # of the sum of the labels' F1, when the candidate is let in
-    for _, block, true in store.blocks():
-        for place, documents in true:
-            _add_label(macro_change, block[place], block[place, documents], candidates)
-        ordered = np.sort(block, axis=None)
+    for scores, labels in blocks:
+        for _, of_label, own in labels:
+            _add_label(macro_change, of_label, own, candidates)
+        ordered = np.sort(scores, axis=None)
         lower = np.searchsorted(ordered, candidates, side="left")
         predicted += len(ordered) - lower
         np.maximum(neighbour, np.where(lower > 0, ordered[lower - 1], -np.inf), out=neighbour)
-    return _best(candidates, true_scores, predicted, neighbour, macro_change)
-
-
-def _candidates(true_scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Distinct scores of true pairs that were scored, ascending."""
-    return np.unique(true_scores[~np.isneginf(true_scores)])
-
-
-def _best(
-    candidates: npt.NDArray[np.float32],
-    true_scores: npt.NDArray[np.float32],
-    predicted: npt.NDArray[np.int64],
-    neighbour: npt.NDArray[np.float32],
-    macro_change: Floats,
-) -> dict[str, float]:
-    """The thresholds, from what :func:`_best_thresholds` has found of each candidate."""
     true_positives = len(true_scores) - np.searchsorted(np.sort(true_scores), candidates)
     micro = 2.0 * true_positives / (predicted + len(true_scores))
     macro = macro_change[::-1].cumsum()[::-1]
@@ -123,38 +152,7 @@ def _best(
     return chosen
 
 
-def _tuned_on_listed(batches: list[tuple[sp.csr_matrix, sp.csr_matrix]], fixed: Mapping[str, float]) -> Tuned:
-    """As :func:`tune`, of scores that are sparse: no row of all labels is made."""
-    scores, truth = (sp.csr_matrix(sp.vstack(parts)) for parts in zip(*batches, strict=True))
-    num_labels = truth.shape[1]
-    documents, scored = (np.bincount(one.indices, minlength=num_labels) for one in (truth, scores))
-    pairs, true_pairs = (rows_of(one) * num_labels + one.indices for one in (scores, truth))
-    hit = np.isin(pairs, true_pairs)
-    true_scores = np.full(truth.nnz, -np.inf, np.float32)  # a true label without a score is below every threshold
-    true_scores[: hit.sum()] = scores.data[hit]
-    candidates, thresholds = _candidates(true_scores), {"micro": 0.0, "macro": 0.0}
-    if len(candidates):
-        ordered, change = np.sort(scores.data), np.zeros(len(candidates))
-        by_label = np.split(np.argsort(scores.indices, kind="stable"), scored.cumsum()[:-1])
-        for label in np.flatnonzero(documents):
-            values, own = scores.data[by_label[label]], np.full(documents[label], -np.inf, np.float32)
-            found = values[hit[by_label[label]]]
-            own[: len(found)] = found
-            _add_label(change, values, own, candidates)
-        lower = np.searchsorted(ordered, candidates)
-        neighbour = np.where(lower > 0, ordered[lower - 1], np.float32(-np.inf))
-        thresholds = _best(candidates, true_scores, len(ordered) - lower, neighbour, change)
-    f1 = {}
-    for name, threshold in {**fixed, **thresholds}.items():
-        above = scores.data > np.float32(threshold)
-        predicted, hits = (np.bincount(scores.indices[own], minlength=num_labels) for own in (above, above & hit))
-        f1[name] = LabelCounts(hits, predicted, documents).ratios("F1")
-    return Tuned(thresholds, documents, f1)
-
-
-def _add_label(
-    change: Floats, scores: npt.NDArray[np.float32], own: npt.NDArray[np.float32], candidates: npt.NDArray[np.float32]
-) -> None:
+def _add_label(change: Floats, scores: Scores, own: Scores, candidates: Scores) -> None:
     """Add to ``change`` (candidates,) how one label's F1 moves, from its scores (N,) and those of its positives."""
     kept = np.sort(scores[scores >= candidates[0]])[::-1]
     # A score is predicted from the first candidate on that it reaches; all that share this candidate come in together.
@@ -163,19 +161,6 @@ def _add_label(
     hit = len(own) - np.searchsorted(np.sort(own), candidates[entered[last]])
     f1 = 2.0 * hit / (last + 1 + len(own))
     change[entered[last]] += np.diff(f1, prepend=0.0)
-
-
-def _counts(store: ScoreStore, thresholds: Mapping[str, float]) -> dict[str, LabelCounts]:
-    """Of each label at each threshold."""
-    true = store.documents()
-    counts = {name: LabelCounts(np.zeros_like(true), np.zeros_like(true), true) for name in thresholds}
-    for start, block, with_true in store.blocks():
-        for name, threshold in thresholds.items():
-            above = block > threshold
-            counts[name].predicted[start : start + len(block)] = above.sum(axis=1)
-            for place, documents in with_true:
-                counts[name].hit[start + place] = above[place, documents].sum()
-    return counts
 
 
 def _between(below: np.float32, above: np.float32) -> float:

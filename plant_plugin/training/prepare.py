@@ -271,7 +271,7 @@ def _report(corpus: Corpus, arrays: dict[str, TokenArrays], sentences: int, run:
             continue
         lengths = arrays[split.name].lengths
         run.log(
-            f"{split.name}: {len(split)} documents ({split.counts.dropped} dropped, {split.counts.without_labels} "
+            f"{split.name}: {len(split)} documents ({split.dropped} dropped, {split.without_labels} "
             f"without labels, {arrays[split.name].unknown_only} without a known token), "
             f"{lengths.mean():.0f} tokens each, {lengths.max()} at most, {arrays[split.name].truncated} cut there"
         )

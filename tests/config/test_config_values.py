@@ -99,7 +99,7 @@ def test_flags_beat_the_file_key_by_key(write: Callable[[str], Path]) -> None:
         ("precision", 32, "32"),
         ("data_name", 2024, "2024"),
         ("monitor_metrics", "P@5", ["P@5", "P@1"]),
-        ("monitor_metrics", ("P@1", "Macro-F1@macro:1-5"), ["P@1", "Macro-F1@macro:1-5"]),
+        ("monitor_metrics", ("P@1", "Macro-F1@.50:1-5"), ["P@1", "Macro-F1@.50:1-5"]),
         ("seed", None, None),
         ("predict_out_path", None, None),
     ],

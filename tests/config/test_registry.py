@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.config import network, registry
+from plant_plugin.config import load_config, network, registry
 from plant_plugin.config.registry import KINDS, REQUIRED, Entry
 from plant_plugin.config.sections import BLOCKS, OPTIONS
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
@@ -127,6 +127,16 @@ def test_a_missing_package_comes_with_its_command() -> None:
 def test_a_signature_without_source_is_an_error(target: str) -> None:
     with pytest.raises(PlantError, match="source cannot be found"):
         entry(target).signature()
+
+
+def test_what_cannot_be_read_of_a_network_of_your_own_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "latin.py").write_bytes("class Net:\n    'Maß'\n".encode("latin-1"))
+    (tmp_path / "said.py").write_bytes("# coding: latin-1\nclass Net:\n    'Maß'\n".encode("latin-1"))
+    for name, message in (("latin:Net", r"cannot be read \(SyntaxError\)"), ("__main__:Net", "cannot be found")):
+        with pytest.raises(ConfigError, match=f"model_name: {name}: its source {message}"):
+            load_config(None, {"model_name": name, "training_file": "demo:train"})
+    assert entry("said:Net").signature() == {}
 
 
 def test_signatures_of_functions_classes_and_packages() -> None:

@@ -25,7 +25,7 @@ def notes(folder: Path) -> dict[str, Documents]:
 
 
 def test_sizes(notes: dict[str, Documents]) -> None:
-    assert {split: documents.counts.read for split, documents in notes.items()} == {
+    assert {split: len(documents) for split, documents in notes.items()} == {
         "train": 2000, "valid": 300, "test": 500,
     }  # fmt: skip
     lengths = [len(text.split()) for documents in notes.values() for text in documents.texts]

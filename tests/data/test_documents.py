@@ -8,7 +8,6 @@ import pytest
 
 from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.data.documents import Corpus, Split, load_corpus
-from plant_plugin.data.text import ReadCounts
 from plant_plugin.errors import DataError
 
 
@@ -150,7 +149,7 @@ def test_eval_takes_the_label_set_of_the_checkpoint(tmp_path: Path) -> None:
 
 def test_hashes() -> None:
     def split(texts: list[str], labels: list[list[str]]) -> Split:
-        return Split("train", texts, labels, None, ReadCounts())
+        return Split(texts, labels, name="train")
 
     first = split(["ab", "c"], [["l"], []])
     assert first.hash() == split(["ab", "c"], [["l"], []]).hash()
@@ -161,7 +160,7 @@ def test_hashes() -> None:
 
 
 def test_duplicate_labels_count_once() -> None:
-    corpus = Corpus(Split("train", ["x"], [["b", "a", "b"]], None, ReadCounts()), None, None, ["a", "b"])
+    corpus = Corpus(Split(["x"], [["b", "a", "b"]], name="train"), None, None, ["a", "b"])
     np.testing.assert_array_equal(corpus.label_matrix(corpus.train).toarray(), [[1, 1]])
 
 

@@ -18,7 +18,7 @@ from plant_plugin.data.evidence import (
     read_marks,
     write_evidence,
 )
-from plant_plugin.data.text import Documents, ReadCounts
+from plant_plugin.data.text import Documents
 from plant_plugin.errors import ConfigError, DataError
 
 TEXTS = ["fever and a dry cough", "broken left arm", "well"]
@@ -32,7 +32,10 @@ def documents(ids: list[str] | None = None) -> Documents:
 @pytest.mark.parametrize("ids", [None, ["c7", "a1", "b2"]])
 def test_written_evidence_comes_back(tmp_path: Path, ids: list[str] | None) -> None:
     marks: list[DocumentMarks] = [{"R50": [[(0, 5)]], "R05": [[(0, 5), (16, 21)], [(12, 15)]]}, {}, {}]
-    write_evidence(tmp_path / "train_evidence.tsv", marks, ids)
+    write_evidence(tmp_path / "train_evidence.tsv", marks)
+    if ids is not None:
+        written = (tmp_path / "train_evidence.tsv").read_text()
+        (tmp_path / "train_evidence.tsv").write_text(written.replace("0\tR", "c7\tR"))
     assert read_marks(tmp_path / "train_evidence.tsv", documents(ids)) == marks
     spans = {"R50": [(0, 5)], "R05": [(0, 5), (12, 15), (16, 21)]}
     assert read_evidence(tmp_path / "train_evidence.tsv", documents(ids)) == [spans, {}, {}]
@@ -91,7 +94,7 @@ def test_numbers_need_all_documents(tmp_path: Path) -> None:
     path = tmp_path / "e.tsv"
     path.write_text("0\tR50\t0-5\n")
     with pytest.raises(DataError, match="left out"):
-        read_evidence(path, Documents(TEXTS, LABELS, None, ReadCounts(3, 1, 1)))
+        read_evidence(path, Documents(TEXTS, LABELS, dropped=1))
 
 
 def test_an_id_names_one_document(tmp_path: Path) -> None:

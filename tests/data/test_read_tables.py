@@ -83,7 +83,7 @@ def test_every_form_holds_the_same_documents(tmp_path: Path, name: str) -> None:
         assert found.texts == [row["text"] for row in ROWS]
         assert found.labels == LABELS
         assert found.ids == ["a", "b", "c"]
-        assert (found.counts.read, found.counts.without_labels) == (3, 1)
+        assert (len(found), found.without_labels) == (3, 1)
 
 
 def test_the_ending_says_what_a_file_is(tmp_path: Path) -> None:
@@ -164,7 +164,15 @@ def test_rows_of_arrow_are_counted_and_their_columns_named(tmp_path: Path) -> No
 def test_bad_lines_are_left_out_on_request(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,labels\none,A\ntwo,A,B\nthree,B\n")
     found = read_csv(tmp_path / "a.csv", allow_bad_lines=True)
-    assert (found.texts, found.counts.dropped) == (["one", "three"], 1)
+    assert (found.texts, found.dropped) == (["one", "three"], 1)
+
+
+@pytest.mark.parametrize("content", ["note,labels\none,A\n", '{"note": "one", "labels": ["A"]}\n'])
+def test_a_missing_column_is_named_also_where_bad_lines_are_left_out(tmp_path: Path, content: str) -> None:
+    path = tmp_path / ("a.jsonl" if content.startswith("{") else "a.csv")
+    path.write_text(content)
+    with pytest.raises(DataError, match="line 1: there is no column 'text'"):
+        read_any(path, allow_bad_lines=True)
 
 
 def test_an_empty_line_before_the_header_is_passed_over(tmp_path: Path) -> None:

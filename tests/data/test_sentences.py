@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from plant_plugin.data.documents import Corpus, Split, with_sentences
 from plant_plugin.data.evidence import DocumentEvidence, sentences
-from plant_plugin.data.text import ReadCounts
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,7 @@ TEXT = "Fiebre alta. Tos seca. Sin disnea"
 
 def split_of(*documents: tuple[str, list[str], DocumentEvidence]) -> Split:
     texts, labels, evidence = (list(column) for column in zip(*documents, strict=True))
-    return Split("train", texts, labels, None, ReadCounts(len(texts)), evidence)
+    return Split(texts, labels, evidence=evidence, name="train")
 
 
 def test_a_sentence_has_the_labels_of_the_spans_inside_it() -> None:
@@ -63,7 +62,7 @@ def test_a_sentence_has_the_labels_of_the_spans_inside_it() -> None:
     assert found.labels[2:] == [["A", "C"], ["B", "C"], ["B"]]  # C goes on behind the full stop; D marks a space
     assert found.evidence[2:] == [{"A": [(0, 6)], "C": [(7, 12)]}, {"B": [(0, 3)], "C": [(0, 3)]}, {"B": [(4, 10)]}]
     assert found.parents == [0, 1, 1, 1, 1]
-    assert (len(first), first.parents, found.counts) == (2, None, first.counts)
+    assert (len(first), first.parents) == (2, None)
     assert found.hash() != first.hash()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.text import read_libmultilabel_text, text_lines
 from plant_plugin.errors import DataError
 
 # Well-formed files, with what the format's corners look like; the integration test below gives them to LibMultiLabel.
@@ -41,7 +41,7 @@ def test_two_columns(tmp_path: Path) -> None:
     assert documents.texts == ["text  one", "no label"]
     assert documents.labels == [["a", "b"], []]
     assert documents.ids is None
-    assert (documents.counts.read, documents.counts.dropped, documents.counts.without_labels) == (2, 0, 1)
+    assert (len(documents), documents.dropped, documents.without_labels) == (2, 0, 1)
 
 
 def test_three_columns_and_values_stay_strings(tmp_path: Path) -> None:
@@ -107,10 +107,18 @@ def test_tab_inside_text(tmp_path: Path) -> None:
     assert "--allow_bad_lines" in str(caught.value)
 
 
+def test_an_encoding_that_nobody_knows_is_told(tmp_path: Path) -> None:
+    with (
+        pytest.raises(DataError, match="there is no encoding 'nonsense'"),
+        text_lines(write(tmp_path, b""), encoding="nonsense"),
+    ):
+        pass
+
+
 def test_allow_bad_lines_drops_and_counts(tmp_path: Path) -> None:
     documents = read_libmultilabel_text(write(tmp_path, BAD_LINES), allow_bad_lines=True)
     assert documents.texts == ["x", "z"]
-    assert (documents.counts.read, documents.counts.dropped) == (2, 2)
+    assert (len(documents), documents.dropped) == (2, 2)
 
 
 @pytest.mark.parametrize("allow", [True, False])

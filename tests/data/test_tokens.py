@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from plant_plugin.config.options import LanguageModelOptions
 from plant_plugin.data.documents import Split
-from plant_plugin.data.text import ReadCounts
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.data.tokens import (
     SubwordTokens,
@@ -31,7 +30,7 @@ TEXTS = ["The cat_1, the CAT; 42 cats İç", "a dog\u00b2 ½ 7up a", "zebra", ""
 
 
 def split_of(texts: list[str]) -> Split:
-    return Split("train", texts, [["l"]] * len(texts), None, ReadCounts(len(texts)))
+    return Split(texts, [["l"]] * len(texts), name="train")
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plant_plugin.data import word_loops, word_splitting
-from plant_plugin.data.word_loops import documents_with
 from plant_plugin.data.word_splitting import split_words
+from plant_plugin.data.word_tokens import documents_with_words
 
 HARD = "aZ9_ -éßſ²½\u0301\u0903五İ\u200d、𝟘𐐷\ud800\x00"
 
@@ -88,10 +88,8 @@ def test_more_distinct_words_than_there_is_room_for_at_first(monkeypatch: pytest
 
 
 def test_documents_with_counts_a_word_once_a_document_whatever_its_case() -> None:
-    (found,) = split_words(["The the dog", "", "the THE", "Dog"])
-    assert found.words == ["The", "the", "dog", "THE", "Dog"]
-    merged = np.array([0, 0, 1, 0, 1], dtype=np.int32)
-    assert documents_with(found.numbers, found.offsets, merged, 2).tolist() == [2, 2]
+    assert documents_with_words(["The the dog", "", "the THE", "Dog"]) == {"the": 2, "dog": 2}
+    assert documents_with_words(["", "7"]) == documents_with_words([]) == {}
 
 
 def test_no_texts() -> None:

@@ -7,7 +7,7 @@ import pytest
 from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.tokens import build_tokens
-from plant_plugin.data.xmc_sparse import has_header, read_pairs, read_words, read_xmc
+from plant_plugin.data.xmc_sparse import XmcRow, has_header, read_pairs, read_words, read_xmc, words_of_row
 from plant_plugin.errors import DataError
 from plant_plugin.training.run import run
 
@@ -62,6 +62,11 @@ def test_bad_files(text: str, message: str, tmp_path: Path) -> None:
 def test_words_of_another_data_set(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="2 words for 3 features"):
         read_words(write(tmp_path, "a\nb\n"), 3)
+
+
+def test_a_value_that_would_fill_the_memory(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="line 2: a document of more than 67,108,864 words"):
+        words_of_row(XmcRow(2, [0], [0, 1], [1.0, 1e12]), ["fever", "cough"])
 
 
 def test_plant_trains_on_bags_of_words(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ def test_every_example_parses_and_keeps_its_name(name: str) -> None:
         ("P@5", "P@5"),
         ("NDCG@10", "nDCG@10"),
         ("Micro-F1", "Micro-F1@0.5"),
+        ("Micro-F1@.50", "Micro-F1@0.5"),
         ("Micro-Precision", "Micro-P@0.5"),
         ("Macro-Recall", "Macro-R@0.5"),
         ("Another-Macro-F1", "Macro-F1-caml@0.5"),

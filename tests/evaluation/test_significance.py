@@ -118,6 +118,15 @@ def test_a_torn_file_is_refused(tmp_path: Path, content: bytes) -> None:
         load_per_document(path)
 
 
+def test_areas_that_count_documents_which_no_label_has_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "per_document.npz"
+    kept(2).save(path)
+    arrays = dict(np.load(path))
+    np.savez(path, **{**arrays, "roc_lower": np.full_like(arrays["roc_lower"], NUMBER)})
+    with pytest.raises(DataError, match="roc_lower counts more true documents than a label has"):
+        load_per_document(path)
+
+
 def test_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "per_document.npz"
     np.savez(path, version=np.array(99))

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from plant_plugin.data.documents import Corpus, Split
-from plant_plugin.data.text import ReadCounts
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, explained, load_tokenizer, warn_changed_labels
 
 
 def split(name: str, labels: list[list[str]]) -> Split:
-    return Split(name, ["text"] * len(labels), labels, None, ReadCounts(len(labels)))
+    return Split(["text"] * len(labels), labels, name=name)
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_every_rule_by_hand(raw: Path, lists: Path, tmp_path: Path) -> None:
         "train": 3, "valid": 1, "test": 1, "labels": 10, "labels_in_training": 8, "labels_unseen_in_training": 2,
         "labels_as_caml_reads_them": 8, "labels_without_a_name": 2,
     }  # fmt: skip
-    assert read_libmultilabel_text(folder / "train.txt").counts.read == 3
+    assert len(read_libmultilabel_text(folder / "train.txt")) == 3
 
 
 @pytest.mark.parametrize("variant", [{"zipped": True}, {"line_end": "\r\n"}, {"lower": True}], ids=str)

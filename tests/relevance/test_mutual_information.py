@@ -295,7 +295,7 @@ def test_bad_arguments() -> None:
 def test_eurlex6k_takes_seconds(shared: Path) -> None:
     documents = read_libmultilabel_text(shared / "data" / "eurlex6k" / "train.txt.xz")
     tokens = WordTokens.build(documents.texts, 2)
-    corpus = Corpus(Split("train", documents.texts, documents.labels, None, documents.counts), None, None, [])
+    corpus = Corpus(Split(documents.texts, documents.labels, name="train"), None, None, [])
     corpus = corpus.with_labels(sorted({label for labels in documents.labels for label in labels}))
     arrays, labels = tokens.encode(documents.texts, 500), corpus.label_matrix(corpus.train)
     start = time.perf_counter()

@@ -17,7 +17,6 @@ from made_up_task import write_splits
 from plant_plugin.cli import plant
 from plant_plugin.config import Config, load_config
 from plant_plugin.data.documents import Corpus, Split
-from plant_plugin.data.text import ReadCounts
 from plant_plugin.errors import ConfigError
 from plant_plugin.training import choose
 from plant_plugin.training.choose import Trial, language_of, settle
@@ -204,7 +203,7 @@ def test_a_trial_finds_where_words_count_and_phrases_tell(mine: Make) -> None:
             rest = [f"sign{other}x" for other in others] + [f"filler{random.integers(9)}" for _ in range(40)]
             texts.append(" ".join([*random.permutation(head), *random.permutation(rest)]))
             labels.append([f"L{own}"])
-        return Split(name, texts, labels, None, ReadCounts())
+        return Split(texts, labels, name=name)
 
     corpus = Corpus(split("train", 200, 1), split("val", 60, 2), None, [f"L{label}" for label in range(8)])
     options = mine().planted_scores
@@ -218,7 +217,7 @@ def test_a_trial_finds_that_endings_do_not_matter(mine: Make) -> None:
         own = random.integers(8, size=documents)
         ends = random.choice(list("abcdefghijklmnop"), (documents, 3)).tolist()
         texts = [f"signu{label}{''.join(end)} filler{random.integers(9)}" for label, end in zip(own, ends, strict=True)]
-        return Split(name, texts, [[f"L{label}"] for label in own], None, ReadCounts())
+        return Split(texts, [[f"L{label}"] for label in own], name=name)
 
     corpus = Corpus(split("train", 200, 1), split("val", 60, 2), None, [f"L{label}" for label in range(8)])
     options = mine().planted_scores
