@@ -336,9 +336,9 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
     room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
     ranks = 0 if config.strategy != "plant" else config.stage1.epochs or 0
     wanted = config.stage2.epochs or 1
-    length = config.max_seq_length or facts.long
-    for shorter in (length, *(words for words in reversed(SHORTENED) if words < length)):
-        share = min(1.0, min(shorter, facts.words) / min(length, facts.words))  # a step takes as long as its words
+    length, words = config.max_seq_length or facts.long, max(1, facts.words)  # 0: most documents hold numbers alone
+    for shorter in (length, *(short for short in reversed(SHORTENED) if short < length)):
+        share = min(1.0, min(shorter, words) / min(length, words))  # a step takes as long as its words
         first, second = (share * steps * seconds for seconds in (stage1, stage2))
         for epochs1 in range(ranks, -1, -1):
             epochs2 = min(wanted, int((room - epochs1 * first) / second))
