@@ -170,12 +170,17 @@ class StageModule(L.LightningModule):
         first, *rest = in_pieces(batch, self.pieces) if self.pieces > 1 else [batch]
         documents = len(batch["document"])
         self._rest = [(len(piece["document"]) / documents, piece) for piece in rest]
-        loss = self.training_loss(first)
-        if "surplus" in batch:
-            loss = loss * 0
-        self.guard.saw(batch["document"], loss.detach())
+        loss = self._counted_loss(first)
         self.log("loss", loss, prog_bar=True)
-        return loss * (len(first["document"]) / documents) if rest else loss
+        return loss * (len(first["document"]) / documents)
+
+    def _counted_loss(self, piece: dict[str, Tensor]) -> Tensor:
+        """The loss of what is computed at once, which the guard sees; 0 where the documents are another process's."""
+        loss = self.training_loss(piece)
+        if "surplus" in piece:
+            loss = loss * 0
+        self.guard.saw(piece["document"], loss.detach())
+        return loss
 
     def backward(self, loss: Tensor, *args: object, **kwargs: object) -> None:
         """Gradient of the loss; that of further pieces is added, scaled as Lightning scaled the first."""
@@ -183,9 +188,7 @@ class StageModule(L.LightningModule):
         plugin = self.trainer.precision_plugin
         for share, piece in self._rest:
             with plugin.train_step_context():
-                part = self.training_loss(piece)
-            self.guard.saw(piece["document"], part.detach())
-            part = part * share / self.trainer.accumulate_grad_batches
+                part = self._counted_loss(piece) * share / self.trainer.accumulate_grad_batches
             scaler = getattr(plugin, "scaler", None)
             (part if scaler is None else scaler.scale(part)).backward()
         self._rest = []
@@ -315,7 +318,8 @@ class Candidates(NamedTuple):
     def of(cls, batch: Mapping[str, Tensor], num_labels: int) -> Candidates:
         """Those of a batch; a document's own labels that its shortlist lacks stand behind it."""
         if "shortlist" not in batch:
-            positives = positives_of(batch, num_labels)
+            positives = torch.zeros(len(batch["text"]), num_labels, dtype=torch.bool, device=batch["text"].device)
+            positives[batch["label_row"], batch["label_column"]] = True  # they are sparse up to here
             return cls(None, positives, torch.ones_like(positives))
         listed, rows = batch["shortlist"], batch["label_row"]
         pairs = rows * num_labels + batch["label_column"]  # a document's labels are few: nothing here has L columns
@@ -343,9 +347,3 @@ class Candidates(NamedTuple):
         """Labels of columns (B, W)."""
         return columns if self.labels is None else self.labels.gather(1, columns)
 
-
-def positives_of(batch: Mapping[str, Tensor], num_labels: int) -> Tensor:
-    """The labels of a batch, (B, L) bool; they are sparse up to here."""
-    positives = torch.zeros(len(batch["text"]), num_labels, dtype=torch.bool, device=batch["text"].device)
-    positives[batch["label_row"], batch["label_column"]] = True
-    return positives
