@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import math
 import random
@@ -106,27 +105,22 @@ class StageModule(L.LightningModule):
         stacks = layers() if groups.pop("encoder") else []
         return {**{f"encoder_{place}": stack for place, stack in enumerate(stacks)}, **groups}
 
-    def _layers(self) -> list[list[nn.Parameter]]:
-        return [stack for name, stack in self.layered_groups().items() if name.startswith("encoder_")]
-
-    def _thaw(self) -> None:
+    def _thaw(self, *, whole: bool = False) -> None:
         """Let one layer more train every so many epochs, from the top; the rest trains from the first epoch on.
 
         Source: Howard and Ruder 2018, section 3.3 (gradual unfreezing).
         """
         if self.options.unfreeze_every is None:
             return
-        layers = self._layers()
-        thawed = self.current_epoch // self.options.unfreeze_every
+        layers = [stack for name, stack in self.layered_groups().items() if name.startswith("encoder_")]
+        frozen = 0 if whole else len(layers) - self.current_epoch // self.options.unfreeze_every
         for place, stack in enumerate(layers):
             for parameter in stack:
-                parameter.requires_grad_(place >= len(layers) - thawed)
+                parameter.requires_grad_(place >= frozen)
 
     def on_train_end(self) -> None:
         """Leave nothing frozen behind."""
-        if self.options.unfreeze_every is not None:
-            for parameter in itertools.chain(*self._layers()):
-                parameter.requires_grad_()
+        self._thaw(whole=True)
 
     def state_dict(self, *args: object, **kwargs: object) -> dict[str, Tensor]:  # type: ignore[override]
         """What Lightning's checkpoints hold: the trained tensors, never a quantised language model."""
@@ -346,4 +340,3 @@ class Candidates(NamedTuple):
     def ids(self, columns: Tensor) -> Tensor:
         """Labels of columns (B, W)."""
         return columns if self.labels is None else self.labels.gather(1, columns)
-
