@@ -148,9 +148,6 @@ def _tested(scoring: Scoring, thresholds: dict[str, float]) -> Result:
 
 def _one_process(config: Config, writes: bool = True, *, tests: bool) -> Result:
     """One of the processes of a run."""
-    if config.choose:
-        fix = "train with plant.yml once, and name the settled.yml of its run"
-        raise ConfigError("`libmultilabel` and `plant train` alone look at the data", where="choose", fix=fix)
     record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=writes)
     try:
         registry.use(config.registry)  # in a process that was started for this run
