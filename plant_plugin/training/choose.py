@@ -153,10 +153,8 @@ def _spelled(value: object) -> str:
 
 def _checked(values: Keys, config: Config) -> Config:
     made = checked_config(values, Problems(config.config_path))
-    if config.resume is not None:
-        made = replace(made, resume=config.resume)
-        made = made if config.resume == "auto" else made.resumed(Path(config.resume))
-    return replace(made, trust_code=config.trust_code)
+    made = replace(made, resume=config.resume, trust_code=config.trust_code)
+    return made if config.resume is None or config.resume == AUTO else made.resumed(Path(config.resume))
 
 
 def _beside(config: Config) -> Keys:
@@ -338,13 +336,10 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
         for epochs1 in range(ranks, -1, -1):
             epochs2 = min(wanted, int((room - epochs1 * first) / second))
             if epochs2 >= min(wanted, max(1, epochs1)):  # a shortened second stage is no shorter than the first
-                keys: Keys = {"strategy": "plant", "stage1.epochs": epochs1}
-                if not epochs1:
-                    keys = {"strategy": "end_to_end"}
+                keys: Keys = {"strategy": "plant", "stage1.epochs": epochs1} if epochs1 else {"strategy": "end_to_end"}
                 keys |= {"max_seq_length": shorter, "stage2.epochs": epochs2}
-                told = f"an epoch takes {first:.0f} and {second:.0f} seconds"
-                told += f"; {left / MINUTE:.1f} of {minutes:g} minutes are left"
-                return Choice(keys, told)
+                why = f"an epoch takes {first:.0f} and {second:.0f} seconds"
+                return Choice(keys, f"{why}; {left / MINUTE:.1f} of {minutes:g} minutes are left")
     return Choice({"strategy": PLANTED_SCORES}, f"an epoch of the network does not fit into {minutes:g} minutes")
 
 
