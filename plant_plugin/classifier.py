@@ -148,22 +148,19 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Sequence[str]) -> npt.NDArray[np.int64]:
         """Indicator (N, L) of the labels above the threshold."""
-        check_is_fitted(self)
-        limit = np.float32(self.predictor_.limit(self.threshold))
-        return (self.decision_function(X) > limit).astype(np.int64)
+        logits = self.decision_function(X)
+        return (logits > np.float32(self.predictor_.limit(self.threshold))).astype(np.int64)
 
     def decision_function(self, X: Sequence[str]) -> npt.NDArray[np.float32]:
         """Logits (N, L)."""
         check_is_fitted(self)
-        logits: npt.NDArray[np.float32] = self.predictor_.logits(_texts(X))
-        return logits
+        return self.predictor_.logits(_texts(X))
 
     def predict_proba(self, X: Sequence[str]) -> npt.NDArray[np.float64]:
         """Probabilities (N, L); labels are not exclusive, so that rows need not sum to 1."""
         from scipy.special import expit
 
-        probabilities: npt.NDArray[np.float64] = expit(self.decision_function(X).astype(np.float64))
-        return probabilities
+        return expit(self.decision_function(X).astype(np.float64))
 
     def explain(self, X: Sequence[str], *, top: int | None = None) -> list[Explanation]:
         """What each word of N texts adds to the labels that ``predict`` finds, or to the best ``top``.

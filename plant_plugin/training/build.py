@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import PLANTED_SCORES
-from plant_plugin.config.sections import Model, Plant
+from plant_plugin.config.sections import Plant
 from plant_plugin.config.values import Keys
 from plant_plugin.data.batches import Batches, FrozenStates, move
 from plant_plugin.data.label_names import names_beside
@@ -47,7 +47,7 @@ CACHE_VERSION = 1  # of kept states; counts up when the layout of the file chang
 
 def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool) -> PlantableNetwork:
     """The configured network with fresh weights, its relevance computed and planted where anything reads it."""
-    name, options = network_of(config, config.strategy)
+    name, options = _network_of(config)
     vectors = None
     if isinstance(prepared.tokens, WordTokens):
         file, seed = _vectors_file(config.embed_file, config.embed_cache_dir), config.seed or 0
@@ -61,7 +61,7 @@ def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool
         assert prepared.relevance is not None
         network.plant_relevance(prepared.relevance.matrix)
     if config.checkpoint_path:
-        load_weights(model_folder(config.checkpoint_path), network, prepared.hashes)
+        load_weights(_folder_of(config.checkpoint_path), network, prepared.hashes)
     if config.go_on_from:
         load_grown(folder_before(config), network, prepared)
     return network
@@ -76,12 +76,12 @@ def _vectors_file(named: str | None, cache: str | None) -> Path | None:
     return vectors_file(named, cache)
 
 
-def network_of(model: Model, strategy: str) -> tuple[str, Keys]:
+def _network_of(config: Config) -> tuple[str, Keys]:
     """Name and options of the network that the strategy trains."""
-    return (NO_NETWORK, {}) if strategy == PLANTED_SCORES else (model.model_name, dict(model.network_config))
+    return (NO_NETWORK, {}) if config.strategy == PLANTED_SCORES else (config.model_name, dict(config.network_config))
 
 
-def model_folder(named: str) -> Path:
+def _folder_of(named: str) -> Path:
     """The folder of a model that is named, or that holds the file that is named."""
     path = Path(named)
     return path.parent if path.is_file() else path
@@ -106,17 +106,13 @@ def add_frozen_states(network: PlantableNetwork, prepared: Prepared, options: Pl
             digest.update(arrays.offsets.tobytes())
             path = cache_folder(options.cache_dir) / "states" / f"{digest.hexdigest()}.npy"
             offsets = np.concatenate([[0], np.cumsum(np.maximum(arrays.lengths, 1))])
-            read = functools.partial(_read, shape=(int(offsets[-1]), backbone.frozen_size))
+            read = functools.partial(mapped, kind=np.int16, shape=(int(offsets[-1]), backbone.frozen_size))
             progress = functools.partial(tqdm, desc=f"states of {name}", leave=False, disable=run.silent)
             make = functools.partial(_make, path, offsets, backbone, prepared.split(name), device, precision, progress)
             try:
                 prepared.states[name] = FrozenStates(cached(path, read, make, None, "The kept states are"), offsets)
             except PlantError as error:
                 logger.warning("States are computed in every epoch: %s", error)
-
-
-def _read(path: Path, shape: tuple[int, int]) -> npt.NDArray[np.int16]:
-    return mapped(path, np.int16, shape)
 
 
 def _make(
@@ -142,13 +138,13 @@ def _make(
                 for row, (document, length) in enumerate(zip(batch["document"], batch["length"], strict=True)):
                     states[offsets[document] : offsets[document + 1]] = found[row, : int(length)]
         states.flush()
-    return _read(path, shape)
+    return mapped(path, np.int16, shape)
 
 
 def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str, float]]:
     """A trained model and the data to test it on, under the model's own labels and vocabulary."""
-    folder = model_folder(config.checkpoint_path or config.resume or "")
-    name, given = network_of(config, config.strategy)
+    folder = _folder_of(config.checkpoint_path or config.resume or "")
+    name, given = _network_of(config)
     own_code = ":" in name or bool(given.get("trust_remote_code"))  # the configuration names it too
     content, what, lm_weight = read_content(folder, trust_code=True), "", given.get("lm_weight")  # imports nothing
     trained = content["network_config"]
@@ -185,7 +181,7 @@ def save(
         prepared.corpus.label_names,
         thresholds,
         hashes={**prepared.hashes, "config": config.hash()},
-        max_seq_length=prepared.max_seq_length,
+        max_seq_length=config.max_seq_length,
         planted_scores=prepared.planted_scores,
         phrase_prior=config.evidence.prior if prepared.marks else 0,
         shortlist=prepared.shortlist_size,

@@ -49,6 +49,7 @@ from plant_plugin.config.problems import Problems
 from plant_plugin.config.sections import BLOCKS
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.config.yaml_file import packaged_configs, read_yaml
+from plant_plugin.data.batches import move
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.label_names import label_names, names_beside
@@ -66,7 +67,7 @@ from plant_plugin.training.prepare import prepare
 from plant_plugin.training.stage import StageModule
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
-from plant_plugin.training.weights import LINEAR_WEIGHTS, Floats, rows_at_once
+from plant_plugin.training.weights import LINEAR_WEIGHTS, Floats, blocks
 
 WORD = re.compile(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
 NETWORK = "model_name", "network_config"
@@ -121,14 +122,11 @@ def settle(config: Config) -> Config:
 
 def told(facts: Facts, found: Iterable[Choice]) -> list[str]:
     """At most ten lines: what was looked at, and what was chosen why."""
-    marked, repeated = "evidence" if facts.evidence else "no evidence", ""
+    marked = "evidence" if facts.evidence else "no evidence"
+    seen = f"{facts.documents:,} documents in {facts.language}, {facts.labels:,} labels, {marked}"
     if facts.repeated > REPEATED * facts.documents:
-        repeated = f"; {facts.repeated:,} texts stand there again, so validation is too good: remove them"
-    lines = [
-        f"{facts.documents:,} documents in {facts.language}, {facts.labels:,} labels, {marked}"
-        + repeated
-        + f"; chosen ({SETTLED} of the run's folder):"
-    ]
+        seen += f"; {facts.repeated:,} texts stand there again, so validation is too good: remove them"
+    lines = [f"{seen}; chosen ({SETTLED} of the run's folder):"]
     for choice in found:
         shown = {key: value for key, value in choice.keys.items() if key != "monitor_metrics"}
         keys = ", ".join(f"{key} {_spelled(value)}" for key, value in shown.items())
@@ -155,10 +153,8 @@ def _spelled(value: object) -> str:
 
 def _checked(values: Keys, config: Config) -> Config:
     made = checked_config(values, Problems(config.config_path))
-    if config.resume is not None:
-        made = replace(made, resume=config.resume)
-        made = made if config.resume == "auto" else made.resumed(Path(config.resume))
-    return replace(made, trust_code=config.trust_code)
+    made = replace(made, resume=config.resume, trust_code=config.trust_code)
+    return made if config.resume is None or config.resume == AUTO else made.resumed(Path(config.resume))
 
 
 def _beside(config: Config) -> Keys:
@@ -182,8 +178,7 @@ def _beside(config: Config) -> Keys:
 def look(config: Config, given: Mapping[str, object]) -> Facts:
     """The facts of what a configuration, with ``val_file`` where there is one, would train on."""
     corpus = load_corpus(replace(config, test_file=None, include_test_labels=False, evidence=EvidenceOptions()))
-    drawn = corpus.val if config.val_file is None else None
-    splits = [corpus.train] if drawn is None else [corpus.train, drawn]
+    splits = [corpus.train] if corpus.val is None or config.val_file is not None else [corpus.train, corpus.val]
     texts = [text for split in splits for text in split.texts]
     lengths = sorted(len(WORD.findall(text)) for text in texts)
     language = language_of(texts)
@@ -275,11 +270,7 @@ class Trial:
     def of(cls, corpus: Corpus, options: PlantedScoresOptions) -> Trial:
         """Of a corpus with validation documents, drawn at random where it has many."""
         assert corpus.val is not None
-        (texts, labels), (val_texts, truth) = (
-            ([split.texts[row] for row in rows], corpus.label_matrix(split)[rows])
-            for split, rows in ((corpus.train, _drawn(corpus.train, TRIED)), (corpus.val, _drawn(corpus.val, TRIED_ON)))
-        )
-        return cls(texts, labels, val_texts, truth, options)
+        return cls(*_drawn(corpus, corpus.train, TRIED), *_drawn(corpus, corpus.val, TRIED_ON), options)
 
     def gain(self, options: PlantedScoresOptions) -> float:
         """What nDCG@5 gains by other options of the linear model."""
@@ -308,19 +299,21 @@ class Trial:
     def _reached(self, scored: Callable[[Sequence[str]], list[Floats]]) -> list[float]:
         """The nDCG@5 of each kind of scores (B, L) that is made of validation texts, few of them at a time."""
         labels, found = self.truth.shape[1], list[Evaluator]()
-        name, step = f"nDCG@{min(5, labels)}", rows_at_once(labels)
-        for start in range(0, len(self.val_texts), step):
-            scores = scored(self.val_texts[start : start + step])
+        name = f"nDCG@{min(5, labels)}"
+        for rows in blocks(*self.truth.shape):
+            scores = scored(self.val_texts[rows])
             found = found or [Evaluator(labels, metrics=[name]) for _ in scores]
             for one, evaluator in zip(scores, found, strict=True):
-                evaluator.update(one, self.truth[start : start + step])
+                evaluator.update(one, self.truth[rows])
         return [float(evaluator.compute()[name]) for evaluator in found]
 
 
-def _drawn(split: Split, most: int) -> list[int]:
-    if len(split) <= most:
-        return list(range(len(split)))
-    return sorted(np.random.default_rng(0).choice(len(split), most, replace=False).tolist())
+def _drawn(corpus: Corpus, split: Split, most: int) -> tuple[list[str], sp.csr_array]:
+    """Texts and labels of at most so many documents of a split, drawn at random."""
+    rows = np.arange(len(split))
+    if len(split) > most:
+        rows = np.sort(np.random.default_rng(0).choice(len(split), most, replace=False))
+    return [split.texts[row] for row in rows], corpus.label_matrix(split)[rows]
 
 
 def _within(minutes: float, config: Config, facts: Facts, started: float) -> Choice:
@@ -336,20 +329,17 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
     room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
     ranks = 0 if config.strategy != "plant" else config.stage1.epochs or 0
     wanted = config.stage2.epochs or 1
-    length = config.max_seq_length or facts.long
-    for shorter in (length, *(words for words in reversed(SHORTENED) if words < length)):
-        share = min(1.0, min(shorter, facts.words) / min(length, facts.words))  # a step takes as long as its words
+    length, words = config.max_seq_length or facts.long, max(1, facts.words)  # 0: most documents hold numbers alone
+    for shorter in (length, *(short for short in reversed(SHORTENED) if short < length)):
+        share = min(1.0, min(shorter, words) / min(length, words))  # a step takes as long as its words
         first, second = (share * steps * seconds for seconds in (stage1, stage2))
         for epochs1 in range(ranks, -1, -1):
             epochs2 = min(wanted, int((room - epochs1 * first) / second))
             if epochs2 >= min(wanted, max(1, epochs1)):  # a shortened second stage is no shorter than the first
-                keys: Keys = {"strategy": "plant", "stage1.epochs": epochs1}
-                if not epochs1:
-                    keys = {"strategy": "end_to_end"}
+                keys: Keys = {"strategy": "plant", "stage1.epochs": epochs1} if epochs1 else {"strategy": "end_to_end"}
                 keys |= {"max_seq_length": shorter, "stage2.epochs": epochs2}
-                told = f"an epoch takes {first:.0f} and {second:.0f} seconds"
-                told += f"; {left / MINUTE:.1f} of {minutes:g} minutes are left"
-                return Choice(keys, told)
+                why = f"an epoch takes {first:.0f} and {second:.0f} seconds"
+                return Choice(keys, f"{why}; {left / MINUTE:.1f} of {minutes:g} minutes are left")
     return Choice({"strategy": PLANTED_SCORES}, f"an epoch of the network does not fit into {minutes:g} minutes")
 
 
@@ -364,7 +354,7 @@ def _pace(config: Config) -> tuple[float, float, int]:
         if size is not None:
             documents = len(prepared.arrays[prepared.training.name])
             prepared.shortlists[prepared.training.name] = _any_labels(documents, prepared.num_labels, int(size))
-        train, val = prepared.batches(config.stage2, config)
+        train, val = prepared.batches(config.stage2)
         modules = Stage1(network, config.stage1, config, train, val), Stage2(network, config.stage2, config, train, val)
         first, second = (_seconds(module) for module in modules)
     return first, second, len(train)
@@ -385,8 +375,7 @@ def _seconds(module: StageModule) -> float:
     for number, batch in enumerate(islice(module.train_batches, PROBED + 1)):
         start = time.perf_counter()
         optimizer.zero_grad()
-        module.training_loss({name: value.to(device) for name, value in batch.items()}).backward()
+        module.training_loss(move(batch, device)).backward()
         optimizer.step()
         took += (time.perf_counter() - start) * (number > 0)
-        made = number
-    return took / max(1, made)
+    return took / max(1, number)

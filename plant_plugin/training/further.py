@@ -199,16 +199,19 @@ def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared) -> N
         prepared: Its vocabulary and labels.
 
     Raises:
-        CheckpointError: It is no model, or torn, or another network.
+        CheckpointError: It is no model, or torn, or another network, or knows as many labels, but others.
     """
     content = read_content(folder, trust_code=True)
     verify(folder, promised=content.get("manifest", False))
     if (content["model_name"], content["network_config"]) != network.built_as:
         raise _another(folder)
-    labels, _ = read_labels(folder)
-    label_rows = _moved(labels, prepared.corpus.label_names)
+    (labels, _), after = read_labels(folder), prepared.corpus.label_names
+    if len(labels) == len(after) and labels != after:  # shapes do not tell then what has a row for each label
+        fix = "put its labels into label_file as well, or train anew"
+        raise CheckpointError(f"it knows {len(labels)} labels too, but others", where=str(folder), fix=fix)
+    label_rows = _moved(labels, after)
     tokens, tables = load_tokens(folder), {table.data_ptr() for table in network.word_tables()}
-    word_rows = (torch.empty(0, dtype=torch.long),) * 2
+    word_rows = _moved((), ())
     if isinstance(tokens, WordTokens) and isinstance(prepared.tokens, WordTokens):
         word_rows = _moved(tokens.words, prepared.tokens.words)
     before = load_file(folder / MODEL)

@@ -79,11 +79,11 @@ def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, 
                 "options": repr(replace(options, folder=None))}  # fmt: skip
         for direction, encoder in zip(backbone.directions, backbone.models, strict=True):
             assert isinstance(encoder, AwdLstm)
-            told["network"] = repr([[*map(int, each.shape)] for each in encoder.parameters()] + [*encoder.dropouts])
+            network = repr([[*map(int, each.shape)] for each in encoder.parameters()] + [*encoder.dropouts])
             backward = direction == "backward"
             streams = {name: stream(arrays, tokens.pad_id, backward=backward) for name, arrays in splits.items()}
-            path = folder / f"{direction}.safetensors"
-            found[direction] = _Training(path, dict(told), LanguageModel(encoder), streams, config).run(say)
+            path, identity = folder / f"{direction}.safetensors", {**told, "network": network}
+            found[direction] = _Training(path, identity, LanguageModel(encoder), streams, config).run(say)
         write_json(folder / REPORT, found)
     return found
 
@@ -147,11 +147,8 @@ class _Training:
                 self.state = self.model.encoder.start(len(self.text))
                 self._validate(say)
             if self.step % steps == 0 or time.monotonic() - saved > SAVE_SECONDS:
-                self.cpu_s, began, saved = (
-                    self.cpu_s + time.process_time() - began,
-                    time.process_time(),
-                    time.monotonic(),
-                )
+                now, saved = time.process_time(), time.monotonic()
+                self.cpu_s, began = self.cpu_s + now - began, now
                 self._save()
         return self._finish(say)
 
@@ -170,14 +167,14 @@ class _Training:
         self.optimizer.step()
 
     def _validate(self, say: Callable[[str], object]) -> None:
-        epoch = self.step // len(self.starts)
         if "val" not in self.streams:
             return
         value = perplexity(self.model, self.streams["val"], self.options, self.device)
         if not self.perplexities or value < min(self.perplexities):
             self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
         self.perplexities.append(value)
-        say(f"{self.path.stem} epoch {epoch}/{self.options.epochs}: validation perplexity {value:.1f}")
+        epoch = f"epoch {len(self.perplexities)}/{self.options.epochs}"
+        say(f"{self.path.stem} {epoch}: validation perplexity {value:.1f}")
 
     def _finish(self, say: Callable[[str], object]) -> dict[str, float]:
         found = {"cpu_s": round(self.cpu_s, 1)}
@@ -213,10 +210,11 @@ class _Training:
     def _same(self, known: dict[str, str]) -> None:
         changed = [name for name, value in self.identity.items() if known.get(name) != value]
         if changed:
-            fix = "name another folder, or remove this one"
-            raise CheckpointError(
-                f"a language model of other {', '.join(changed)} is here", where=str(self.path), fix=fix
+            what, fix = (
+                f"a language model of other {', '.join(changed)} is here",
+                "name another folder, or remove this one",
             )
+            raise CheckpointError(what, where=str(self.path), fix=fix)
 
 
 @torch.no_grad()

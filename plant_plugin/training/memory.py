@@ -18,6 +18,7 @@ from plant_plugin.config import registry
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import PlantError
 from plant_plugin.networks.footprint import Footprint, footprint, l2r_footprint, plan_of, words_footprint
 from plant_plugin.report.machine import free_and_total_memory
@@ -126,8 +127,9 @@ def _width_of_vectors(embed_file: str) -> int:
     """Of GloVe vectors by their name, else of the second line of a file; the first may be a header."""
     if not Path(embed_file).is_file():
         return int(embed_file.rpartition(".")[2].removesuffix("d"))
-    with open(embed_file, encoding="utf-8") as stream:
-        return len([*itertools.islice(stream, 2)][-1].split()) - 1
+    with text_lines(Path(embed_file), newline=None) as lines:
+        beginning = [*itertools.islice(lines, 2)]
+    return len(beginning[-1].split()) - 1 if beginning else 0  # refused where the vectors are read
 
 
 def run_needs(settings: Settings, shape: Shape, tokens: int, vocabulary: int) -> list[Need]:

@@ -15,7 +15,6 @@ from scipy import sparse
 
 from plant_plugin.config import Config
 from plant_plugin.config.options import RelevanceOptions, StageOptions
-from plant_plugin.config.sections import Evaluation
 from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
 from plant_plugin.data.documents import Corpus, Split, load_corpus, with_sentences
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
@@ -47,9 +46,7 @@ class Prepared:
     arrays: dict[str, TokenArrays]
     labels: dict[str, sparse.csr_array]  # (N, L)
     training: Split
-    evaluation: Evaluation
-    propensity: tuple[float, float]  # A and B
-    max_seq_length: int | None
+    config: Config
     hashes: dict[str, str]  # of splits, labels, vocabulary and evidence
     relevance: Relevance | None = None  # None: nothing is planted
     planted_scores: PlantedScores | None = None
@@ -61,6 +58,11 @@ class Prepared:
 
     # What phrases and sentences add to each document, (N, L), once their weights are chosen; what is not here is made.
     evidence_scores: dict[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+
+    @property
+    def splits(self) -> list[Split]:
+        """What the arrays are of."""
+        return [self.training, *self.corpus.splits[1:]]
 
     @property
     def document_labels(self) -> sparse.csr_array:
@@ -106,16 +108,16 @@ class Prepared:
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Where the tokens of a text that are read begin and end."""
-        return self.tokens.spans(text, self.max_seq_length or WHOLE_DOCUMENT)
+        return self.tokens.spans(text, self.config.max_seq_length or WHOLE_DOCUMENT)
 
     def texts(self, name: str, documents: Iterable[int]) -> list[str]:
         """The texts of documents of a split, by their numbers in its arrays."""
-        split = self.training if name == "train" else self._split(name)
-        return [split.texts[document] for document in documents]
+        texts = self._split(name).texts
+        return [texts[document] for document in documents]
 
-    def text_hashes(self, name: str, documents: Iterable[int]) -> list[str]:
-        """The first 12 digits of the SHA-256 of documents' texts: they name a document to who has the file only."""
-        return [hashlib.sha256(text.encode()).hexdigest()[:12] for text in self.texts(name, documents)]
+    def text_hashes(self, documents: Iterable[int]) -> list[str]:
+        """The first 12 digits of the SHA-256 of what is trained on: they name a document to who has the file only."""
+        return [hashlib.sha256(text.encode()).hexdigest()[:12] for text in self.texts("train", documents)]
 
     def split(
         self,
@@ -127,27 +129,25 @@ class Prepared:
         rows: npt.NDArray[np.int64] | None = None,
     ) -> Batches:
         """Batches of a split: of ``tokens`` tokens or ``size`` documents, ``eval_batch_size`` where none is given."""
-        size, pad = size or self.evaluation.eval_batch_size, self.tokens.pad_id
+        size, pad = size or self.config.eval_batch_size, self.tokens.pad_id
         optional = self.states.get(name), self.marks.get(name), self.shortlists.get(name)
         return Batches(self.arrays[name], self.labels[name], size, pad, shuffle, seed, tokens, *optional, rows)
 
-    def batches(self, options: StageOptions, config: Config) -> tuple[Batches, Batches | None]:
+    def batches(self, options: StageOptions) -> tuple[Batches, Batches | None]:
         """Training batches of a stage and, where there is a validation split, its batches: this process's part."""
+        config, rows = self.config, self._further()
         size, seed = options.batch_size or config.batch_size, config.seed or 0
-        rows = (
-            None
-            if config.go_on_from is None
-            else self._further(config.new_documents + config.waiting_documents, config.replay, seed)
-        )
         train = self.split("train", size, config.shuffle, seed, options.batch_tokens, rows).take_part(rank(), count())
         return train, self.split("val").take_part(rank(), count()) if "val" in self.arrays else None
 
-    def _further(self, new: int, replay: float, seed: int) -> npt.NDArray[np.int64]:
-        """What a network that goes on reads: the ``new`` documents, others drawn at random, and sentences of both."""
-        documents = len(self.corpus.train)
-        new = min(new, documents)
-        again = min(round(replay * new), documents - new)
-        drawn = new + np.random.default_rng(seed).choice(documents - new, again, replace=False)
+    def _further(self) -> npt.NDArray[np.int64] | None:
+        """What a network that goes on reads: the new documents, others drawn at random, and sentences of both."""
+        config, documents = self.config, len(self.corpus.train)
+        if config.go_on_from is None:
+            return None
+        new = min(config.new_documents + config.waiting_documents, documents)
+        again = min(round(config.replay * new), documents - new)
+        drawn = new + np.random.default_rng(config.seed or 0).choice(documents - new, again, replace=False)
         parents = np.array(self.training.parents or range(documents))
         return np.flatnonzero(np.isin(parents, [*range(new), *drawn.tolist()]))
 
@@ -157,19 +157,19 @@ class Prepared:
 
     def evaluator(self, metrics: Sequence[str], split: str) -> Evaluator:
         """An evaluator of a split for named metrics at the configured ``metric_threshold``."""
-        probability = self.evaluation.metric_threshold
+        probability = self.config.metric_threshold
         return Evaluator(
             self.num_labels,
             metrics=metrics,
             train_label_counts=self.train_counts,
             num_train=self.num_train,
             thresholds={"0.5": float(np.log(probability) - np.log1p(-probability))},
-            propensity=self.propensity,
+            propensity=(self.config.propensity_a, self.config.propensity_b),
             outside=self.outside(split) if "MAP-gold" in metrics else None,
         )
 
     def _split(self, name: str) -> Split:
-        return next(split for split in self.corpus.splits if split.name == name)
+        return next(split for split in self.splits if split.name == name)
 
 
 def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names: list[str] | None = None) -> Prepared:
@@ -210,8 +210,7 @@ def prepare(config: Config, run: Run, tokens: Tokens | None = None, label_names:
         hashes["evidence"] = hashlib.sha256(json.dumps(corpus.train.evidence).encode()).hexdigest()
     if not config.eval and not labels["train"].nnz:
         raise DataError("no training document has a label of the label set", where=str(config.training_file))
-    propensity, length = (config.propensity_a, config.propensity_b), config.max_seq_length
-    return Prepared(corpus, tokens, arrays, labels, training, config, propensity, length, hashes)
+    return Prepared(corpus, tokens, arrays, labels, training, config, hashes)
 
 
 def mark_tokens(prepared: Prepared, phrases: Phrases | None, strength: float, splits: Iterable[Split]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -62,11 +63,9 @@ def run(config: Config, *, tests: bool = True) -> Result:
             write_text(own.checkpoint_dir / SETTLED, own.settled)
         result = run_in_folder(own, tests=tests)
         if own.settled and not own.silent and is_first():
-            folder = own.checkpoint_dir
-            print(
-                f"the model is in {folder}\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt",
-                file=sys.stderr,
-            )
+            folder = shlex.quote(str(own.checkpoint_dir))
+            tell = f"the model is in {folder}\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
+            print(tell, file=sys.stderr)
         return result
 
 
@@ -107,7 +106,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
         network = build_network(prepared, config, run, planted=planted)
         strength = config.evidence.prior if network.has_prior else 0.0
         unread = set() if any(getattr(config, stage).epochs != 0 for stage in stages) else {"train"}
-        for split in (prepared.training, *prepared.corpus.splits[1:]):
+        for split in prepared.splits:
             if split.name not in unread | (set() if run.tests else {"test"}):
                 with run.phase("test" if split.name == "test" else "tokens"):
                     mark_tokens(prepared, phrases, strength, (split,))
@@ -149,9 +148,6 @@ def _tested(scoring: Scoring, thresholds: dict[str, float]) -> Result:
 
 def _one_process(config: Config, writes: bool = True, *, tests: bool) -> Result:
     """One of the processes of a run."""
-    if config.choose:
-        fix = "train with plant.yml once, and name the settled.yml of its run"
-        raise ConfigError("`libmultilabel` and `plant train` alone look at the data", where="choose", fix=fix)
     record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=writes)
     try:
         registry.use(config.registry)  # in a process that was started for this run

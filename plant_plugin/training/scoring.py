@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from scipy import sparse
 from tqdm import tqdm
@@ -27,11 +25,9 @@ from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, count, device_of, from_first, rank
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import so_many
-from plant_plugin.training.weights import centred
+from plant_plugin.training.weights import Floats, Places, ScoreBatch, centred
 
 MOST_KEPT = 50_000_000  # logits of validation documents that are kept for a second pass: 200 MB
-Scores = npt.NDArray[np.float32]
-ScoreBatch = tuple[Scores | sparse.csr_array, sparse.csr_array, npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class Scoring:
     prepared: Prepared
     config: Config
     run: Run
-    _kept: dict[str, list[tuple[Scores, npt.NDArray[np.int64]]]] = field(default_factory=dict, init=False)
+    _kept: dict[str, list[tuple[Floats, Places]]] = field(default_factory=dict, init=False)
 
     def batches(self, split: str) -> Iterator[ScoreBatch]:
         """Logits (B, L), sparse truth and document numbers of a split, batch by batch; for the first process.
@@ -56,12 +52,12 @@ class Scoring:
         listed = prepared.shortlist_scores.get(split)
         columns = prepared.num_labels if listed is None else listed.shape[1]
         room = MOST_KEPT // columns if split == "val" else 0  # validation is asked for twice
-        few = len(prepared.labels[split].indptr) - 1 <= room
+        few = prepared.labels[split].shape[0] <= room
         found = []
         for logits, documents in kept or self._pass(split):
             if few and not kept:
-                found.append((logits.copy(), documents))
-            summed = logits.copy() if kept else logits
+                found.append((logits, documents))
+            summed = logits.copy()
             if listed is not None and planted is not None and planted.weight:
                 planted.add_scores(summed, listed[documents])
             elif listed is None:
@@ -83,7 +79,7 @@ class Scoring:
         """No further pass is started."""
         from_first(str)
 
-    def _pass(self, split: str) -> Iterator[tuple[Scores, npt.NDArray[np.int64]]]:
+    def _pass(self, split: str) -> Iterator[tuple[Floats, Places]]:
         """The network's own logits and document numbers, batch by batch."""
         device, prepared = device_of(self.config.cpu), self.prepared
         self.network.to(device).eval()
@@ -124,14 +120,14 @@ class Scoring:
             centred=None if planted is None else lambda tuned: centred(planted, tuned, config.planted_scores.offset),
         )
 
-    def _validation(self) -> Iterator[tuple[Scores | sparse.csr_array, sparse.csr_array]]:
+    def _validation(self) -> Iterator[tuple[Floats | sparse.csr_array, sparse.csr_array]]:
         return ((logits, truth) for logits, truth, _ in self.batches("val"))
 
     def _tested(self) -> Iterator[ScoreBatch]:
         """The test split's scores; writes ``predictions.txt`` and the monitored metrics of ``logs.json`` on the way."""
         config, most = self.config, self.config.save_k_predictions
         monitored = self.prepared.evaluator([name for name in config.monitor_metrics if name != "Loss"], "test")
-        best: dict[int, tuple[npt.NDArray[np.int64], Scores]] = {}
+        best: dict[int, tuple[Places, Floats]] = {}
         for logits, truth, documents in self.batches("test"):
             monitored.update(logits, truth, documents)
             if most:

@@ -26,7 +26,7 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import from_first
 from plant_plugin.training.prepare import Prepared
-from plant_plugin.training.weights import plant_weight, rows_at_once
+from plant_plugin.training.weights import ScoreBatch, blocks, plant_weight
 
 ENOUGH = 0.01  # recall that ``auto`` gives away, of that of the largest size
 
@@ -37,7 +37,8 @@ def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
     Returns:
         The configuration with what was chosen: the weights of the scores that propose, which are not to change.
     """
-    if config.shortlist.size is None or config.strategy == PLANTED_SCORES:  # without a network nothing is saved
+    size = config.shortlist.size
+    if size is None or config.strategy == PLANTED_SCORES:  # without a network nothing is saved
         return config
 
     def make() -> tuple[dict[str, npt.NDArray[np.int32]], dict[str, npt.NDArray[np.float32]], Config]:
@@ -54,7 +55,7 @@ def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
                 linear_weight=planted.linear_weight,
                 sentence_weight=planted.sentence_weight,
             )
-            propose(prepared, _size(prepared, planted, config, run))
+            propose(prepared, _size(prepared, planted, size, run))
         found = replace(config, planted_scores=chosen, identity=config.hash())
         return prepared.shortlists, prepared.shortlist_scores, found
 
@@ -70,7 +71,7 @@ def propose(prepared: Prepared, size: int | None) -> None:
     planted = prepared.planted_scores
     if size is None or planted is None:
         return
-    for split in (prepared.training, *prepared.corpus.splits[1:]):
+    for split in prepared.splits:
         if split.name in prepared.arrays:
             top = planted.top(split.texts, size)
             shape = len(split.texts), -1
@@ -79,29 +80,28 @@ def propose(prepared: Prepared, size: int | None) -> None:
                 prepared.shortlist_scores[split.name] = top.data.reshape(shape)
 
 
-def _nothing(prepared: Prepared) -> Iterator[tuple[npt.NDArray[np.float32], sp.csr_array, npt.NDArray[np.int64]]]:
+def _nothing(prepared: Prepared) -> Iterator[ScoreBatch]:
     """Validation documents with logits of 0, as they are without a network."""
     truth = prepared.labels["val"]
-    step = rows_at_once(prepared.num_labels)
-    for documents in np.split(np.arange(truth.shape[0]), range(step, truth.shape[0], step)):
-        yield np.zeros((len(documents), prepared.num_labels), np.float32), truth[documents], documents
+    documents = np.arange(truth.shape[0])
+    for rows in blocks(*truth.shape):
+        yield np.zeros(truth[rows].shape, np.float32), truth[rows], documents[rows]
 
 
-def _size(prepared: Prepared, planted: PlantedScores, config: Config, run: Run) -> int:
-    """S: the configured one, or the least of ``SHORTLIST_SIZES`` with enough recall; each one's is said."""
-    asked, val = config.shortlist.size, prepared.corpus.val
+def _size(prepared: Prepared, planted: PlantedScores, asked: int | str, run: Run) -> int:
+    """S: the one asked for, or the least of ``SHORTLIST_SIZES`` with enough recall; each one's is said."""
+    val, most = prepared.corpus.val, prepared.num_labels
+    size = None if asked == AUTO else min(int(asked), most)
     if val is None or not len(val):
-        assert isinstance(asked, int)  # rules.py
-        return min(asked, prepared.num_labels)
-    wanted = {*SHORTLIST_SIZES, asked} - {AUTO}
-    sizes = sorted({min(int(size), prepared.num_labels) for size in wanted if size is not None})
+        assert size is not None  # rules.py
+        return size
+    sizes = sorted({min(each, most) for each in (*SHORTLIST_SIZES, size) if each is not None})
     recall = recall_by_size(planted.top(val.texts, sizes[-1]), prepared.labels["val"], sizes)
-    size = asked
-    if size == AUTO:
-        size = next(size for size in sizes if recall[size] >= recall[sizes[-1]] - ENOUGH)
-    told = ", ".join(f"{value:.4f} at {size}" for size, value in recall.items())
+    if size is None:
+        size = next(each for each in sizes if recall[each] >= recall[sizes[-1]] - ENOUGH)
+    told = ", ".join(f"{value:.4f} at {each}" for each, value in recall.items())
     run.log(f"shortlist: {size} labels a document; recall on validation documents: {told}")
-    return min(int(size), prepared.num_labels)  # type: ignore[arg-type]
+    return size
 
 
 def recall_by_size(top: sp.csr_array, truth: sp.csr_array, sizes: list[int]) -> dict[int, float]:

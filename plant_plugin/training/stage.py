@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import math
 import random
@@ -106,27 +105,22 @@ class StageModule(L.LightningModule):
         stacks = layers() if groups.pop("encoder") else []
         return {**{f"encoder_{place}": stack for place, stack in enumerate(stacks)}, **groups}
 
-    def _layers(self) -> list[list[nn.Parameter]]:
-        return [stack for name, stack in self.layered_groups().items() if name.startswith("encoder_")]
-
-    def _thaw(self) -> None:
+    def _thaw(self, *, whole: bool = False) -> None:
         """Let one layer more train every so many epochs, from the top; the rest trains from the first epoch on.
 
         Source: Howard and Ruder 2018, section 3.3 (gradual unfreezing).
         """
         if self.options.unfreeze_every is None:
             return
-        layers = self._layers()
-        thawed = self.current_epoch // self.options.unfreeze_every
+        layers = [stack for name, stack in self.layered_groups().items() if name.startswith("encoder_")]
+        frozen = 0 if whole else len(layers) - self.current_epoch // self.options.unfreeze_every
         for place, stack in enumerate(layers):
             for parameter in stack:
-                parameter.requires_grad_(place >= len(layers) - thawed)
+                parameter.requires_grad_(place >= frozen)
 
     def on_train_end(self) -> None:
         """Leave nothing frozen behind."""
-        if self.options.unfreeze_every is not None:
-            for parameter in itertools.chain(*self._layers()):
-                parameter.requires_grad_()
+        self._thaw(whole=True)
 
     def state_dict(self, *args: object, **kwargs: object) -> dict[str, Tensor]:  # type: ignore[override]
         """What Lightning's checkpoints hold: the trained tensors, never a quantised language model."""
@@ -170,12 +164,17 @@ class StageModule(L.LightningModule):
         first, *rest = in_pieces(batch, self.pieces) if self.pieces > 1 else [batch]
         documents = len(batch["document"])
         self._rest = [(len(piece["document"]) / documents, piece) for piece in rest]
-        loss = self.training_loss(first)
-        if "surplus" in batch:
-            loss = loss * 0
-        self.guard.saw(batch["document"], loss.detach())
+        loss = self._counted_loss(first)
         self.log("loss", loss, prog_bar=True)
-        return loss * (len(first["document"]) / documents) if rest else loss
+        return loss * (len(first["document"]) / documents)
+
+    def _counted_loss(self, piece: dict[str, Tensor]) -> Tensor:
+        """The loss of what is computed at once, which the guard sees; 0 where the documents are another process's."""
+        loss = self.training_loss(piece)
+        if "surplus" in piece:
+            loss = loss * 0
+        self.guard.saw(piece["document"], loss.detach())
+        return loss
 
     def backward(self, loss: Tensor, *args: object, **kwargs: object) -> None:
         """Gradient of the loss; that of further pieces is added, scaled as Lightning scaled the first."""
@@ -183,9 +182,7 @@ class StageModule(L.LightningModule):
         plugin = self.trainer.precision_plugin
         for share, piece in self._rest:
             with plugin.train_step_context():
-                part = self.training_loss(piece)
-            self.guard.saw(piece["document"], part.detach())
-            part = part * share / self.trainer.accumulate_grad_batches
+                part = self._counted_loss(piece) * share / self.trainer.accumulate_grad_batches
             scaler = getattr(plugin, "scaler", None)
             (part if scaler is None else scaler.scale(part)).backward()
         self._rest = []
@@ -315,7 +312,8 @@ class Candidates(NamedTuple):
     def of(cls, batch: Mapping[str, Tensor], num_labels: int) -> Candidates:
         """Those of a batch; a document's own labels that its shortlist lacks stand behind it."""
         if "shortlist" not in batch:
-            positives = positives_of(batch, num_labels)
+            positives = torch.zeros(len(batch["text"]), num_labels, dtype=torch.bool, device=batch["text"].device)
+            positives[batch["label_row"], batch["label_column"]] = True  # they are sparse up to here
             return cls(None, positives, torch.ones_like(positives))
         listed, rows = batch["shortlist"], batch["label_row"]
         pairs = rows * num_labels + batch["label_column"]  # a document's labels are few: nothing here has L columns
@@ -342,10 +340,3 @@ class Candidates(NamedTuple):
     def ids(self, columns: Tensor) -> Tensor:
         """Labels of columns (B, W)."""
         return columns if self.labels is None else self.labels.gather(1, columns)
-
-
-def positives_of(batch: Mapping[str, Tensor], num_labels: int) -> Tensor:
-    """The labels of a batch, (B, L) bool; they are sparse up to here."""
-    positives = torch.zeros(len(batch["text"]), num_labels, dtype=torch.bool, device=batch["text"].device)
-    positives[batch["label_row"], batch["label_column"]] = True
-    return positives

@@ -6,7 +6,6 @@ head · **M** labels chosen for a document.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 
 import torch
@@ -14,7 +13,7 @@ from torch import Tensor, nn
 
 from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage1Options
-from plant_plugin.data.batches import Batches, move
+from plant_plugin.data.batches import move
 from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.networks.plant_l2r import PLANTL2R
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
@@ -49,9 +48,16 @@ class Stage1(StageModule):
 
     def on_train_start(self) -> None:
         """Say where the first epoch starts from, between attention of chance and that of the relevance itself."""
-        if self.val_batches is not None and self.global_step == 0:  # a resumed stage has begun
-            value = _validated(self.network, self.val_batches, self.config, self.device)
-            self.run.log(f"stage1 starts from {self.monitor} {value:.4f}; the relevance itself has 1")
+        if self.val_batches is None or self.global_step:  # a resumed stage has begun
+            return
+        self.on_validation_epoch_start()
+        self.network.eval()
+        places = range(so_many(self.config.limit_val_batches, len(self.val_batches)))
+        with torch.inference_mode():
+            for place, batch in zip(places, self.val_batches, strict=False):
+                self.validation_step(move(batch, self.device), place)
+        self.network.train()
+        self.run.log(f"stage1 starts from {self.monitor} {_mean(self._found):.4f}; the relevance itself has 1")
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last epoch's values."""
@@ -59,18 +65,17 @@ class Stage1(StageModule):
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """NDCG@K of the scores against the relevance over all tokens of each document, for its chosen labels."""
-        found = ranked(self.network, batch, self.options, place_of(batch_idx))
+        network, options = self.network, self.options
+        generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + place_of(batch_idx))
+        labels, chosen = choose_labels(Candidates.of(batch, network.num_labels), options.labels, generator)
+        scores = network.scores(network.encode(batch), labels)
+        found = attention_ndcg(scores, relevance_of(network, batch, labels), batch["mask"], options.k)
         if "surplus" not in batch:
-            self._found.append(found)
+            self._found.append(found[chosen].cpu())
 
     def on_validation_epoch_end(self) -> None:
         """Log the mean over (document, label) pairs that have anything to rank."""
         self.keep_epoch({self.monitor: _mean(self._found)})
-
-
-def monitor_of(options: Stage1Options) -> str:
-    """Name of the watched metric."""
-    return f"attention-nDCG@{options.k}"
 
 
 def relevance_of(network: PlantableNetwork, batch: dict[str, Tensor], labels: Tensor) -> Tensor:
@@ -81,26 +86,10 @@ def relevance_of(network: PlantableNetwork, batch: dict[str, Tensor], labels: Te
     return prior.of_labels(labels)
 
 
-def ranked(network: PlantableNetwork, batch: dict[str, Tensor], options: Stage1Options, place: int) -> Tensor:
-    """NDCG@K of the attention's scores against the relevance, of each chosen (document, label) pair of a batch.
-
-    Its ``place`` among all batches decides which labels are drawn.
-    """
-    generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + place)
-    labels, chosen = choose_labels(Candidates.of(batch, network.num_labels), options.labels, generator)
-    scores = network.scores(network.encode(batch), labels)
-    return attention_ndcg(scores, relevance_of(network, batch, labels), batch["mask"], options.k)[chosen].cpu()
-
-
 def _mean(found: Sequence[Tensor]) -> float:
     """Over the pairs of all processes that have anything to rank; 0 where none has."""
     of_all = [values for process in at_first(found) for values in process]
-
-    def mean() -> float:
-        value = float(torch.cat(of_all).nanmean()) if of_all else 0.0
-        return 0.0 if value != value else value
-
-    return from_first(mean)
+    return from_first(lambda: float(torch.cat(of_all).nanmean().nan_to_num()) if of_all else 0.0)
 
 
 def choose_labels(
@@ -145,20 +134,7 @@ def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     if isinstance(network, PLANTL2R):
         return run_ranker(network, prepared, config, run)
     same_weights(network)
-    module = Stage1(network, config.stage1, config, *prepared.batches(config.stage1, config))
-    module.monitor = module.stop_on = monitor_of(config.stage1)
-    module.guard.hashes = functools.partial(prepared.text_hashes, "train")
+    module = Stage1(network, config.stage1, config, *prepared.batches(config.stage1))
+    module.monitor = module.stop_on = f"attention-nDCG@{config.stage1.k}"
+    module.guard.hashes = prepared.text_hashes
     train_stage(module, run)
-
-
-def _validated(network: PlantableNetwork, batches: Batches, config: Config, device: torch.device) -> float:
-    """What a network ranks before an epoch of stage 1."""
-    network.eval()
-    found = []
-    with torch.inference_mode():
-        for place, batch in zip(range(so_many(config.limit_val_batches, len(batches))), batches, strict=False):
-            ranks = ranked(network, move(batch, device), config.stage1, place_of(place))
-            if "surplus" not in batch:
-                found.append(ranks)
-    network.train()
-    return _mean(found)

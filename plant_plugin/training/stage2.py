@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -11,7 +9,6 @@ from torch import Tensor
 
 from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage2Options
-from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.networks.losses import WORTH_SELECTING, reduce_selected
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.run import Run
@@ -64,8 +61,9 @@ class Stage2(StageModule):
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Score the labels; the first process gathers the scores, batch by batch in the order of one process alone."""
-        for found in at_first(None if "surplus" in batch else self._scored(batch)):
-            self._add(found, "val", self._evaluator)
+        for logits, documents, loss in at_first(None if "surplus" in batch else self._scored(batch)):
+            scores = self.prepared.placed("val", documents, logits)
+            self._evaluator.update(scores, self.prepared.labels["val"][documents], documents, loss=loss)
 
     def _scored(self, batch: dict[str, Tensor]) -> ScoredBatch:
         hidden = self.network.encode(batch)
@@ -78,11 +76,6 @@ class Stage2(StageModule):
             loss = float(self._loss(hidden, Candidates.of(batch, self.network.num_labels)))
         return logits.cpu().numpy(), batch["document"].cpu().numpy(), loss
 
-    def _add(self, found: ScoredBatch, split: str, evaluator: Evaluator) -> None:
-        logits, documents, loss = found
-        scores = self.prepared.placed(split, documents, logits)
-        evaluator.update(scores, self.prepared.labels[split][documents], documents, loss=loss)
-
     def on_validation_epoch_end(self) -> None:
         """Log the metrics to Lightning and to ``logs.json``."""
         self.keep_epoch(from_first(self._evaluator.compute))
@@ -93,8 +86,8 @@ def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, ru
     if config.stage2.epochs == 0:
         run.log("stage 2: no epochs")
         return
-    module = Stage2(network, config.stage2, config, *prepared.batches(config.stage2, config))
+    module = Stage2(network, config.stage2, config, *prepared.batches(config.stage2))
     module.prepared, module.monitor = prepared, config.val_metric
     module.stop_on = config.early_stopping_metric or config.val_metric
-    module.guard.hashes = functools.partial(prepared.text_hashes, "train")
+    module.guard.hashes = prepared.text_hashes
     train_stage(module, run)

@@ -6,10 +6,11 @@ Trained together with the network (on leave-one-out scores) they made it worse t
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -56,7 +57,8 @@ NEAR_TIE = 0.002
 
 Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
-ScoreBatches = Callable[[], Iterable[tuple[Floats | sp.csr_array, sp.csr_array, Places]]]
+ScoreBatch = tuple[Floats | sp.csr_array, sp.csr_array, Places]  # logits and truth (B, L), numbers of documents
+ScoreBatches = Callable[[], Iterable[ScoreBatch]]
 
 
 def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
@@ -104,36 +106,24 @@ def _fitted(prepared: Prepared, config: Config) -> PlantedScores:
 
     Where few documents are new, :func:`.few_are_new`, the model of sentences that the run before has is taught them.
     """
-    options = config.planted_scores
-    train, names, sentences = prepared.corpus.train, prepared.corpus.label_names, None
+    options, train, names = config.planted_scores, prepared.corpus.train, prepared.corpus.label_names
+    fit = functools.partial(PlantedScores.fit, train.texts, prepared.document_labels, options, train.evidence, names)
     if few_are_new(config) and train.evidence is not None:
         before = folder_before(config)
         known = read_sentences(before, read_labels(before)[0], names)
         if known is not None and not known.model.half:  # those of many labels are fitted anew, label by label
-            sentences = known.taught(train.texts, train.evidence, names, options, config.new_documents)
-    if sentences is None:
-        return _fitted_cached(prepared, options, config.cache_dir)
-    return PlantedScores.fit(train.texts, prepared.document_labels, options, train.evidence, names, sentences)
-
-
-def _fitted_cached(prepared: Prepared, options: PlantedScoresOptions, cache_dir: str | None) -> PlantedScores:
+            return fit(known.taught(train.texts, train.evidence, names, options, config.new_documents))
     asked = {name: value for name, value in asdict(options).items() if name not in UNREAD}
-    train, hashes, labels = prepared.corpus.train, prepared.hashes, prepared.hashes["labels"]
+    hashes, labels = prepared.hashes, prepared.hashes["labels"]
     made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, asked, hashes.get("evidence")]
-    name = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
-
-    def make() -> PlantedScores:
-        names = prepared.corpus.label_names
-        return PlantedScores.fit(train.texts, prepared.document_labels, options, train.evidence, names)
+    path = cache_folder(config.cache_dir) / "planted_scores" / hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+    read = functools.partial(PlantedScores.load, labels=labels, num_labels=prepared.num_labels)
 
     def write(folder: Path, fitted: PlantedScores) -> None:
         with atomic_folder(folder) as temporary:
             fitted.save(temporary, labels)
 
-    def read(folder: Path) -> PlantedScores:
-        return PlantedScores.load(folder, labels, prepared.num_labels)
-
-    return cached(cache_folder(cache_dir) / "planted_scores" / name, read, make, write, "Planted scores are")
+    return cached(path, read, fit, write, "Planted scores are")
 
 
 def _known_names(
@@ -160,9 +150,10 @@ def _known_names(
     return names
 
 
-def rows_at_once(labels: int) -> int:
+def blocks(documents: int, labels: int) -> Iterator[slice]:
     """Validation documents scored at once: of very many labels few, for a row of all is held several times."""
-    return max(1, min(ROWS, CELLS // max(1, labels)))
+    step = max(1, min(ROWS, CELLS // max(1, labels)))
+    return (slice(start, start + step) for start in range(0, documents, step))
 
 
 def _weight(options: PlantedScoresOptions, strategy: str) -> float | None:
@@ -225,9 +216,7 @@ class _Weighing:
         truth = self.prepared.labels["val"]
         evaluators = [self.prepared.evaluator([self.metric], "val") for _ in ADJUSTMENTS]
         planted.adjustment = 0.0
-        step = rows_at_once(truth.shape[1])
-        for start in range(0, truth.shape[0], step):
-            rows = slice(start, start + step)
+        for rows in blocks(*truth.shape):
             scores = planted.linear_scores_of(self.features[rows])
             for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
                 evaluator.update(planted.adjusted(scores, adjustment), truth[rows])

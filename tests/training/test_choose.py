@@ -165,6 +165,14 @@ def test_what_deciding_took_is_gone_from_the_minutes(mine: Make, monkeypatch: py
     assert choose._within(1, config, facts, now - 61).keys["strategy"] == "planted_scores"
 
 
+def test_minutes_are_shared_out_where_most_documents_hold_numbers_alone(
+    mine: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "_pace", lambda config: (0.1, 0.1, 8))
+    facts = replace(choose.look(mine(), {}), words=0)
+    assert choose._within(1, settle(mine()), facts, time.perf_counter()).keys["strategy"] == "plant"
+
+
 def test_the_pace_is_measured(mine: Make) -> None:
     first, second, steps = choose._pace(settle(mine()))
     assert 0 < first < 10

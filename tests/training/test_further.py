@@ -164,7 +164,7 @@ def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> No
 
     config = replace(old, go_on_from=str(old.checkpoint_dir), new_documents=5, replay=2.0)
     prepared = prepare(config, Run(Path(old.checkpoint_dir), silent=True, tests=False))
-    train_batches, _ = prepared.batches(config.stage2, config)
+    train_batches, _ = prepared.batches(config.stage2)
     parents = prepared.training.parents or range(len(prepared.training))
     seen = [parents[row] for batch in train_batches for row in batch["document"].tolist()]
     assert {*range(5)} < set(seen)
@@ -238,3 +238,13 @@ def test_what_is_missing_is_said_and_nothing_stays(old: Config, new: Path, tmp_p
     assert "another network" in refused.output
     assert "--from" in train("--from", old.checkpoint_dir, new, "-c", "plant.yml").output
     assert not runs.exists() or not list(runs.iterdir())
+
+
+def test_as_many_labels_but_others_are_refused(old: Config, new: Path, tmp_path: Path) -> None:
+    """Their rows would go to other labels."""
+    known = (old.checkpoint_dir / "labels.txt").read_text().splitlines()
+    (tmp_path / "labels.txt").write_text("\n".join(["A0", *known[:-1]]))
+    to_other = ("--label_file", tmp_path / "labels.txt", "--result_dir", tmp_path / "runs")
+    done = train("--from", old.checkpoint_dir, new, *to_other)
+    assert done.exit_code != 0
+    assert f"it knows {len(known)} labels too, but others" in done.output

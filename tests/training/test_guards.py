@@ -76,6 +76,24 @@ def test_a_step_that_is_not_finite_is_left_out(
         assert texts[document] not in caplog.text
 
 
+def test_of_a_batch_in_pieces_the_one_that_is_not_finite_is_named(
+    made: Made, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    loss, calls = Stage2.training_loss, []
+
+    def once(self: Any, batch: Any) -> torch.Tensor:
+        calls.append(batch["document"].tolist())
+        return loss(self, batch) * (float("nan") if len(calls) == 1 else 1)
+
+    monkeypatch.setattr(Stage2, "on_train_start", lambda self: setattr(self, "pieces", 2))
+    monkeypatch.setattr(Stage2, "training_loss", once)
+    run(made(**SHORT))
+    texts = [line.rstrip("\n").split("\t")[1] for line in (tmp_path / "train.txt").read_text().splitlines()]
+    (said,) = (record.getMessage() for record in caplog.records if "not finite" in record.getMessage())
+    guilty = [hashlib.sha256(texts[document].encode()).hexdigest()[:12] for document in calls[0]]
+    assert said.rpartition("texts: ")[2].split(", ") == guilty
+
+
 def test_steps_that_are_not_finite_change_nothing_and_end_the_stage(
     made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 
 from plant_plugin.config import Config, load_config
 from plant_plugin.config.yaml_file import find_config
-from plant_plugin.errors import PlantError
+from plant_plugin.errors import DataError, PlantError
 from plant_plugin.networks.footprint import plan_of, words_footprint
 from plant_plugin.report import machine
 from plant_plugin.report.machine import free_and_total_memory
@@ -128,3 +129,18 @@ def test_the_weights_of_the_network_stay_while_validation_is_scored(tmp_path: Pa
     weights = memory.network_footprint(settings, 100, 60, 50_000, on_gpu=False).parameters
     assert training.step == "training the network"
     assert validation.bytes == rows + 4 * weights
+
+
+def test_vectors_are_measured_as_they_are_read(made: Made, tmp_path: Path) -> None:
+    lines = "2 3\nword 1 2 3\nother 1 2 3\n"
+    (tmp_path / "plain.txt").write_text(lines)
+    with gzip.open(tmp_path / "packed.txt.gz", "wt") as stream:
+        stream.write(lines)
+    plain, packed = (
+        memory.network_footprint(made(embed_file=str(tmp_path / name)), 100, 60, 50_000, on_gpu=False)
+        for name in ("plain.txt", "packed.txt.gz")
+    )
+    assert plain == packed
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(DataError, match="holds no vectors"):
+        run(made(embed_file=str(tmp_path / "empty.txt")))

@@ -51,10 +51,13 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, dict[str, o
 
 
 @pytest.mark.parametrize("hard_negatives", [None, 5])
-def test_a_shortlist_of_all_labels_changes_nothing(made: Made, hard_negatives: int | None) -> None:
-    own = {**SCORES, "stage2__hard_negatives": hard_negatives}
-    without, whole = made(**own), made(**own, shortlist__size=12, result_dir=f"{made().result_dir}_2")
+def test_a_shortlist_of_all_labels_changes_nothing(
+    made: Made, capsys: pytest.CaptureFixture[str], hard_negatives: int | None
+) -> None:
+    own = {**SCORES, "stage2__hard_negatives": hard_negatives, "silent": False}
+    without, whole = made(**own), made(**own, shortlist__size=40, result_dir=f"{made().result_dir}_2")
     results = [run(config)["metrics"] for config in (without, whole)]
+    assert "shortlist: 12 labels a document" in capsys.readouterr().err  # there are no more
     texts = texts_of(without.test_file)
     logits = [Predictor.load(config.checkpoint_dir, device="cpu").logits(texts) for config in (without, whole)]
     np.testing.assert_allclose(logits[1], logits[0], atol=1e-3)

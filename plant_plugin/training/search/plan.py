@@ -28,7 +28,7 @@ SAME_FOR_ALL = frozenset(
         "training_file", "val_file", "test_file", "val_size", "label_file", "data_format", "merge_train_val",
         "registry", "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics",
         "val_metric", "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu",
-        "limit_test_batches",
+        "limit_test_batches", "choose",
     }
 )  # fmt: skip
 
@@ -164,6 +164,9 @@ def _check_task(base: Config, problems: Problems) -> None:
     if base.linear:
         problems.add("linear", "a search is for networks", "try linear options one by one; they train in seconds")
         return
+    if base.choose:
+        what, fix = "each trial would choose anew", "train with plant.yml once, and name the settled.yml of its run"
+        problems.add("choose", what, fix)
     if base.strategy == PLANTED_SCORES:
         what = "no network is trained, so that there are no epochs to compare"
         problems.add("strategy", what, "say plant or end_to_end")

@@ -16,7 +16,6 @@ from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import PlantError, needs_extra
 from plant_plugin.files import atomic_write, remove, write_text
 from plant_plugin.training.search.plan import SearchPlan
-from plant_plugin.training.search.space import put
 from plant_plugin.training.search.trial import KEPT, LOG, best_epoch, read_outcome, read_values, write_configuration
 
 if TYPE_CHECKING:
@@ -117,8 +116,7 @@ def retrained(plan: SearchPlan, best: Trial, folder: Path) -> Keys:
 
 
 def _set(values: Keys, block: str, name: str, value: Value) -> None:
-    values[block] = {**(values.get(block) or {})}
-    put(values, (block, name), value)
+    values[block] = {**(values.get(block) or {}), name: value}
 
 
 def _train_best(plan: SearchPlan, config: Config, best: Trial, trials: Trials, say: Callable[[str], None]) -> Result:

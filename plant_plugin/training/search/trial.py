@@ -118,7 +118,7 @@ def run_trial(
     elif best_epoch(read_values(folder, metric), mode) is None and failure is None:
         failure = f"no epoch has a value of {metric} that is a number"
     if failure is not None:
-        _write_outcome(folder, {"failure": failure})
+        write_sealed(folder / OUTCOME, {"failure": failure})
         raise TrialFailed(failure)
 
 
@@ -127,10 +127,6 @@ def read_outcome(folder: Path) -> Outcome:
     with contextlib.suppress(OSError, CheckpointError):
         return read_json(folder / OUTCOME, Outcome, what="the outcome of a trial", fix="remove it")
     return {}
-
-
-def _write_outcome(folder: Path, outcome: Outcome) -> None:
-    write_sealed(folder / OUTCOME, outcome)
 
 
 def main(name: str) -> int:
@@ -144,16 +140,16 @@ def main(name: str) -> int:
         run(config, tests=False)
     except PlantError as error:
         print(error.format_message(), file=sys.stderr)
-        _write_outcome(folder, {"failure": error.format_message()})
+        write_sealed(folder / OUTCOME, {"failure": error.format_message()})
         return 1
     except Exception as error:
         traceback.print_exc()  # into trial.log
         # The message of a foreign error may quote a document: the table of trials holds the place only.
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}, line {place.lineno}"
-        _write_outcome(folder, {"failure": f"{type(error).__name__} in {where}; see {folder.name}/{LOG}"})
+        write_sealed(folder / OUTCOME, {"failure": f"{type(error).__name__} in {where}; see {folder.name}/{LOG}"})
         return 1
-    _write_outcome(folder, {"finished": True})
+    write_sealed(folder / OUTCOME, {"finished": True})
     return 0
 
 

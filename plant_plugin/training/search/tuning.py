@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -132,10 +131,12 @@ def ray_here() -> Iterator[str]:
         PlantError: Ray does not start.
     """
     short = "/tmp" if os.path.isdir("/tmp") else None  # names of sockets may have a hundred characters only
-    temporary = tempfile.mkdtemp(prefix="plant_", dir=short)
-    own = not ray.is_initialized()
-    try:
-        if own:
+    with contextlib.ExitStack() as stack:
+        temporary = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="plant_", dir=short, ignore_cleanup_errors=True)
+        )
+        if not ray.is_initialized():
+            stack.callback(ray.shutdown)
             try:
                 ray.init(
                     address="local", num_cpus=usable_cores(), include_dashboard=False, object_store_memory=OBJECT_STORE,
@@ -145,7 +146,3 @@ def ray_here() -> Iterator[str]:
                 what = f"Ray does not start ({type(error).__name__})"
                 raise PlantError(what, where="plant search", fix="try ray.init() in Python: it says more") from error
         yield temporary
-    finally:
-        if own:
-            ray.shutdown()
-        shutil.rmtree(temporary, ignore_errors=True)

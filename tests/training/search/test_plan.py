@@ -136,6 +136,7 @@ def test_a_malformed_expression_is_told_with_its_line(search_file: Make, value: 
         ({"val_file": None, "val_size": 0}, "no validation documents to choose by"),
         ({"linear": True, "network_config": None, "stage1": {"k": 5}}, "a search is for networks|does not read it"),
         ({"stage2": {"epochs": 0}}, "there are no epochs to compare"),
+        ({"choose": True}, "choose.* each trial would choose anew"),
         ({"strategy": "planted_scores", "planted_scores": {"model": "ridge"}}, "there are no epochs to compare"),
         ({"training_file": "nowhere.txt"}, "training_file: nowhere.txt.* no such file"),
         ({"network_config": {"encoder": "cnn"}, "stage1": {"k": 5}}, "there is nothing to search"),
