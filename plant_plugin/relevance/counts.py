@@ -42,8 +42,8 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
 
 
 @njit(nogil=True, cache=True)
-def count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room):  # type: ignore[no-untyped-def]
-    """n_lt of a block of labels, only where it is above 0, or (``every``) of every token type: a table's parts.
+def count_pairs(label_offsets, documents, token_offsets, tokens, size, room):  # type: ignore[no-untyped-def]
+    """n_lt of a block of labels where it is above 0: a table's parts.
 
     ``label_offsets`` (labels + 1,) say where each label's documents begin in ``documents``, ``token_offsets`` (N+1,)
     the same of ``tokens``, as :func:`distinct_tokens` found them; ``size`` is V, ``room`` the table's entries at most.
@@ -57,12 +57,12 @@ def count_pairs(label_offsets, documents, token_offsets, tokens, size, every, ro
         cells = 0
         for document in of_label:
             cells += token_offsets[document + 1] - token_offsets[document]
-        if every or cells * SCAN_COST > size:
+        if cells * SCAN_COST > size:
             for document in of_label:
                 for position in range(token_offsets[document], token_offsets[document + 1]):
                     counter[tokens[position]] += 1
             for token in range(size):
-                if every or counter[token]:
+                if counter[token]:
                     found_tokens[place], found_counts[place] = token, counter[token]
                     counter[token] = 0
                     place += 1
@@ -105,32 +105,37 @@ def mutual_information(both, with_label, with_token, total):  # type: ignore[no-
 
 @njit(nogil=True, cache=True)
 def kept_values(  # type: ignore[no-untyped-def]
-    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, nats, top
+    offsets, tokens, counts, label_documents, token_documents, total, frequency, any_sign, nats, top
 ):
     """The ``top`` highest values of each label of a table: offsets, ascending tokens, and values, float32 above 0.
 
     They are compared as float32: equal relevance from different tables may differ in the last float64 digit. Ties go to
     the lower token. ``label_documents`` are n_l of these labels, ``token_documents`` n_t (V,), ``total`` N. With
-    ``frequency`` the counts themselves are the values; with ``positive`` only pairs that meet more often than by chance
-    count. All are divided by the label's highest value, but with ``nats``.
+    ``frequency`` the counts themselves are the values. Only pairs that meet more often than by chance count; with
+    ``any_sign`` all do, those that never meet and are not in the table too. All are divided by the label's highest
+    value, but with ``nats``.
     """
-    kept_tokens, kept = np.empty(len(tokens), np.int32), np.empty(len(tokens), np.float32)
-    kept_offsets = np.zeros(len(offsets), np.int64)
-    longest = 0
+    size, longest, room = len(token_documents), 0, 0
     for label in range(len(offsets) - 1):
-        longest = max(longest, offsets[label + 1] - offsets[label])
+        length = size if any_sign else offsets[label + 1] - offsets[label]
+        longest, room = max(longest, length), room + min(length, top)
+    kept_tokens, kept = np.empty(room, np.int32), np.empty(room, np.float32)
+    kept_offsets = np.zeros(len(offsets), np.int64)
     exact, value, where = np.empty(longest), np.empty(longest, np.float32), np.empty(longest, np.int32)
     place = 0
     for label in range(len(offsets) - 1):
         number, highest, with_label = 0, 0.0, label_documents[label]
-        for entry in range(offsets[label], offsets[label + 1]):
-            token, both = tokens[entry], np.int64(counts[entry])
+        entry, last = offsets[label], offsets[label + 1]
+        for candidate in range(size if any_sign else last - entry):
+            token, both = candidate if any_sign else tokens[entry], 0
+            if entry < last and tokens[entry] == token:
+                both, entry = np.int64(counts[entry]), entry + 1
             if frequency:
                 found = float(both)
             else:
                 with_token = token_documents[token]
                 excess = both * total - with_label * with_token  # exact in integers; its sign is the association's
-                if excess == 0 or (positive and excess < 0):
+                if excess == 0 or (excess < 0 and not any_sign):
                     continue
                 found = mutual_information(both, with_label, with_token, total)
             exact[number], where[number] = found, token
@@ -152,7 +157,7 @@ def kept_values(  # type: ignore[no-untyped-def]
             kept_tokens[place], kept[place] = where[entry], value[entry]
             place += 1
         kept_offsets[label + 1] = place
-    return kept_offsets, kept_tokens[:place].copy(), kept[:place].copy()
+    return kept_offsets, kept_tokens[:place], kept[:place]
 
 
 @njit(nogil=True, cache=True)

@@ -23,6 +23,7 @@ from numba import njit
 
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.relevance.index_kernels import keep_largest
+from plant_plugin.relevance.mutual_information import narrow
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 
 # Chosen on validation documents of EURLEX-6K and CodiEsp for scores as of the exact solution (benchmarks/TRIALS.md).
@@ -109,7 +110,7 @@ def _weights(rows: sp.csr_array, own: sp.csr_array, hard: sp.csr_array, effort: 
     labels, terms = own.shape[0], rows.shape[1]
     blocks = list(_blocks(labels, min(effort.top, terms)))
     parts = each(solve_block, blocks, (rows, own, hard, effort))
-    offsets = _offsets(np.concatenate([lengths for _, _, lengths in parts]))
+    offsets = narrow(np.cumsum(np.concatenate([[0], *(lengths for _, _, lengths in parts)])))
     where, weights, end = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32), int(offsets[-1])
     while parts:  # the last first, each let go of once it is copied: together they are as large as the whole
         found, values, _ = parts.pop()
@@ -143,15 +144,9 @@ def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array, each: 
     by_term = PrunedIndex.of(first) if labels > PRUNED_ABOVE else sp.csr_array(first.T)
     found = np.concatenate(each(propose_block, list(_blocks(documents, most)), (rows, targets, first, by_term, most)))
     chosen = found >= 0
-    offsets = _offsets(chosen.sum(axis=1))
+    offsets = narrow(np.concatenate([[0], chosen.sum(axis=1).cumsum()]))
     proposed = sp.csr_array((np.ones(offsets[-1], np.bool_), found[chosen], offsets), shape=(documents, labels))
     return sp.csr_array(proposed.T)
-
-
-def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.integer]:
-    """Where rows of these lengths begin and end; four bytes each where they suffice, or scipy takes eight for all."""
-    offsets = np.concatenate([[0], lengths.cumsum()])
-    return offsets.astype(np.int32) if offsets[-1] <= np.iinfo(np.int32).max else offsets
 
 
 def _blocks(count: int, width: int) -> Iterator[tuple[int, int]]:

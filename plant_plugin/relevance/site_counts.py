@@ -24,7 +24,7 @@ from plant_plugin.data.tokens import TokenArrays, Tokens
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import WHOLE, ArrayFile
 from plant_plugin.relevance import mutual_information as single
-from plant_plugin.relevance.mutual_information import Integers, Margins, Relevance, Table
+from plant_plugin.relevance.mutual_information import Integers, Margins, Relevance
 from plant_plugin.relevance.spool import Spool
 
 FORMAT_VERSION = 1
@@ -51,13 +51,11 @@ class SiteCounts:
         cls, arrays: TokenArrays, labels: sp.csr_array, names: Sequence[str], tokens: Tokens, min_count: int
     ) -> SiteCounts:
         """Count the token types (of ``tokens``) and labels (N, L; their ``names``) of documents."""
-        single.check(arrays, labels)
         with Spool(on_disk=False) as spool:
             counts = single.count_documents(arrays, labels, tokens.size, tokens.special_ids, PAIRS, spool)
             blocks = []
-            for part in single.blocks_of(counts.cells(PAIRS), single.BLOCK_CELLS):
-                offsets, columns, numbers = counts.table(part, PAIRS)
-                block = sp.csr_array((numbers, columns, offsets), shape=(len(offsets) - 1, tokens.size))
+            for part in single.blocks_of(counts.cells, single.BLOCK_CELLS):
+                block = counts.table(part)
                 block.data[block.data < min_count] = 0
                 block.eliminate_zeros()
                 blocks.append(block)
@@ -86,9 +84,7 @@ class SiteCounts:
         """The relevance of ``tokens`` for ``labels``; with all counts what :func:`.compute_relevance` gives."""
         here = self.aligned(labels, [tokens.token(token) for token in range(tokens.size)])
         margins = Margins(self.documents, here.label_documents, here.type_documents)
-        counts = here.pairs
-        table = Table(counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data)
-        values = single.values_of(table, slice(0, len(labels)), margins, options)
+        values = single.values_of(here.pairs, slice(0, len(labels)), margins, options)
         with Spool(on_disk=False) as spool:
             return Relevance(single.assemble([values], tokens.size, spool))
 
