@@ -85,10 +85,6 @@ class Counts:
             hits, seen = hits - np.isin(labels, self.labels_of(own)), seen - 1
         return labels, hits, seen
 
-    def of_phrases(self, kept: npt.NDArray[np.integer]) -> Counts:
-        """Those of some phrases."""
-        return Counts(self.seen[kept], sp.csr_array(self.hits[kept]), self.labels)
-
     def arrays(self, prefix: str = "") -> Arrays:
         """What :meth:`from_arrays` makes them of, under names with a prefix; of training documents nothing."""
         hits = self.hits
@@ -178,7 +174,8 @@ class PlantedPhrases(Phrases):
         for own in self.readings:
             kept = np.flatnonzero(own.counts.seen >= least)
             phrases = [own.phrases[phrase] for phrase in kept.tolist()]
-            readings.append(Reading(own.letters, own.frequent, phrases, own.counts.of_phrases(kept)))
+            counts = Counts(own.counts.seen[kept], sp.csr_array(own.counts.hits[kept]))
+            readings.append(Reading(own.letters, own.frequent, phrases, counts))
         return PlantedPhrases(readings, self.num_labels)
 
     def content(self) -> tuple[list[ReadingWords], Arrays]:
@@ -326,12 +323,7 @@ def touched(places: Spans, spans: Spans) -> set[int]:
 
 def _phrases(words: Sequence[str], places: Spans, spans: Spans, frequent: set[str]) -> Iterator[frozenset[str]]:
     """The phrases that the spans of one label make of a text's words."""
-    inside = sorted(touched(places, spans))
-    group: set[str] = set()
-    for place, before in zip(inside, [*inside[:1], *inside], strict=False):
-        if place - before > GAP + 1:
-            yield from [frozenset(group)] if group else []
-            group = set()
-        group |= {words[place]} - frequent
-    if group:
-        yield frozenset(group)
+    inside = np.array(sorted(touched(places, spans)), dtype=np.int64)
+    for group in np.split(inside, np.flatnonzero(np.diff(inside) > GAP + 1) + 1):
+        if phrase := {words[place] for place in group} - frequent:
+            yield frozenset(phrase)

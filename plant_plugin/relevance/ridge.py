@@ -107,13 +107,10 @@ def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], top: int) -> sp
 
 def prune(weights: sp.csr_array, top: int) -> sp.csr_array:
     """The ``top`` stored entries of each row of sparse weights (L, V) that are largest by absolute value."""
-    size = np.abs(weights.data)
-    kept = np.ones(len(size), dtype=bool)
+    pruned = weights.copy()
     for row in np.flatnonzero(np.diff(weights.indptr) > top).tolist():
-        entries = slice(weights.indptr[row], weights.indptr[row + 1])
-        smallest = np.argpartition(size[entries], -top)[:-top]
-        kept[entries][smallest] = False
-    offsets = np.concatenate([[0], np.cumsum(kept, dtype=np.int32)])[weights.indptr].astype(np.int32)
-    pruned = sp.csr_array((weights.data[kept], weights.indices[kept], offsets), shape=weights.shape)
+        own = pruned.data[weights.indptr[row] : weights.indptr[row + 1]]
+        own[np.argpartition(np.abs(own), -top)[:-top]] = 0
+    pruned.eliminate_zeros()
     pruned.sort_indices()
     return pruned
