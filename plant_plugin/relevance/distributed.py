@@ -23,7 +23,6 @@ from plant_plugin.errors import ConfigError, needs_extra
 from plant_plugin.relevance import mutual_information as single
 from plant_plugin.relevance.label_ridge import solve_by_label
 from plant_plugin.relevance.mutual_information import Margins, Relevance
-from plant_plugin.relevance.spool import Spool
 
 Shard = tuple[TokenArrays, sp.csr_array]
 Part = TypeVar("Part")
@@ -68,8 +67,7 @@ def relevance_of_shards(
     margins = _tree(add, [one[0] for one in counted])
     tables = [_tree(merge, [one[1][number] for one in counted]) for number in range(len(parts))]
     values = dask.compute(*(finish(table, part, margins, options) for table, part in zip(tables, parts, strict=True)))
-    with Spool(on_disk=False) as spool:
-        return Relevance(single.assemble(values, vocabulary_size, spool))
+    return Relevance(sp.csr_array(sp.vstack(values, format="csr")))
 
 
 def count_shard(
@@ -84,9 +82,8 @@ def count_shard(
     arrays, labels = shard()
     if labels.shape[1] != num_labels:
         raise ValueError(f"a shard has {labels.shape[1]} labels, expected {num_labels}")
-    with Spool(on_disk=False) as spool:
-        counts = single.count_documents(arrays, labels, vocabulary_size, special_ids, options, spool)
-        return counts.margins, [counts.table(part) for part in parts]
+    counts = single.count_documents(arrays, labels, vocabulary_size, special_ids, options)
+    return counts.margins, [counts.table(part) for part in parts]
 
 
 def solve_on_workers(

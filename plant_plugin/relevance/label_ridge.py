@@ -261,8 +261,7 @@ def propose_labels(  # type: ignore[no-untyped-def]
     model's (V, L), ``own_offsets`` and ``own`` the documents' labels, ``size`` is L. What is found goes to the rows of
     ``out``, which is −1 where there are fewer.
     """
-    scores = np.empty(size, np.float32)
-    most = out.shape[1]
+    scores, kept = np.empty(size, np.float32), np.empty(out.shape[1], np.float32)
     for row in range(len(out)):
         document = start + row
         scores[:] = 0
@@ -272,11 +271,5 @@ def propose_labels(  # type: ignore[no-untyped-def]
                 scores[labels[place]] += value * weights[place]
         for place in range(own_offsets[document], own_offsets[document + 1]):
             scores[own[place]] = -1
-        limit = np.partition(scores, size - most)[size - most]
-        number, equal = 0, most - np.sum(scores > limit)
-        for label in range(size):
-            if scores[label] == limit:
-                equal -= 1
-            if scores[label] > max(limit, np.float32(0)) or (scores[label] == limit and limit > 0 and equal >= 0):
-                out[row, number] = label
-                number += 1
+        above = np.flatnonzero(scores > 0)
+        keep_largest(above, scores[above], out[row], kept)

@@ -31,6 +31,7 @@ BLOCK_CELLS = 2_000_000  # (label, token type) cells that one worker holds at on
 CELL_BYTES = 16  # of one such cell: token and count, and what is kept of them
 CELL_BYTES_OF_TYPE = 24  # of one token type in a worker: its counters and one row's values
 MAX_WORKERS = 8
+IN_MEMORY = Spool(on_disk=False)
 
 Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -209,7 +210,7 @@ def count_documents(
     vocabulary_size: int,
     special_ids: Iterable[int],
     options: RelevanceOptions,
-    spool: Spool,
+    spool: Spool = IN_MEMORY,
 ) -> Counts:
     """What all blocks of labels share, of these documents; see :func:`compute_relevance`."""
     if len(arrays) != labels.shape[0]:

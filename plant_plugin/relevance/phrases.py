@@ -77,14 +77,6 @@ class Counts:
         found: Small = self.labels.indices[self.labels.indptr[document] : self.labels.indptr[document + 1]]
         return found
 
-    def of(self, phrase: int, own: int | None) -> tuple[Small, Probabilities, int]:
-        """The labels of a phrase, documents with it and each of them, documents with it; ``own`` in none of them."""
-        entries = self.entries(phrase)
-        labels, hits, seen = self.hits.indices[entries], self.hits.data[entries].astype(np.float64), self.seen[phrase]
-        if own is not None:
-            hits, seen = hits - np.isin(labels, self.labels_of(own)), seen - 1
-        return labels, hits, seen
-
     def arrays(self, prefix: str = "") -> Arrays:
         """What :meth:`from_arrays` makes them of, under names with a prefix; of training documents nothing."""
         hits = self.hits
@@ -260,11 +252,14 @@ class Reading:
 
     def _probabilities(self, phrase: int, own: int | None) -> tuple[Small, Probabilities]:
         """The labels of a phrase and p of each, without a training document."""
-        labels, hits, seen = self.counts.of(phrase, own)
-        if own is not None and self.sources is not None:
-            known = self.sources[self.counts.entries(phrase)] != own
-            labels, hits = labels[known], hits[known]
-        return labels, (hits + HITS) / (seen + SEEN)
+        counts, entries = self.counts, self.counts.entries(phrase)
+        labels, hits, seen = counts.hits.indices[entries], counts.hits.data[entries], counts.seen[phrase]
+        if own is not None:
+            hits, seen = hits - np.isin(labels, counts.labels_of(own)), seen - 1
+            if self.sources is not None:
+                known = self.sources[entries] != own
+                labels, hits = labels[known], hits[known]
+        return labels, (hits.astype(np.float64) + HITS) / (seen + SEEN)
 
     def _places(self, words: Sequence[str]) -> dict[int, list[list[int]]]:
         """Phrase -> where its words stand, one list for each place of its rarest word that has the others near."""

@@ -31,7 +31,7 @@ from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.files import read_json, write_text
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases, MinedRuns
-from plant_plugin.relevance.mutual_information import Floats, Small, write_arrays
+from plant_plugin.relevance.mutual_information import Floats, Small, narrow, write_arrays
 from plant_plugin.relevance.phrases import Match, Phrases, PlantedPhrases, ReadingWords
 from plant_plugin.relevance.pruned_index import CANDIDATES
 from plant_plugin.relevance.sentence_scores import SentenceScores
@@ -129,7 +129,8 @@ class PlantedScores:
             parts = list(pool.map(highest, range(0, len(texts), step)))
         values = np.concatenate([np.empty(0, np.float32), *(own for _, own in parts)])
         columns = np.concatenate([np.empty(0, np.int32), *(own for own, _ in parts)])
-        return sp.csr_array((values, columns, np.arange(len(texts) + 1) * count), shape=(len(texts), labels))
+        offsets = narrow(np.arange(len(texts) + 1) * count)
+        return sp.csr_array((values, columns, offsets), shape=(len(texts), labels))
 
     def _candidates(self, texts: Sequence[str], count: int) -> tuple[Small, Floats]:
         """Of each text the labels that the pruned index finds, ascending, and their scores at γ = 1."""
@@ -308,15 +309,15 @@ def _marked(folder: Path, arrays: ArrayFile, num_labels: int) -> tuple[SentenceS
     if not of_sentences.arrays and not of_phrases.arrays:  # also of an older model, which has no such file
         return None, None
     words: MarkedWords = _words(folder / MARKED, MarkedWords)
-    sentences = None
+    sentences, phrases = None, None
     if of_sentences.arrays:
         terms = words.get("sentence_terms", [])
         sentences = SentenceScores(LinearModel.from_arrays(of_sentences, terms, num_labels))
-    if of_phrases.arrays:
-        if "phrases" in words:
-            return sentences, PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
-        return sentences, MinedPhrases.from_content(words.get("mined", MinedRuns(runs=[])), of_phrases, num_labels)
-    return sentences, None
+    if "phrases" in words:
+        phrases = PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
+    elif of_phrases.arrays:
+        phrases = MinedPhrases.from_content(words.get("mined", MinedRuns(runs=[])), of_phrases, num_labels)
+    return sentences, phrases
 
 
 def _chosen(arrays: ArrayFile) -> dict[str, float]:

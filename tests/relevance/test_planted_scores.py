@@ -233,6 +233,7 @@ def test_the_highest_labels_of_each_text(task, k: int, cells: int, monkeypatch: 
     model.adjustment, model.linear_weight = 0.1, 0.5
     monkeypatch.setattr(planted_scores, "CELLS", cells)
     dense, found = model.scores(unseen), model.top(unseen, k)
+    assert found.indices.dtype == np.int32
     assert found.shape == dense.shape
     for row, scores in zip(found, dense, strict=True):
         np.testing.assert_array_equal(row.indices, np.sort(np.argsort(-scores, kind="stable")[:k]))
