@@ -309,7 +309,8 @@ def _marked(folder: Path, arrays: ArrayFile, num_labels: int) -> tuple[SentenceS
     if not of_sentences.arrays and not of_phrases.arrays:  # also of an older model, which has no such file
         return None, None
     words: MarkedWords = _words(folder / MARKED, MarkedWords)
-    sentences, phrases = None, None
+    sentences: SentenceScores | None = None
+    phrases: Phrases | None = None
     if of_sentences.arrays:
         terms = words.get("sentence_terms", [])
         sentences = SentenceScores(LinearModel.from_arrays(of_sentences, terms, num_labels))
