@@ -164,15 +164,11 @@ class PlantedScores:
             found = found + np.float32(self.sentence_weight) * self.sentences.scores(texts)
         return found
 
-    def add_to(self, logits: Floats, texts: Sequence[str], evidence: Floats | None = None) -> None:
-        """Add γ times the scores of B texts to the network's logits (B, L), less the offset; in place.
+    def add_scores(self, logits: Floats, scores: Floats) -> None:
+        """Add γ times the scores of B texts to the network's logits of the same labels, less the offset; in place.
 
         One after the other: near the threshold that became the offset the difference is then exact.
         """
-        self.add_scores(logits, self.scores(texts, evidence))
-
-    def add_scores(self, logits: Floats, scores: Floats) -> None:
-        """As :meth:`add_to`, of scores that are known, of any labels."""
         logits += np.float32(self.weight) * scores
         logits -= np.float32(self.offset)
 
