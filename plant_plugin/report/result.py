@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from typing_extensions import Required, TypedDict
+from typing_extensions import TypedDict
 
 from plant_plugin.config import Config
 from plant_plugin.config.sections import Data
@@ -48,18 +48,18 @@ PACKAGES = (
 )  # fmt: skip
 
 
-class Processor(TypedDict, total=False):
+class Processor(TypedDict):
     """What a run could use of the processor."""
 
-    name: Required[str]
-    cores: Required[int]
+    name: str
+    cores: int
 
 
-class Refit(TypedDict, total=False):
+class Refit(TypedDict):
     """The second training."""
 
-    documents: Required[str]
-    epochs: Required[dict[str, int]]  # of each stage
+    documents: str
+    epochs: dict[str, int]  # of each stage
 
 
 class Result(TypedDict, total=False):
