@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
+from plant_plugin.relevance.index_kernels import keep_largest
+
 TILE = 16  # terms whose values are written at once: a line of a processor's cache
 SCAN_COST = 32  # passing over this many counters costs as much as putting one token in order
 
@@ -115,11 +117,11 @@ def kept_values(  # type: ignore[no-untyped-def]
     ``any_sign`` all do, those that never meet and are not in the table too. All are divided by the label's highest
     value, but with ``nats``.
     """
-    size, longest, room = len(token_documents), 0, 0
+    size, longest, most = len(token_documents), 0, 0
     for label in range(len(offsets) - 1):
         length = size if any_sign else offsets[label + 1] - offsets[label]
-        longest, room = max(longest, length), room + min(length, top)
-    kept_tokens, kept = np.empty(room, np.int32), np.empty(room, np.float32)
+        longest, most = max(longest, length), most + min(length, top)
+    kept_tokens, kept = np.empty(most, np.int32), np.empty(most, np.float32)
     kept_offsets = np.zeros(len(offsets), np.int64)
     exact, value, where = np.empty(longest), np.empty(longest, np.float32), np.empty(longest, np.int32)
     place = 0
@@ -143,19 +145,8 @@ def kept_values(  # type: ignore[no-untyped-def]
             number += 1
         for entry in range(number):
             value[entry] = exact[entry] / highest if highest > 0 and not nats else exact[entry]
-        limit, equal = np.float32(0), number
-        if number > top:
-            limit = np.partition(value[:number], number - top)[number - top]  # the lowest value that stays
-            equal = top - np.sum(value[:number] > limit)
-        for entry in range(number):
-            if value[entry] < limit or value[entry] <= 0:
-                continue
-            if value[entry] == limit:
-                equal -= 1
-                if equal < 0:
-                    continue
-            kept_tokens[place], kept[place] = where[entry], value[entry]
-            place += 1
+        told, room = value[:number] > 0, slice(place, place + top)  # 0: too little for float32
+        place += keep_largest(where[:number][told], value[:number][told], kept_tokens[room], kept[room])
         kept_offsets[label + 1] = place
     return kept_offsets, kept_tokens[:place], kept[:place]
 

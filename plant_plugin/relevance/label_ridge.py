@@ -22,7 +22,7 @@ import torch
 from numba import njit
 
 from plant_plugin.config.options import PlantedScoresOptions
-from plant_plugin.relevance.index_kernels import keep_largest
+from plant_plugin.relevance.index_kernels import count_above_0, keep_largest
 from plant_plugin.relevance.mutual_information import narrow
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 
@@ -65,9 +65,8 @@ def solve_by_label(
     Prabhu et al. 2018, "Parabel" (negatives of a label are documents that look like its own).
     """
     # Terms by how many documents hold them: the frequent ones then lie side by side in the processor's cache.
-    starts = range(0, max(1, features.nnz), CELLS)  # bincount makes int64 of what it counts
-    holding = sum(np.bincount(features.indices[at : at + CELLS], minlength=features.shape[1]) for at in starts)
-    order = np.argsort(-np.asarray(holding), kind="stable").astype(np.int32)
+    holding = count_above_0(features.indices, features.data, features.shape[1])
+    order = np.argsort(-holding, kind="stable").astype(np.int32)
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=np.int32)
     rows = sp.csr_array((features.data, place[features.indices], features.indptr), shape=features.shape)

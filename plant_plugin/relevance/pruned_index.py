@@ -37,10 +37,10 @@ class PrunedIndex(NamedTuple):
     @classmethod
     def of(cls, weights: sp.csr_array) -> PrunedIndex:
         """The index of the weights (L, V) of a linear model."""
-        from plant_plugin.relevance.index_kernels import keep_of_terms, weights_above_0
+        from plant_plugin.relevance.index_kernels import count_above_0, keep_of_terms
 
         table = weights.indptr, weights.indices, weights.data
-        above = weights_above_0(*table[1:], weights.shape[1])
+        above = count_above_0(*table[1:], weights.shape[1])
         offsets = np.concatenate([[0], np.minimum(above, KEPT).cumsum()])
         labels, kept = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
         keep_of_terms(*table, offsets, labels, kept)
