@@ -114,9 +114,7 @@ class LinearModel:
         Source: Plackett 1950, "Some theorems in least squares", for the exact recursion.
         """
         kind, known = self.vectorizer.kind, self.vectorizer.vocabulary
-        texts_with: Counter[str] = Counter()
-        for text in texts:
-            texts_with.update({term for term in kind.of(text) if term not in known})
+        texts_with = Counter(term for text in texts for term in set(kind.of(text)) if term not in known)
         new = sorted(term for term, count in texts_with.items() if count >= options.min_documents)
         vocabulary = {**known, **{term: len(known) + place for place, term in enumerate(new)}}
         added = [math.log((1 + documents) / (1 + texts_with[term])) + 1 for term in new]  # scikit-learn's
@@ -150,9 +148,7 @@ class LinearModel:
     def without_rare(self, texts: Iterable[str], least: int) -> LinearModel:
         """The model without the terms that fewer texts hold; the others' weights and frequencies stay."""
         kind, known = self.vectorizer.kind, self.vectorizer.vocabulary
-        texts_with: Counter[str] = Counter()
-        for text in texts:
-            texts_with.update({term for term in kind.of(text) if term in known})
+        texts_with = Counter(term for text in texts for term in set(kind.of(text)) if term in known)
         kept = [column for column, term in enumerate(self.terms) if texts_with[term] >= least]
         vocabulary = {self.terms[column]: place for place, column in enumerate(kept)}
         rows = TermRows(kind, vocabulary, self.vectorizer.frequency[kept])

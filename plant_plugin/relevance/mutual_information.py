@@ -29,7 +29,7 @@ from plant_plugin.relevance.spool import Spool
 FORMAT_VERSION = 1
 BLOCK_CELLS = 2_000_000  # (label, token type) cells that one worker holds at once
 CELL_BYTES = 16  # of one such cell: token and count, and what is kept of them
-CELL_BYTES_OF_TYPE = 24  # of one token type in a worker: its counters and one row's values
+CELL_BYTES_OF_TYPE = 36  # of one token type in a worker: one row's values, and those of them that may stay
 MAX_WORKERS = 8
 IN_MEMORY = Spool(on_disk=False)
 
