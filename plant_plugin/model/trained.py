@@ -157,7 +157,7 @@ def with_planted(
     ``evidence`` is as in :meth:`.PlantedScores.scores`.
     """
     if planted is not None and planted.weight:
-        planted.add_to(logits, texts, evidence)
+        planted.add_scores(logits, planted.scores(texts, evidence))
     return logits
 
 

@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
+from plant_plugin.relevance.index_kernels import keep_largest
+
 TILE = 16  # terms whose values are written at once: a line of a processor's cache
 SCAN_COST = 32  # passing over this many counters costs as much as putting one token in order
 
@@ -42,8 +44,8 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
 
 
 @njit(nogil=True, cache=True)
-def count_pairs(label_offsets, documents, token_offsets, tokens, size, every, room):  # type: ignore[no-untyped-def]
-    """n_lt of a block of labels, only where it is above 0, or (``every``) of every token type: a table's parts.
+def count_pairs(label_offsets, documents, token_offsets, tokens, size, room):  # type: ignore[no-untyped-def]
+    """n_lt of a block of labels where it is above 0: a table's parts.
 
     ``label_offsets`` (labels + 1,) say where each label's documents begin in ``documents``, ``token_offsets`` (N+1,)
     the same of ``tokens``, as :func:`distinct_tokens` found them; ``size`` is V, ``room`` the table's entries at most.
@@ -57,12 +59,12 @@ def count_pairs(label_offsets, documents, token_offsets, tokens, size, every, ro
         cells = 0
         for document in of_label:
             cells += token_offsets[document + 1] - token_offsets[document]
-        if every or cells * SCAN_COST > size:
+        if cells * SCAN_COST > size:
             for document in of_label:
                 for position in range(token_offsets[document], token_offsets[document + 1]):
                     counter[tokens[position]] += 1
             for token in range(size):
-                if every or counter[token]:
+                if counter[token]:
                     found_tokens[place], found_counts[place] = token, counter[token]
                     counter[token] = 0
                     place += 1
@@ -105,32 +107,37 @@ def mutual_information(both, with_label, with_token, total):  # type: ignore[no-
 
 @njit(nogil=True, cache=True)
 def kept_values(  # type: ignore[no-untyped-def]
-    offsets, tokens, counts, label_documents, token_documents, total, frequency, positive, nats, top
+    offsets, tokens, counts, label_documents, token_documents, total, frequency, any_sign, nats, top
 ):
     """The ``top`` highest values of each label of a table: offsets, ascending tokens, and values, float32 above 0.
 
     They are compared as float32: equal relevance from different tables may differ in the last float64 digit. Ties go to
     the lower token. ``label_documents`` are n_l of these labels, ``token_documents`` n_t (V,), ``total`` N. With
-    ``frequency`` the counts themselves are the values; with ``positive`` only pairs that meet more often than by chance
-    count. All are divided by the label's highest value, but with ``nats``.
+    ``frequency`` the counts themselves are the values. Only pairs that meet more often than by chance count; with
+    ``any_sign`` all do, those that never meet and are not in the table too. All are divided by the label's highest
+    value, but with ``nats``.
     """
-    kept_tokens, kept = np.empty(len(tokens), np.int32), np.empty(len(tokens), np.float32)
-    kept_offsets = np.zeros(len(offsets), np.int64)
-    longest = 0
+    size, longest, most = len(token_documents), 0, 0
     for label in range(len(offsets) - 1):
-        longest = max(longest, offsets[label + 1] - offsets[label])
+        length = size if any_sign else offsets[label + 1] - offsets[label]
+        longest, most = max(longest, length), most + min(length, top)
+    kept_tokens, kept = np.empty(most, np.int32), np.empty(most, np.float32)
+    kept_offsets = np.zeros(len(offsets), np.int64)
     exact, value, where = np.empty(longest), np.empty(longest, np.float32), np.empty(longest, np.int32)
     place = 0
     for label in range(len(offsets) - 1):
         number, highest, with_label = 0, 0.0, label_documents[label]
-        for entry in range(offsets[label], offsets[label + 1]):
-            token, both = tokens[entry], np.int64(counts[entry])
+        entry, last = offsets[label], offsets[label + 1]
+        for candidate in range(size if any_sign else last - entry):
+            token, both = candidate if any_sign else tokens[entry], 0
+            if entry < last and tokens[entry] == token:
+                both, entry = np.int64(counts[entry]), entry + 1
             if frequency:
                 found = float(both)
             else:
                 with_token = token_documents[token]
                 excess = both * total - with_label * with_token  # exact in integers; its sign is the association's
-                if excess == 0 or (positive and excess < 0):
+                if excess == 0 or (excess < 0 and not any_sign):
                     continue
                 found = mutual_information(both, with_label, with_token, total)
             exact[number], where[number] = found, token
@@ -138,21 +145,10 @@ def kept_values(  # type: ignore[no-untyped-def]
             number += 1
         for entry in range(number):
             value[entry] = exact[entry] / highest if highest > 0 and not nats else exact[entry]
-        limit, equal = np.float32(0), number
-        if number > top:
-            limit = np.partition(value[:number], number - top)[number - top]  # the lowest value that stays
-            equal = top - np.sum(value[:number] > limit)
-        for entry in range(number):
-            if value[entry] < limit or value[entry] <= 0:
-                continue
-            if value[entry] == limit:
-                equal -= 1
-                if equal < 0:
-                    continue
-            kept_tokens[place], kept[place] = where[entry], value[entry]
-            place += 1
+        told, room = value[:number] > 0, slice(place, place + top)  # 0: too little for float32
+        place += keep_largest(where[:number][told], value[:number][told], kept_tokens[room], kept[room])
         kept_offsets[label + 1] = place
-    return kept_offsets, kept_tokens[:place].copy(), kept[:place].copy()
+    return kept_offsets, kept_tokens[:place], kept[:place]
 
 
 @njit(nogil=True, cache=True)

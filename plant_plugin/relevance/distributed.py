@@ -9,6 +9,7 @@ Shapes: N documents over all shards, L labels, V token types.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TypeVar
@@ -21,8 +22,7 @@ from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, needs_extra
 from plant_plugin.relevance import mutual_information as single
 from plant_plugin.relevance.label_ridge import solve_by_label
-from plant_plugin.relevance.mutual_information import Margins, Relevance, Table, Values
-from plant_plugin.relevance.spool import Spool
+from plant_plugin.relevance.mutual_information import Margins, Relevance
 
 Shard = tuple[TokenArrays, sp.csr_array]
 Part = TypeVar("Part")
@@ -61,14 +61,13 @@ def relevance_of_shards(
     edges = np.linspace(0, num_labels, min(blocks, num_labels) + 1).astype(int)
     parts = [slice(int(start), int(stop)) for start, stop in pairwise(edges)]
     count, add, merge, finish = (
-        dask.delayed(function, pure=False) for function in (count_shard, _added_margins, _added_tables, _values)
+        dask.delayed(function, pure=False) for function in (count_shard, _added_margins, operator.add, single.values_of)
     )
     counted = [count(shard, num_labels, vocabulary_size, special, options, parts) for shard in shards]
     margins = _tree(add, [one[0] for one in counted])
     tables = [_tree(merge, [one[1][number] for one in counted]) for number in range(len(parts))]
-    values = dask.compute(*(finish(margins, table, part, options) for table, part in zip(tables, parts, strict=True)))
-    with Spool(on_disk=False) as spool:
-        return Relevance(single.assemble(values, vocabulary_size, spool))
+    values = dask.compute(*(finish(table, part, margins, options) for table, part in zip(tables, parts, strict=True)))
+    return Relevance(sp.csr_array(sp.vstack(values, format="csr")))
 
 
 def count_shard(
@@ -78,18 +77,13 @@ def count_shard(
     special_ids: tuple[int, ...],
     options: RelevanceOptions,
     parts: list[slice],
-) -> tuple[Margins, list[Table]]:
+) -> tuple[Margins, list[sp.csr_array]]:
     """Read a shard and count it; see :func:`relevance_of_shards`."""
     arrays, labels = shard()
     if labels.shape[1] != num_labels:
         raise ValueError(f"a shard has {labels.shape[1]} labels, expected {num_labels}")
-    single.check(arrays, labels)
-    with Spool(on_disk=False) as spool:
-        counts = single.count_documents(arrays, labels, vocabulary_size, special_ids, options, spool)
-        tables = [counts.table(part, options) for part in parts]
-    if single.every_type(options):  # their places are the same in all shards
-        tables = [table._replace(tokens=np.empty(0, np.int32)) for table in tables]
-    return counts.margins, tables
+    counts = single.count_documents(arrays, labels, vocabulary_size, special_ids, options)
+    return counts.margins, [counts.table(part) for part in parts]
 
 
 def solve_on_workers(
@@ -128,23 +122,4 @@ def _tree(add: Callable[[Part, Part], Part], parts: list[Part]) -> Part:
 
 
 def _added_margins(left: Margins, right: Margins) -> Margins:
-    documents, label_documents = left.documents + right.documents, left.label_documents + right.label_documents
-    return Margins(documents, label_documents, left.token_documents + right.token_documents)
-
-
-def _added_tables(left: Table, right: Table) -> Table:
-    if not len(left.tokens) and len(left.counts):
-        return left._replace(counts=left.counts + right.counts)
-    width = 1 + max((int(table.tokens.max()) for table in (left, right) if len(table.tokens)), default=0)
-    shape = (len(left.offsets) - 1, width)
-    both = [sp.csr_array((table.counts, table.tokens, table.offsets), shape=shape) for table in (left, right)]
-    total = both[0] + both[1]
-    total.sort_indices()
-    return Table(total.indptr.astype(np.int64), total.indices.astype(np.int32), total.data.astype(np.int32))
-
-
-def _values(total: Margins, table: Table, part: slice, options: RelevanceOptions) -> Values:
-    size = len(total.token_documents)
-    if single.every_type(options):
-        table = table._replace(tokens=np.tile(np.arange(size, dtype=np.int32), part.stop - part.start))
-    return single.values_of(table, part, total, options)
+    return Margins(*map(operator.add, left, right))

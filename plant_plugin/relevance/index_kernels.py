@@ -1,4 +1,4 @@
-"""The compiled loops of :mod:`.pruned_index`; imported where they are needed, because numba takes a while."""
+"""Compiled loops of :mod:`.pruned_index` and others; imported where they are needed, because numba takes a while."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def keep_largest(terms, weights, out_terms, out_weights):  # type: ignore[no-unt
 
 
 @njit(nogil=True, cache=True)
-def weights_above_0(terms, weights, size):  # type: ignore[no-untyped-def]
-    """How many labels have a weight above 0 of each of ``size`` terms."""
+def count_above_0(columns, values, size):  # type: ignore[no-untyped-def]
+    """How many entries above 0 each of a sparse matrix's ``size`` columns has; numpy's count would take eight bytes."""
     counts = np.zeros(size, np.int64)
-    for entry in range(len(terms)):
-        counts[terms[entry]] += weights[entry] > 0
+    for entry in range(len(columns)):
+        counts[columns[entry]] += values[entry] > 0
     return counts
 
 

@@ -22,7 +22,8 @@ import torch
 from numba import njit
 
 from plant_plugin.config.options import PlantedScoresOptions
-from plant_plugin.relevance.index_kernels import keep_largest
+from plant_plugin.relevance.index_kernels import count_above_0, keep_largest
+from plant_plugin.relevance.mutual_information import narrow
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 
 # Chosen on validation documents of EURLEX-6K and CodiEsp for scores as of the exact solution (benchmarks/TRIALS.md).
@@ -64,9 +65,8 @@ def solve_by_label(
     Prabhu et al. 2018, "Parabel" (negatives of a label are documents that look like its own).
     """
     # Terms by how many documents hold them: the frequent ones then lie side by side in the processor's cache.
-    starts = range(0, max(1, features.nnz), CELLS)  # bincount makes int64 of what it counts
-    holding = sum(np.bincount(features.indices[at : at + CELLS], minlength=features.shape[1]) for at in starts)
-    order = np.argsort(-np.asarray(holding), kind="stable").astype(np.int32)
+    holding = count_above_0(features.indices, features.data, features.shape[1])
+    order = np.argsort(-holding, kind="stable").astype(np.int32)
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=np.int32)
     rows = sp.csr_array((features.data, place[features.indices], features.indptr), shape=features.shape)
@@ -109,7 +109,7 @@ def _weights(rows: sp.csr_array, own: sp.csr_array, hard: sp.csr_array, effort: 
     labels, terms = own.shape[0], rows.shape[1]
     blocks = list(_blocks(labels, min(effort.top, terms)))
     parts = each(solve_block, blocks, (rows, own, hard, effort))
-    offsets = _offsets(np.concatenate([lengths for _, _, lengths in parts]))
+    offsets = narrow(np.cumsum(np.concatenate([[0], *(lengths for _, _, lengths in parts)])))
     where, weights, end = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32), int(offsets[-1])
     while parts:  # the last first, each let go of once it is copied: together they are as large as the whole
         found, values, _ = parts.pop()
@@ -143,15 +143,9 @@ def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array, each: 
     by_term = PrunedIndex.of(first) if labels > PRUNED_ABOVE else sp.csr_array(first.T)
     found = np.concatenate(each(propose_block, list(_blocks(documents, most)), (rows, targets, first, by_term, most)))
     chosen = found >= 0
-    offsets = _offsets(chosen.sum(axis=1))
+    offsets = narrow(np.concatenate([[0], chosen.sum(axis=1).cumsum()]))
     proposed = sp.csr_array((np.ones(offsets[-1], np.bool_), found[chosen], offsets), shape=(documents, labels))
     return sp.csr_array(proposed.T)
-
-
-def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.integer]:
-    """Where rows of these lengths begin and end; four bytes each where they suffice, or scipy takes eight for all."""
-    offsets = np.concatenate([[0], lengths.cumsum()])
-    return offsets.astype(np.int32) if offsets[-1] <= np.iinfo(np.int32).max else offsets
 
 
 def _blocks(count: int, width: int) -> Iterator[tuple[int, int]]:
@@ -266,8 +260,7 @@ def propose_labels(  # type: ignore[no-untyped-def]
     model's (V, L), ``own_offsets`` and ``own`` the documents' labels, ``size`` is L. What is found goes to the rows of
     ``out``, which is −1 where there are fewer.
     """
-    scores = np.empty(size, np.float32)
-    most = out.shape[1]
+    scores, kept = np.empty(size, np.float32), np.empty(out.shape[1], np.float32)
     for row in range(len(out)):
         document = start + row
         scores[:] = 0
@@ -277,11 +270,5 @@ def propose_labels(  # type: ignore[no-untyped-def]
                 scores[labels[place]] += value * weights[place]
         for place in range(own_offsets[document], own_offsets[document + 1]):
             scores[own[place]] = -1
-        limit = np.partition(scores, size - most)[size - most]
-        number, equal = 0, most - np.sum(scores > limit)
-        for label in range(size):
-            if scores[label] == limit:
-                equal -= 1
-            if scores[label] > max(limit, np.float32(0)) or (scores[label] == limit and limit > 0 and equal >= 0):
-                out[row, number] = label
-                number += 1
+        above = np.flatnonzero(scores > 0)
+        keep_largest(above, scores[above], out[row], kept)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -114,9 +114,7 @@ class LinearModel:
         Source: Plackett 1950, "Some theorems in least squares", for the exact recursion.
         """
         kind, known = self.vectorizer.kind, self.vectorizer.vocabulary
-        texts_with: Counter[str] = Counter()
-        for text in texts:
-            texts_with.update({term for term in kind.of(text) if term not in known})
+        texts_with = Counter(term for text in texts for term in set(kind.of(text)) if term not in known)
         new = sorted(term for term, count in texts_with.items() if count >= options.min_documents)
         vocabulary = {**known, **{term: len(known) + place for place, term in enumerate(new)}}
         added = [math.log((1 + documents) / (1 + texts_with[term])) + 1 for term in new]  # scikit-learn's
@@ -128,7 +126,7 @@ class LinearModel:
         missing = sp.csr_array(labels - features[: len(texts)] @ sp.csr_array(weights.T), dtype=np.float32)
         nothing = sp.csr_array((len(again), weights.shape[0]), dtype=np.float32)
         change = solve_ridge(features, sp.csr_array(sp.vstack([missing, nothing], format="csr")), options)
-        return LinearModel(rows, prune(sp.csr_array(weights + change), options.top), self.lead, self.half)
+        return replace(self, vectorizer=rows, weights=prune(sp.csr_array(weights + change), options.top))
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
         """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; with ``lead`` their beginnings count more."""
@@ -150,13 +148,11 @@ class LinearModel:
     def without_rare(self, texts: Iterable[str], least: int) -> LinearModel:
         """The model without the terms that fewer texts hold; the others' weights and frequencies stay."""
         kind, known = self.vectorizer.kind, self.vectorizer.vocabulary
-        texts_with: Counter[str] = Counter()
-        for text in texts:
-            texts_with.update({term for term in kind.of(text) if term in known})
+        texts_with = Counter(term for text in texts for term in set(kind.of(text)) if term in known)
         kept = [column for column, term in enumerate(self.terms) if texts_with[term] >= least]
         vocabulary = {self.terms[column]: place for place, column in enumerate(kept)}
         rows = TermRows(kind, vocabulary, self.vectorizer.frequency[kept])
-        return LinearModel(rows, sp.csr_array(self.weights[:, kept]), self.lead, self.half)
+        return replace(self, vectorizer=rows, weights=sp.csr_array(self.weights[:, kept]))
 
     @cached_property
     def terms(self) -> list[str]:

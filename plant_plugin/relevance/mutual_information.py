@@ -9,7 +9,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,29 +29,14 @@ from plant_plugin.relevance.spool import Spool
 FORMAT_VERSION = 1
 BLOCK_CELLS = 2_000_000  # (label, token type) cells that one worker holds at once
 CELL_BYTES = 16  # of one such cell: token and count, and what is kept of them
-CELL_BYTES_OF_TYPE = 24  # of one token type in a worker: its counters and one row's values
+CELL_BYTES_OF_TYPE = 36  # of one token type in a worker: one row's values, and those of them that may stay
 MAX_WORKERS = 8
+IN_MEMORY = Spool(on_disk=False)
 
 Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 Arrays = Mapping[str, npt.NDArray[Any]]  # for an ``.npz`` file
-
-
-class Table(NamedTuple):
-    """n_lt of some labels, rows of a CSR matrix: only where it is above 0, or of every token type."""
-
-    offsets: Integers
-    tokens: Small
-    counts: Small
-
-
-class Values(NamedTuple):
-    """The kept values of a block of labels, rows of a CSR matrix."""
-
-    offsets: Integers
-    tokens: Small
-    values: Floats
 
 
 @dataclass
@@ -146,25 +132,19 @@ def compute_relevance(
 
     Source: PLANT's mutual information gain; the sign filter is ours, the measure being blind to it.
     """
-    check(arrays, labels)
     workers = workers or min(os.cpu_count() or 1, MAX_WORKERS)
     cells = BLOCK_CELLS if memory is None else _affordable_cells(memory, workers, vocabulary_size)
     with Spool(folder, on_disk=memory is not None) as spool:
         counts = count_documents(arrays, labels, vocabulary_size, special_ids, options, spool)
-        parts = blocks_of(counts.cells(options), cells)
+        every = options.measure == "mig" and options.association == "any"  # a token that avoids the label tells too
+        parts = blocks_of(np.full_like(counts.cells, vocabulary_size) if every else counts.cells, cells)
 
-        def block(part: slice) -> Values:
-            return values_of(counts.table(part, options), part, counts.margins, options)
+        def block(part: slice) -> sp.csr_array:
+            return values_of(counts.table(part), part, counts.margins, options)
 
         with ThreadPoolExecutor(workers) as pool:
             matrix = assemble(_few_ahead(pool, block, parts, 2 * workers), vocabulary_size, spool)
     return Relevance(matrix)
-
-
-def check(arrays: TokenArrays, labels: sp.csr_array) -> None:
-    """Refuse arguments that do not fit each other; see :func:`compute_relevance`."""
-    if len(arrays) != labels.shape[0]:
-        raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
 
 
 def _affordable_cells(memory: int, workers: int, vocabulary_size: int) -> int:
@@ -178,10 +158,10 @@ def _affordable_cells(memory: int, workers: int, vocabulary_size: int) -> int:
 
 
 def _few_ahead(
-    pool: ThreadPoolExecutor, work: Callable[[slice], Values], parts: list[slice], ahead: int
-) -> Iterator[Values]:
+    pool: ThreadPoolExecutor, work: Callable[[slice], sp.csr_array], parts: list[slice], ahead: int
+) -> Iterator[sp.csr_array]:
     """``pool.map`` that never runs further ahead than ``ahead`` results, which would have to be kept."""
-    waiting: deque[Future[Values]] = deque()
+    waiting: deque[Future[sp.csr_array]] = deque()
     for part in parts:
         waiting.append(pool.submit(work, part))
         if len(waiting) >= ahead:
@@ -207,29 +187,21 @@ class Counts:
     offsets: Integers  # (N+1,): where each document's tokens begin
     tokens: Small  # its distinct token types, or (term_frequency) all its tokens; no special ids
 
-    def cells(self, options: RelevanceOptions) -> Integers:
+    @cached_property
+    def cells(self) -> Integers:
         """Entries that each label's row of the table has at most, (L,)."""
-        size = len(self.margins.token_documents)
-        if every_type(options):
-            return np.full(self.labels.shape[0], size)
         before = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[self.labels.indices])])
-        return np.minimum(np.diff(before[self.labels.indptr]), size)
+        return np.minimum(np.diff(before[self.labels.indptr]), len(self.margins.token_documents))
 
-    def table(self, part: slice, options: RelevanceOptions) -> Table:
-        """n_lt of a run of labels."""
+    def table(self, part: slice) -> sp.csr_array:
+        """n_lt of a run of labels where it is above 0, (labels, V) int32."""
         from plant_plugin.relevance.counts import count_pairs
 
         starts = self.labels.indptr[part.start : part.stop + 1].astype(np.int64)
         documents = self.labels.indices[starts[0] : starts[-1]]
-        size = len(self.margins.token_documents)
-        room = int(replace(self, labels=self.labels[part]).cells(options).sum())
-        every = every_type(options)
-        return Table(*count_pairs(starts - starts[0], documents, self.offsets, self.tokens, size, every, room))
-
-
-def every_type(options: RelevanceOptions) -> bool:
-    """Whether a token that never meets the label is informative too."""
-    return options.measure == "mig" and options.association == "any"
+        size, room = len(self.margins.token_documents), int(self.cells[part].sum())
+        offsets, tokens, counts = count_pairs(starts - starts[0], documents, self.offsets, self.tokens, size, room)
+        return sp.csr_array((counts, tokens, narrow(offsets)), shape=(len(offsets) - 1, size))
 
 
 def count_documents(
@@ -238,9 +210,11 @@ def count_documents(
     vocabulary_size: int,
     special_ids: Iterable[int],
     options: RelevanceOptions,
-    spool: Spool,
+    spool: Spool = IN_MEMORY,
 ) -> Counts:
     """What all blocks of labels share, of these documents; see :func:`compute_relevance`."""
+    if len(arrays) != labels.shape[0]:
+        raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
     from plant_plugin.relevance.counts import distinct_tokens  # compiled, which a prediction need not wait for
 
     special = np.zeros(vocabulary_size, dtype=bool)
@@ -264,25 +238,32 @@ def blocks_of(cells: Integers, limit: int) -> list[slice]:
     return [slice(int(start), int(stop)) for start, stop in pairwise(starts)]
 
 
-def values_of(table: Table, part: slice, margins: Margins, options: RelevanceOptions) -> Values:
-    """The kept values of a run of labels."""
+def values_of(table: sp.csr_array, part: slice, margins: Margins, options: RelevanceOptions) -> sp.csr_array:
+    """The kept values (labels, V) of a run of labels, float32."""
     from plant_plugin.relevance.counts import kept_values
 
-    frequency, positive = options.measure == "term_frequency", options.association == "positive"
-    of_pairs = (*table, margins.label_documents[part], margins.token_documents, margins.documents)
-    return Values(*kept_values(*of_pairs, frequency, positive, options.unit == "nats" and not frequency, options.top))
+    information = options.measure == "mig"
+    offsets, tokens, values = kept_values(
+        table.indptr, table.indices, table.data, margins.label_documents[part], margins.token_documents,
+        margins.documents, not information, information and options.association == "any",
+        information and options.unit == "nats", options.top,
+    )  # fmt: skip
+    return sp.csr_array((values, tokens, narrow(offsets)), shape=table.shape)
 
 
-def assemble(blocks: Iterable[Values], vocabulary_size: int, spool: Spool) -> sp.csr_array:
+def assemble(blocks: Iterable[sp.csr_array], vocabulary_size: int, spool: Spool) -> sp.csr_array:
     """Stack the blocks' rows into one matrix (L, V)."""
     tokens, values = spool.file(), spool.file()
     lengths: list[Integers] = [np.zeros(1, dtype=np.int64)]
     for block in blocks:
-        lengths.append(np.diff(block.offsets))
-        tokens.write(block.tokens.data)
-        values.write(block.values.data)
-    offsets = np.cumsum(np.concatenate(lengths))
-    if offsets[-1] <= np.iinfo(np.int32).max:
-        offsets = offsets.astype(np.int32)  # scipy would copy the tokens to the wider type of the two
+        lengths.append(np.diff(block.indptr))
+        tokens.write(block.indices.astype(np.int32, copy=False).data)
+        values.write(block.data.data)
+    offsets = narrow(np.cumsum(np.concatenate(lengths)))
     parts = spool.array(values, np.float32), spool.array(tokens, np.int32), offsets
     return sp.csr_array(parts, shape=(len(offsets) - 1, vocabulary_size))
+
+
+def narrow(offsets: Integers) -> npt.NDArray[np.integer]:
+    """A CSR matrix's offsets in four bytes each where they suffice: scipy makes columns as wide."""
+    return offsets.astype(np.int32) if offsets[-1] <= np.iinfo(np.int32).max else offsets

@@ -77,18 +77,6 @@ class Counts:
         found: Small = self.labels.indices[self.labels.indptr[document] : self.labels.indptr[document + 1]]
         return found
 
-    def of(self, phrase: int, own: int | None) -> tuple[Small, Probabilities, int]:
-        """The labels of a phrase, documents with it and each of them, documents with it; ``own`` in none of them."""
-        entries = self.entries(phrase)
-        labels, hits, seen = self.hits.indices[entries], self.hits.data[entries].astype(np.float64), self.seen[phrase]
-        if own is not None:
-            hits, seen = hits - np.isin(labels, self.labels_of(own)), seen - 1
-        return labels, hits, seen
-
-    def of_phrases(self, kept: npt.NDArray[np.integer]) -> Counts:
-        """Those of some phrases."""
-        return Counts(self.seen[kept], sp.csr_array(self.hits[kept]), self.labels)
-
     def arrays(self, prefix: str = "") -> Arrays:
         """What :meth:`from_arrays` makes them of, under names with a prefix; of training documents nothing."""
         hits = self.hits
@@ -178,7 +166,8 @@ class PlantedPhrases(Phrases):
         for own in self.readings:
             kept = np.flatnonzero(own.counts.seen >= least)
             phrases = [own.phrases[phrase] for phrase in kept.tolist()]
-            readings.append(Reading(own.letters, own.frequent, phrases, own.counts.of_phrases(kept)))
+            counts = Counts(own.counts.seen[kept], sp.csr_array(own.counts.hits[kept]))
+            readings.append(Reading(own.letters, own.frequent, phrases, counts))
         return PlantedPhrases(readings, self.num_labels)
 
     def content(self) -> tuple[list[ReadingWords], Arrays]:
@@ -263,11 +252,14 @@ class Reading:
 
     def _probabilities(self, phrase: int, own: int | None) -> tuple[Small, Probabilities]:
         """The labels of a phrase and p of each, without a training document."""
-        labels, hits, seen = self.counts.of(phrase, own)
-        if own is not None and self.sources is not None:
-            known = self.sources[self.counts.entries(phrase)] != own
-            labels, hits = labels[known], hits[known]
-        return labels, (hits + HITS) / (seen + SEEN)
+        counts, entries = self.counts, self.counts.entries(phrase)
+        labels, hits, seen = counts.hits.indices[entries], counts.hits.data[entries], counts.seen[phrase]
+        if own is not None:
+            hits, seen = hits - np.isin(labels, counts.labels_of(own)), seen - 1
+            if self.sources is not None:
+                known = self.sources[entries] != own
+                labels, hits = labels[known], hits[known]
+        return labels, (hits.astype(np.float64) + HITS) / (seen + SEEN)
 
     def _places(self, words: Sequence[str]) -> dict[int, list[list[int]]]:
         """Phrase -> where its words stand, one list for each place of its rarest word that has the others near."""
@@ -326,12 +318,7 @@ def touched(places: Spans, spans: Spans) -> set[int]:
 
 def _phrases(words: Sequence[str], places: Spans, spans: Spans, frequent: set[str]) -> Iterator[frozenset[str]]:
     """The phrases that the spans of one label make of a text's words."""
-    inside = sorted(touched(places, spans))
-    group: set[str] = set()
-    for place, before in zip(inside, [*inside[:1], *inside], strict=False):
-        if place - before > GAP + 1:
-            yield from [frozenset(group)] if group else []
-            group = set()
-        group |= {words[place]} - frequent
-    if group:
-        yield frozenset(group)
+    inside = np.array(sorted(touched(places, spans)), dtype=np.int64)
+    for group in np.split(inside, np.flatnonzero(np.diff(inside) > GAP + 1) + 1):
+        if phrase := {words[place] for place in group} - frequent:
+            yield frozenset(phrase)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
@@ -27,10 +27,11 @@ from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.arrays import ArrayFile
+from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.files import read_json, write_text
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases, MinedRuns
-from plant_plugin.relevance.mutual_information import Floats, write_arrays
+from plant_plugin.relevance.mutual_information import Floats, Small, narrow, write_arrays
 from plant_plugin.relevance.phrases import Match, Phrases, PlantedPhrases, ReadingWords
 from plant_plugin.relevance.pruned_index import CANDIDATES
 from plant_plugin.relevance.sentence_scores import SentenceScores
@@ -117,26 +118,28 @@ class PlantedScores:
         looked_up = self.looked_up
         step = max(1, CELLS // max(1, CANDIDATES * count if looked_up else labels))
 
-        def highest(start: int) -> tuple[npt.NDArray[np.int32], Floats]:
+        def highest(start: int) -> tuple[Small, Floats]:
             part = texts[start : start + step]
             columns, scores = self._candidates(part, count) if looked_up else (None, self.scores(part))
-            kept = _highest(scores, count)
-            return (kept.nonzero()[1].astype(np.int32) if columns is None else columns[kept]), scores[kept]
+            kept = np.sort(top_labels(scores, count), axis=1)
+            found = kept.astype(np.int32) if columns is None else np.take_along_axis(columns, kept, axis=1)
+            return found.ravel(), np.take_along_axis(scores, kept, axis=1).ravel()
 
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             parts = list(pool.map(highest, range(0, len(texts), step)))
         values = np.concatenate([np.empty(0, np.float32), *(own for _, own in parts)])
         columns = np.concatenate([np.empty(0, np.int32), *(own for own, _ in parts)])
-        return sp.csr_array((values, columns, np.arange(len(texts) + 1) * count), shape=(len(texts), labels))
+        offsets = narrow(np.arange(len(texts) + 1) * count)
+        return sp.csr_array((values, columns, offsets), shape=(len(texts), labels))
 
-    def _candidates(self, texts: Sequence[str], count: int) -> tuple[npt.NDArray[np.int32], Floats]:
+    def _candidates(self, texts: Sequence[str], count: int) -> tuple[Small, Floats]:
         """Of each text the labels that the pruned index finds, ascending, and their scores at γ = 1."""
         labels, scores = self.linear.index.candidates(self.linear.features(texts), self.linear.weights, count)
         return labels, np.float32(self.linear_weight) * (scores + np.float32(self.adjustment) * self.rarity[labels])
 
-    def proposed(self, texts: Sequence[str], size: int) -> npt.NDArray[np.int32]:
+    def proposed(self, texts: Sequence[str], size: int) -> Small:
         """The shortlist of each text: :meth:`top`'s labels, (B, min(size, L)) ascending."""
-        found: npt.NDArray[np.int32] = self.top(texts, size).indices.reshape(len(texts), -1)
+        found: Small = self.top(texts, size).indices.reshape(len(texts), -1)
         return found
 
     def linear_scores_of(self, features: sp.csr_array) -> Floats:
@@ -161,15 +164,11 @@ class PlantedScores:
             found = found + np.float32(self.sentence_weight) * self.sentences.scores(texts)
         return found
 
-    def add_to(self, logits: Floats, texts: Sequence[str], evidence: Floats | None = None) -> None:
-        """Add γ times the scores of B texts to the network's logits (B, L), less the offset; in place.
+    def add_scores(self, logits: Floats, scores: Floats) -> None:
+        """Add γ times the scores of B texts to the network's logits of the same labels, less the offset; in place.
 
         One after the other: near the threshold that became the offset the difference is then exact.
         """
-        self.add_scores(logits, self.scores(texts, evidence))
-
-    def add_scores(self, logits: Floats, scores: Floats) -> None:
-        """As :meth:`add_to`, of scores that are known, of any labels."""
         logits += np.float32(self.weight) * scores
         logits -= np.float32(self.offset)
 
@@ -199,7 +198,7 @@ class PlantedScores:
         """Add the names to the weights, ν times; from then on they are part of the linear model."""
         if self.names is not None and weight:
             weights = sp.csr_array(self.linear.weights + np.float32(weight) * self.names)
-            self.linear = LinearModel(self.linear.vectorizer, weights, self.linear.lead, self.linear.half)
+            self.linear = replace(self.linear, weights=weights)
             self.name_weight = weight
         self.names = None
 
@@ -306,30 +305,20 @@ def _marked(folder: Path, arrays: ArrayFile, num_labels: int) -> tuple[SentenceS
     if not of_sentences.arrays and not of_phrases.arrays:  # also of an older model, which has no such file
         return None, None
     words: MarkedWords = _words(folder / MARKED, MarkedWords)
-    sentences = None
+    sentences: SentenceScores | None = None
+    phrases: Phrases | None = None
     if of_sentences.arrays:
         terms = words.get("sentence_terms", [])
         sentences = SentenceScores(LinearModel.from_arrays(of_sentences, terms, num_labels))
-    if of_phrases.arrays:
-        if "phrases" in words:
-            return sentences, PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
-        return sentences, MinedPhrases.from_content(words.get("mined", MinedRuns(runs=[])), of_phrases, num_labels)
-    return sentences, None
+    if "phrases" in words:
+        phrases = PlantedPhrases.from_content(words["phrases"], of_phrases, num_labels)
+    elif of_phrases.arrays:
+        phrases = MinedPhrases.from_content(words.get("mined", MinedRuns(runs=[])), of_phrases, num_labels)
+    return sentences, phrases
 
 
 def _chosen(arrays: ArrayFile) -> dict[str, float]:
     return {name: arrays.number(name) for name in CHOSEN if name in arrays}  # older models lack some
-
-
-def _highest(scores: Floats, k: int) -> npt.NDArray[np.bool_]:
-    """Where the ``k`` highest of each row (B, L) stand; of equal ones the first."""
-    if k >= scores.shape[1]:
-        return np.ones(scores.shape, dtype=bool)
-    limit = np.partition(scores, -k, axis=1)[:, [-k]]
-    above, equal = scores > limit, scores == limit
-    room = k - above.sum(axis=1, keepdims=True)
-    kept: npt.NDArray[np.bool_] = above | (equal & (np.cumsum(equal, axis=1, dtype=np.int32) <= room))
-    return kept
 
 
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
@@ -355,10 +344,10 @@ def read_sentences(folder: Path, before: Sequence[str], after: Sequence[str]) ->
     if found is None:
         return None
     place = {label: row for row, label in enumerate(after)}
-    pairs = [(place[label], row) for row, label in enumerate(before) if label in place]
-    model, (rows, columns) = found.model, zip(*pairs, strict=True)
-    moved = sp.csr_array((np.ones(len(pairs), np.float32), (rows, columns)), shape=(len(after), len(before)))
-    return SentenceScores(LinearModel(model.vectorizer, sp.csr_array(moved @ model.weights), model.lead, model.half))
+    kept = [row for row, label in enumerate(before) if label in place]
+    ones, rows = np.ones(len(kept), np.float32), [place[before[row]] for row in kept]
+    moved = sp.csr_array((ones, (rows, kept)), shape=(len(after), len(before)))
+    return SentenceScores(replace(found.model, weights=sp.csr_array(moved @ found.model.weights)))
 
 
 def read_weights(folder: Path) -> dict[str, float]:

@@ -31,7 +31,8 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
     the cube of N and with N²·L, memory with N².
 
     Raises:
-        ConfigError: The kernel matrix X·Xᵀ does not fit into free memory, or has more than ``MOST_EXACT`` rows.
+        ConfigError: The kernel matrix X·Xᵀ does not fit into free memory, or has more than ``MOST_EXACT`` rows, or λ is
+            too little.
 
     Source: Saunders et al. 1998 (kernel ridge regression).
     """
@@ -48,7 +49,11 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
     kernel = _kernel(blocks, rare)
     kernel.diagonal().add_(options.penalty)
     # In place, where torch would need twice the memory: Fortran's lower triangle is the upper one that was made.
-    factor = cho_factor(kernel.numpy().T, lower=True, overwrite_a=True, check_finite=False)
+    try:
+        factor = cho_factor(kernel.numpy().T, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError as error:  # documents of the same words, told apart by λ alone
+        what = f"{options.penalty:g} is too little for 32 bits"
+        raise ConfigError(what, where="planted_scores.penalty", fix="say more, e.g. 0.2") from error
     rare_by_term, by_label = sp.csr_array(rare.T), targets.tocsc()
     # One for all blocks of labels: fresh memory costs more than products.
     weights = torch.empty(min(LABELS, targets.shape[1]), len(order))
@@ -107,13 +112,10 @@ def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], top: int) -> sp
 
 def prune(weights: sp.csr_array, top: int) -> sp.csr_array:
     """The ``top`` stored entries of each row of sparse weights (L, V) that are largest by absolute value."""
-    size = np.abs(weights.data)
-    kept = np.ones(len(size), dtype=bool)
+    pruned = weights.copy()
     for row in np.flatnonzero(np.diff(weights.indptr) > top).tolist():
-        entries = slice(weights.indptr[row], weights.indptr[row + 1])
-        smallest = np.argpartition(size[entries], -top)[:-top]
-        kept[entries][smallest] = False
-    offsets = np.concatenate([[0], np.cumsum(kept, dtype=np.int32)])[weights.indptr].astype(np.int32)
-    pruned = sp.csr_array((weights.data[kept], weights.indices[kept], offsets), shape=weights.shape)
+        own = pruned.data[weights.indptr[row] : weights.indptr[row + 1]]
+        own[np.argpartition(np.abs(own), -top)[:-top]] = 0
+    pruned.eliminate_zeros()
     pruned.sort_indices()
     return pruned

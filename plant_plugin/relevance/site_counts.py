@@ -10,9 +10,11 @@ Shapes: N documents, L labels, V token types.
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +26,7 @@ from plant_plugin.data.tokens import TokenArrays, Tokens
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import WHOLE, ArrayFile
 from plant_plugin.relevance import mutual_information as single
-from plant_plugin.relevance.mutual_information import Integers, Margins, Relevance, Table
-from plant_plugin.relevance.spool import Spool
+from plant_plugin.relevance.mutual_information import Integers, Margins, Relevance, Small
 
 FORMAT_VERSION = 1
 PAIRS = RelevanceOptions()  # documents of pairs that meet
@@ -51,16 +52,12 @@ class SiteCounts:
         cls, arrays: TokenArrays, labels: sp.csr_array, names: Sequence[str], tokens: Tokens, min_count: int
     ) -> SiteCounts:
         """Count the token types (of ``tokens``) and labels (N, L; their ``names``) of documents."""
-        single.check(arrays, labels)
-        with Spool(on_disk=False) as spool:
-            counts = single.count_documents(arrays, labels, tokens.size, tokens.special_ids, PAIRS, spool)
-            blocks = []
-            for part in single.blocks_of(counts.cells(PAIRS), single.BLOCK_CELLS):
-                offsets, columns, numbers = counts.table(part, PAIRS)
-                block = sp.csr_array((numbers, columns, offsets), shape=(len(offsets) - 1, tokens.size))
-                block.data[block.data < min_count] = 0
-                block.eliminate_zeros()
-                blocks.append(block)
+        counts, blocks = single.count_documents(arrays, labels, tokens.size, tokens.special_ids, PAIRS), []
+        for part in single.blocks_of(counts.cells, single.BLOCK_CELLS):
+            block = counts.table(part)
+            block.data[block.data < min_count] = 0
+            block.eliminate_zeros()
+            blocks.append(block)
         documents, of_labels, of_types = counts.margins
         kept, told = (np.flatnonzero(margin >= max(1, min_count)) for margin in (of_labels, of_types))
         pairs = sp.csr_array(sp.vstack(blocks, format="csr"))[kept][:, told]
@@ -86,23 +83,17 @@ class SiteCounts:
         """The relevance of ``tokens`` for ``labels``; with all counts what :func:`.compute_relevance` gives."""
         here = self.aligned(labels, [tokens.token(token) for token in range(tokens.size)])
         margins = Margins(self.documents, here.label_documents, here.type_documents)
-        counts = here.pairs
-        table = Table(counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data)
-        values = single.values_of(table, slice(0, len(labels)), margins, options)
-        with Spool(on_disk=False) as spool:
-            return Relevance(single.assemble([values], tokens.size, spool))
+        return Relevance(single.values_of(here.pairs, slice(0, len(labels)), margins, options))
 
     def save(self, path: Path) -> None:
         """Write an ``.npz`` file of plain arrays; names are JSON in UTF-8."""
-        content: dict[str, npt.ArrayLike] = {
-            "data": self.pairs.data,
-            "indices": self.pairs.indices,
-            "indptr": self.pairs.indptr,
-        }
-        content |= {"label_documents": self.label_documents, "type_documents": self.type_documents}
-        content |= {name: np.int64(getattr(self, name)) for name in ("documents", "min_count")}
-        content |= {name: _packed(getattr(self, name)) for name in ("labels", "types")}
-        single.write_arrays(path, {**content, "counts_version": np.int64(FORMAT_VERSION), "cut": np.array(self.cut)})
+        single.write_arrays(path, {
+            "counts_version": np.int64(FORMAT_VERSION), "cut": np.array(self.cut),
+            "documents": np.int64(self.documents), "min_count": np.int64(self.min_count),
+            "labels": _packed(self.labels), "types": _packed(self.types),
+            "label_documents": self.label_documents, "type_documents": self.type_documents,
+            "data": self.pairs.data, "indices": self.pairs.indices, "indptr": self.pairs.indptr,
+        })  # fmt: skip
 
     @classmethod
     def load(cls, path: Path) -> SiteCounts:
@@ -146,25 +137,18 @@ def merged(sites: Sequence[tuple[Path, SiteCounts]]) -> SiteCounts:
         raise DataError(f"{documents:,} documents, at most {HIGHEST:,} are counted", where=str(sites[-1][0]))
     labels = sorted({name for _, site in sites for name in site.labels})
     types = sorted({name for _, site in sites for name in site.types})
-    aligned = (site.aligned(labels, types) for _, site in sites)
-    total = next(aligned)
-    for here in aligned:
-        total = replace(
-            total,
-            min_count=max(total.min_count, here.min_count),
-            documents=total.documents + here.documents,
-            label_documents=total.label_documents + here.label_documents,
-            type_documents=total.type_documents + here.type_documents,
-            pairs=sp.csr_array(total.pairs + here.pairs),
-        )
-    total.pairs.sort_indices()
-    return total
+    aligned = [site.aligned(labels, types) for _, site in sites]
+    of_labels = np.sum([here.label_documents for here in aligned], axis=0)
+    of_types = np.sum([here.type_documents for here in aligned], axis=0)
+    pairs = functools.reduce(operator.add, (here.pairs for here in aligned))
+    min_count = max(site.min_count for _, site in sites)
+    return SiteCounts(first.cut, min_count, documents, labels, types, of_labels, of_types, pairs)
 
 
-def _places(names: Sequence[str], among: Sequence[str]) -> Integers:
+def _places(names: Sequence[str], among: Sequence[str]) -> Small:
     """Where each of the names stands among others; -1 where it does not."""
     place = {name: number for number, name in enumerate(among)}
-    return np.array([place.get(name, -1) for name in names], dtype=np.int64)
+    return np.array([place.get(name, -1) for name in names], dtype=np.int32)
 
 
 def _packed(names: Sequence[str]) -> npt.NDArray[np.uint8]:

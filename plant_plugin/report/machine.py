@@ -56,7 +56,7 @@ def free_and_total_memory() -> tuple[int, int]:
 def _limits() -> Iterator[tuple[int, int]]:
     """Limit and use of memory in bytes of each control group that this process is in, where there is a limit."""
     try:
-        own = OWN_CGROUPS.read_text(encoding="utf-8").split()
+        own = OWN_CGROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:  # not Linux
         return
     for line in own:

@@ -101,6 +101,9 @@ def _needed(extra: str) -> AbstractContextManager[None]:
     return needs_extra(extra, f"{extra} is not installed", where=f"logger: {extra}", otherwise="or logger: csv")
 
 
+SINKS: dict[str, type[_TensorBoard | _WeightsAndBiases]] = {"tensorboard": _TensorBoard, "wandb": _WeightsAndBiases}
+
+
 class MetricLog:
     """Keeps the numbers of a run in ``metrics.csv`` of its folder, and where ``logger`` says.
 
@@ -111,11 +114,8 @@ class MetricLog:
 
     def __init__(self, config: Config, folder: Path) -> None:
         self.path = folder / FILE
-        self._sink: _TensorBoard | _WeightsAndBiases | None = None
-        if config.logger == "tensorboard":
-            self._sink = _TensorBoard(config, folder)
-        elif config.logger == "wandb":
-            self._sink = _WeightsAndBiases(config, folder)
+        sink = SINKS.get(config.logger)
+        self._sink = None if sink is None else sink(config, folder)
 
     def go_on(self, stage: str, step: int) -> None:
         """Forget what comes behind a step of a stage, which starts there: a resumed run measures it again."""

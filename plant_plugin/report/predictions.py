@@ -5,6 +5,7 @@ Read are LibMultiLabel's ``label:score`` lines, a sparse ``.npz`` or a dense ``.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,15 +56,16 @@ def read_score_lines(path: str | Path) -> tuple[sp.csr_matrix, list[str]]:
         for number, line in enumerate(stream, 1):
             pairs = [pair.rpartition(":") for pair in line.split()]
             found = [places.setdefault(name, len(places)) for name, _, _ in pairs]
-            try:
-                scores, problem = [float(score) for _, _, score in pairs], ""
-            except ValueError:
-                scores, problem = [], "something that is not label:score"
-            if not problem and not all(name for name, _, _ in pairs):
+            scores, problem = array("f"), ""
+            with contextlib.suppress(ValueError):
+                scores.extend(float(score) for _, _, score in pairs)
+            if len(scores) < len(pairs):
+                problem = "something that is not label:score"
+            elif not all(name for name, _, _ in pairs):
                 problem = "a score without a label"
-            elif not all(map(math.isfinite, scores)):
+            elif not all(map(math.isfinite, scores)):  # float32 holds less
                 problem = "a score that is no finite number"
-            elif not problem and len(set(found)) < len(found):
+            elif len(set(found)) < len(found):
                 problem = "a label twice"
             if problem:
                 fix = "write label:score pairs with spaces between them, each label once a line"

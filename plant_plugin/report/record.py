@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import Literal, cast
 
 from typing_extensions import Required, TypedDict
 
@@ -44,22 +45,12 @@ def note_cost(folder: Path, cost: dict[str, dict[str, float]]) -> None:
         write_run_record(folder, {**record, "cost": cost})
 
 
-def note_skipped_steps(folder: Path, stage: str, steps: int) -> None:
-    """Add the steps that a stage left out to ``run.json``, for ``result.json``."""
+def note_of_stage(
+    folder: Path, key: Literal["skipped_steps", "best_epochs", "weights"], stage: str, value: int | str
+) -> None:
+    """Add to ``run.json`` what a stage tells under one of these keys of :class:`RunRecord`."""
     if record := read_run_record(folder):
-        write_run_record(folder, {**record, "skipped_steps": {**record.get("skipped_steps", {}), stage: steps}})
-
-
-def note_best_epoch(folder: Path, stage: str, epoch: int) -> None:
-    """Add the epoch, from 1, whose weights a stage has kept to ``run.json``."""
-    if record := read_run_record(folder):
-        write_run_record(folder, {**record, "best_epochs": {**record.get("best_epochs", {}), stage: epoch}})
-
-
-def note_weights(folder: Path, stage: str, digest: str) -> None:
-    """Add what the file of a finished stage has to be like to ``run.json``."""
-    if record := read_run_record(folder):
-        write_run_record(folder, {**record, "weights": {**record.get("weights", {}), stage: digest}})
+        write_run_record(folder, cast(RunRecord, {**record, key: {**record.get(key, {}), stage: value}}))
 
 
 def skipped_steps(folder: Path) -> dict[str, int]:

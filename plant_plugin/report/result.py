@@ -9,15 +9,17 @@ import math
 import os
 import platform
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from typing_extensions import Required, TypedDict
+from typing_extensions import TypedDict
 
 from plant_plugin.config import Config
 from plant_plugin.config.sections import Data
@@ -46,18 +48,18 @@ PACKAGES = (
 )  # fmt: skip
 
 
-class Processor(TypedDict, total=False):
+class Processor(TypedDict):
     """What a run could use of the processor."""
 
-    name: Required[str]
-    cores: Required[int]
+    name: str
+    cores: int
 
 
-class Refit(TypedDict, total=False):
+class Refit(TypedDict):
     """The second training."""
 
-    documents: Required[str]
-    epochs: Required[dict[str, int]]  # of each stage
+    documents: str
+    epochs: dict[str, int]  # of each stage
 
 
 class Result(TypedDict, total=False):
@@ -112,12 +114,8 @@ class Scored:
 
 def label_counts(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
     """Documents that have each label, int64 (L,); a label named twice by a document counts once."""
-    column_of = {name: column for column, name in enumerate(labels)}
-    counts = np.zeros(len(labels), dtype=np.int64)
-    for names in label_lists:
-        for name in column_of.keys() & set(names):
-            counts[column_of[name]] += 1
-    return counts
+    counts = Counter(chain.from_iterable(map(set, label_lists)))
+    return np.array([counts[name] for name in labels], dtype=np.int64)
 
 
 def labels_outside(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
@@ -299,7 +297,7 @@ def plain(value: object) -> Any:
 
 def write_predictions(path: str, rows: Iterable[tuple[Iterable[str], Iterable[float]]]) -> None:
     """LibMultiLabel's file of predictions: a line for each document, ``label:score`` with four digits, best first."""
-    with atomic_write(path) as temporary, open(temporary, "w") as stream:
+    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         for names, scores in rows:
             stream.write(" ".join(f"{name}:{score:.4}" for name, score in zip(names, scores, strict=True)) + "\n")
     logger.info("Predictions are in %s", path)

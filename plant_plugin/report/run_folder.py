@@ -102,7 +102,12 @@ def stoppable(forgotten: Callable[[], bool], where: str | None = None) -> Iterat
     Raises:
         Interrupted: Stopped.
     """
-    before = _listen()
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise Terminated("stopped")
+
+    may_listen = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, terminate) if may_listen else None
     try:
         yield
     except (KeyboardInterrupt, Interrupted) as stop:
@@ -114,16 +119,3 @@ def stoppable(forgotten: Callable[[], bool], where: str | None = None) -> Iterat
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
-
-
-def _listen() -> Callable[[int, FrameType | None], object] | int | None:
-    """Take SIGTERM, where this thread may; what took it before."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise Terminated("stopped")
-
-    if threading.current_thread() is not threading.main_thread():
-        return None
-    before = signal.getsignal(signal.SIGTERM)
-    signal.signal(signal.SIGTERM, stop)
-    return before

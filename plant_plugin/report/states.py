@@ -24,7 +24,7 @@ STATE_KEY = "plant_plugin"  # our part of Lightning's checkpoint
 PATTERN = "state-*.ckpt"
 UNREADABLE = (
     OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, zipfile.BadZipFile, pickle.UnpicklingError,
-    EOFError, NotImplementedError,
+    EOFError,
 )  # fmt: skip
 
 

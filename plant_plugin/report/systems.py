@@ -125,7 +125,8 @@ def check_same_split(system: System, baseline: System) -> None:
     if system.documents and baseline.documents:
         common = sorted({*system.documents[0].labels} & {*baseline.documents[0].labels})
         first = baseline.documents[0].only(common)
-        if any(abs(own.only(common) - first).nnz for own in (*system.documents, *baseline.documents)):
+        truths = [own.only(common) for own in (*system.documents, *baseline.documents)]
+        if any(truth.shape != first.shape or abs(truth - first).nnz for truth in truths):
             raise DataError(
                 f"the documents of {system.name} and {baseline.name} stand in different orders, or have different "
                 "true labels: they cannot be paired",

@@ -62,7 +62,7 @@ def print_results(result: Result, *, console: Console | None = None) -> None:
     if rest := [(name, value) for name, value in metrics.items() if name not in shown]:
         parts.append(_rest(rest, counts))
     parts.append(Text(_footer(result), style="dim"))
-    (console or Console()).print(Group(*parts))
+    (console or Console()).print(Group(*parts), markup=False)  # a metric may be called anything
 
 
 def percent(value: float | None) -> str:

@@ -25,7 +25,7 @@ from plant_plugin.errors import PlantError
 from plant_plugin.files import atomic_write
 from plant_plugin.networks.kernels.label_attention import halve_blocks
 from plant_plugin.report.logs import evaluations, read_logs, shorten_log, without_config
-from plant_plugin.report.record import note_best_epoch, note_cost, note_skipped_steps, read_run_record
+from plant_plugin.report.record import note_cost, note_of_stage, read_run_record
 from plant_plugin.report.run import Run
 from plant_plugin.report.states import FORMAT, PATTERN, STATE_KEY, StateContent, is_whole, read_state
 from plant_plugin.training.devices import count, device_of, from_first, is_first, same_weights
@@ -66,12 +66,12 @@ def train_stage(module: StageModule, run: Run) -> None:
     if run.stop_asked:
         raise stopped(run)
     if module.guard.skipped and is_first():
-        note_skipped_steps(run.folder, module.stage, module.guard.skipped)
+        note_of_stage(run.folder, "skipped_steps", module.stage, module.guard.skipped)
     best = run.folder / module.stage / BEST
     if is_first() and best.is_file():
         content = torch.load(best, map_location="cpu", weights_only=True)
         module.load_state_dict(content["state_dict"])
-        note_best_epoch(run.folder, module.stage, content["epoch"] + 1)
+        note_of_stage(run.folder, "best_epochs", module.stage, content["epoch"] + 1)
     same_weights(module.network)
 
 

@@ -16,7 +16,7 @@ from plant_plugin.errors import CheckpointError, FullDiskError, Interrupted, Pla
 from plant_plugin.files import is_full, remove, sha256
 from plant_plugin.model.folder import load_stage, save_stage, stage_path
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.report.record import RUN_FILE, note_weights, read_run_record, write_run_record
+from plant_plugin.report.record import RUN_FILE, note_of_stage, read_run_record, write_run_record
 from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.report.states import mend_logs, record_of
@@ -75,7 +75,7 @@ def do_stage(
     train()
     if is_first():
         save_stage(run.folder, stage, network, hashes)
-        note_weights(run.folder, stage, sha256(stage_path(run.folder, stage)))
+        note_of_stage(run.folder, "weights", stage, sha256(stage_path(run.folder, stage)))
 
 
 def _loaded(stage: str, network: PlantableNetwork, hashes: Mapping[str, str], folder: Path) -> bool:

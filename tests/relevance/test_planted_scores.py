@@ -190,6 +190,12 @@ def test_documents_that_cannot_be_solved_at_once_are_refused(task, monkeypatch: 
     PlantedScores.fit(texts, labels, dataclasses.replace(EVERYTHING, model="label_ridge"))
 
 
+def test_a_penalty_that_tells_equal_documents_apart_in_64_bits_alone_is_refused() -> None:
+    labels = sp.csr_array(np.eye(4, dtype=np.float32))
+    with pytest.raises(ConfigError, match=r"planted_scores\.penalty: 1e-12 is too little"):
+        PlantedScores.fit(["one two"] * 4, labels, PlantedScoresOptions(model="ridge", penalty=1e-12, min_documents=1))
+
+
 def test_keeps_the_largest_weights_of_each_label(task) -> None:
     texts, labels, _ = task
     whole = PlantedScores.fit(texts, labels, EVERYTHING).linear.weights.toarray()
@@ -233,6 +239,7 @@ def test_the_highest_labels_of_each_text(task, k: int, cells: int, monkeypatch: 
     model.adjustment, model.linear_weight = 0.1, 0.5
     monkeypatch.setattr(planted_scores, "CELLS", cells)
     dense, found = model.scores(unseen), model.top(unseen, k)
+    assert found.indices.dtype == np.int32
     assert found.shape == dense.shape
     for row, scores in zip(found, dense, strict=True):
         np.testing.assert_array_equal(row.indices, np.sort(np.argsort(-scores, kind="stable")[:k]))

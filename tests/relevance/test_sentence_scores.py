@@ -17,7 +17,7 @@ from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import PlantedPhrases
-from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, PlantedScores
+from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, PlantedScores, read_sentences
 from plant_plugin.relevance.ridge import solve_ridge
 from plant_plugin.relevance.sentence_scores import LETTERS, LETTERS_MIN, SENTENCE_PENALTY, SentenceScores
 
@@ -111,6 +111,20 @@ def test_saved_scores_are_the_same(evidence: list[DocumentEvidence], tmp_path: P
     sentences = SentenceScores.fit(TEXTS, evidence, NAMES, OPTIONS).scores(UNSEEN)
     expected = 0.5 * parts + planted.phrases.scores(UNSEEN) + 2 * sentences
     np.testing.assert_allclose(again.scores(UNSEEN), expected, atol=1e-5)
+
+
+def test_sentences_are_read_for_other_labels(tmp_path: Path) -> None:
+    planted = fitted(EVIDENCE)
+    planted.save(tmp_path, "labels")
+    assert planted.sentences is not None
+    before = planted.sentences.scores(UNSEEN)
+    moved, none = (read_sentences(tmp_path, NAMES, after) for after in (["B", "new", "A"], ["new"]))
+    assert moved is not None
+    assert none is not None
+    np.testing.assert_array_equal(
+        moved.scores(UNSEEN), np.stack([before[:, 1], 0 * before[:, 0], before[:, 0]], axis=1)
+    )
+    np.testing.assert_array_equal(none.scores(UNSEEN), np.zeros((len(UNSEEN), 1)))
 
 
 def test_terms_phrases_and_sentences_sum_to_the_score() -> None:

@@ -40,13 +40,18 @@ def same(left: sp.csr_array, right: sp.csr_array) -> bool:
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 1000), cut=st.integers(1, 39), order=st.permutations(range(4)))
-def test_equal_to_counting_together(seed: int, cut: int, order: list[int]) -> None:
+@given(
+    seed=st.integers(0, 1000),
+    cut=st.integers(1, 39),
+    order=st.permutations(range(4)),
+    association=st.sampled_from(["positive", "any"]),
+)
+def test_equal_to_counting_together(seed: int, cut: int, order: list[int], association: str) -> None:
     texts, truth = texts_and_labels(seed)
     parts = [site(texts[:cut], truth[:cut], order), site(texts[cut:], truth[cut:], [0, 1, 2, 3])]
     both = merged([(Path(f"{number}.npz"), part) for number, part in enumerate(parts)])
     tokens = WordTokens.build(texts, 1)
-    options = RelevanceOptions(top=5)
+    options = RelevanceOptions(top=5, association=association)
     labels = sp.csr_array(truth.astype(np.float32))
     expected = compute_relevance(tokens.encode(texts, 100), labels, tokens.size, tokens.special_ids, options).matrix
     assert expected.nnz

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.report.machine import bf16_is_slow, processor_features, processor_name, usable_cores
+from plant_plugin.report import machine
+from plant_plugin.report.machine import (
+    bf16_is_slow,
+    free_and_total_memory,
+    processor_features,
+    processor_name,
+    usable_cores,
+)
 
 
 def test_description_of_linux(tmp_path: Path) -> None:
@@ -39,3 +46,13 @@ def test_without_a_description(tmp_path: Path) -> None:
 def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {1, 4, 5}, raising=False)
     assert usable_cores() == 3
+
+
+def test_a_control_group_may_have_a_space_in_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own").write_text("0::/a job\n")
+    monkeypatch.setattr(machine, "CGROUPS", tmp_path)
+    monkeypatch.setattr(machine, "OWN_CGROUPS", tmp_path / "own")
+    (tmp_path / "a job").mkdir()
+    for name, content in (("memory.max", "1000"), ("memory.current", "200"), ("memory.stat", "anon 1")):
+        (tmp_path / "a job" / name).write_text(content)
+    assert free_and_total_memory() == (800, 1000)

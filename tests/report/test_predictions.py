@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import locale
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,16 @@ def folder(tmp_path: Path) -> Path:
     sp.save_npz(tmp_path / "top.npz", sp.csr_matrix(scores * top))
     np.save(tmp_path / "all.npy", scores)
     return tmp_path
+
+
+def test_predictions_are_utf_8_wherever_they_are_written(tmp_path: Path) -> None:
+    before = locale.setlocale(locale.LC_CTYPE)
+    try:
+        locale.setlocale(locale.LC_CTYPE, "C")
+        write_predictions(str(tmp_path / "predictions.txt"), [(["Änderung"], [0.5])])
+    finally:
+        locale.setlocale(locale.LC_CTYPE, before)
+    assert read_score_lines(tmp_path / "predictions.txt")[1] == ["Änderung"]
 
 
 def invoke(folder: Path, scores: str, *arguments: str) -> Result:
@@ -230,6 +241,7 @@ def test_no_document_with_labels_has_no_average_precision() -> None:
         ("a:one", "not label:score"),
         (":1.0", "without a label"),
         ("a:nan", "no finite number"),
+        ("a:1e39", "no finite number"),  # of float32
         ("a:1 a:2", "label twice"),
     ],
 )
