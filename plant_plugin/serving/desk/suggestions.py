@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -50,11 +51,9 @@ def _labels(predictor: Predictor, text: str, logits: Floats) -> list[Suggested]:
     shown = int(np.clip((logits > limit).sum(), LEAST, min(MOST, len(logits))))
     columns = top_labels(logits[None], shown)[0].tolist()
     spans: dict[str, list[tuple[int, int]]] = {}
-    try:
+    with suppress(ConfigError):  # the network shows no attention, or its tokenizer no places
         explained = predictor.explain(text, [predictor.labels[column] for column in columns])
         spans = {one.found.label: [(part.start, part.end) for part in one.passages] for one in explained.labels}
-    except ConfigError:  # the network shows no attention, or its tokenizer no places
-        pass
     labels: list[Suggested] = []
     for column in columns:
         found = predictor.scored_label(column, float(logits[column]))
