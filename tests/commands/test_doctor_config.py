@@ -13,6 +13,7 @@ from plant_plugin.cli import plant
 from plant_plugin.commands import doctor
 from plant_plugin.config import load_config
 from plant_plugin.config.yaml_file import find_config
+from plant_plugin.data.documents import read_documents
 
 pytest.importorskip("peft", reason="needs the extra llm")
 
@@ -157,8 +158,8 @@ def test_the_relevance_is_bounded_by_the_words_of_a_labels_documents(tmp_path: P
     values = {"model_name": "PLANT", "training_file": str(tmp_path / "train.txt"), "relevance": {"top": 5},
               "network_config": {"encoder": "cnn", "hidden_size": 8, "filter_sizes": [3], "pool_size": 8}}  # fmt: skip
     (tmp_path / "c.yml").write_text(yaml.safe_dump(values))
-    settings = load_config(str(tmp_path / "c.yml"))
-    assert doctor._entries(settings, 4, 15) == 2 + 5 + 1
+    read = read_documents(str(tmp_path / "train.txt"), load_config(str(tmp_path / "c.yml")))
+    assert doctor._entries(read.labels, [2, 4, 1], 5) == 2 + 5 + 1
     flags = ("plant_yso.yml", "--labels", "670000", "--documents", "500000", "--words", "100000", "--cpu")
     assert "39.94 GiB at most for the relevance of words" in told(*flags)[1]
     bound = 500_000 * 5 * 150 * 16 / 2**30
