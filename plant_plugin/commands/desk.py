@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, json_option, reads_documents
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, count_line, json_option, reads_documents
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.errors import needs_extra
 
@@ -101,7 +101,7 @@ def export_desk(desk_file: Path, out: Path, form: str) -> None:
     from plant_plugin.serving.desk.export import export
 
     for name, number in export(open_desk(desk_file), out, form).items():
-        click.echo(f"{name.replace('_', ' '):<45} {number:>12}")
+        click.echo(count_line(name, number))
     click.echo(f"written: {out}", err=True)
 
 

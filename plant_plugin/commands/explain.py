@@ -99,11 +99,11 @@ def _text(documents: Documents, wanted: str | None) -> str:
 
 def _predictor(source: str, load: shared.Load) -> Predictor:
     """A model folder, or NAME=folder."""
-    name, equals, path = source.partition("=")
-    folder = Path(path if equals and not Path(source).exists() else source)
-    predictor = load(folder)
-    if folder == Path(path) and equals:
-        predictor.name = name
+    name, equals, folder = source.partition("=")
+    if not equals or Path(source).exists():
+        return load(Path(source))
+    predictor = load(Path(folder))
+    predictor.name = name
     return predictor
 
 

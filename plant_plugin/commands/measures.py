@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
-from plant_plugin.files import write_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -189,4 +187,4 @@ def codiesp_x(
         click.echo(f"{name:<10}{100 * mean:>6.1f} [{100 * low:.1f} {100 * high:.1f}]")
     click.echo(f"in %, over {len(texts):,} cases, [95 % interval]", err=True)
     if out is not None:
-        write_text(out, json.dumps({"cases": len(texts), "join": join, "rules": rules, **found}, indent=1))
+        shared.write(out, shared.as_json({"cases": len(texts), "join": join, "rules": rules, **found}))
