@@ -329,10 +329,10 @@ def _training_documents(settings: Config, flags: str) -> Documents:
     """The documents of the training file; ``flags`` would do without."""
     from plant_plugin.data.documents import read_documents
 
-    if settings.training_file is None:
-        raise ConfigError("there is none to count", where="training_file", fix=f"give {flags}")
-    if settings.training_file.startswith("demo:"):
-        raise ConfigError("the built-in data are not counted", where="training_file", fix=f"give {flags}")
+    if settings.training_file is None or settings.training_file.startswith(
+        "demo:"
+    ):  # which stands in for a missing one
+        raise ConfigError("there is no file of your own to count", where="training_file", fix=f"give {flags}")
     return read_documents(settings.training_file, settings)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,7 +122,7 @@ def label(model: Path, label: str, top: int, as_json: bool, load: shared.Load) -
 
     found = label_profile(load(model), label, top)
     if as_json:
-        click.echo(shared.as_json(asdict(found)))
+        click.echo(shared.as_json(found))
         return
     click.echo(f"{found.label} {found.name or ''}".rstrip())
     if found.statistics is not None:

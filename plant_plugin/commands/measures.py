@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +41,7 @@ def faithfulness(model: Path, documents: Documents, most: int, seed: int, as_jso
     predictor = load(model)
     found = measured(predictor, (one.text for one in islice(documents, most)), seed=seed)
     if as_json:
-        click.echo(shared.as_json([asdict(one) for one in found]))
+        click.echo(shared.as_json(found))
         return
     click.echo(f"{'words ordered by':<18}{'comprehensiveness':>20}{'sufficiency':>20}")
     for one in found:
@@ -139,7 +138,7 @@ def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]
         "documents": len(set(pairs.documents)),
         "pairs_of_unknown_labels": pairs.unknown,
         "pairs_without_a_word": pairs.wordless,
-        "orders": [asdict(one) for one in found],
+        "orders": found,
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -233,8 +232,10 @@ def count_line(name: str, value: object) -> str:
 
 
 def as_json(content: object) -> str:
-    """Content as it is printed and written."""
-    return json.dumps(content, ensure_ascii=False, indent=1)
+    """Content, dataclasses too, as it is printed and written; null where a number is none (NaN)."""
+    from pydantic_core import to_json
+
+    return to_json(content, indent=1, inf_nan_mode="null").decode()
 
 
 def write(path: Path, text: str) -> None:

@@ -104,6 +104,10 @@ def test_word_level_encoders(tmp_path: Path) -> None:
 
 def test_missing_files_and_what_makes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    code, text = told("plant_mimic3_50.yml")
+    assert code == 2
+    assert "built-in" not in text
+    assert "training_file: there is no file of your own to count" in text
     code, text = told("planted_caml_mimic3_50.yml")
     assert code == 1
     for said in (
