@@ -154,9 +154,9 @@ def allow_open_files(connections: int) -> None:
         return
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + OWN_FILES
-    if resource.RLIM_INFINITY in (allowed, most) or needed <= allowed:
+    if allowed == resource.RLIM_INFINITY or needed <= allowed:
         return
-    if needed > most:
+    if needed > most != resource.RLIM_INFINITY:
         fix = f"at most {most - OWN_FILES} (`ulimit -Hn` less {OWN_FILES})"
         raise ConfigError(f"{connections} need {needed} open files", where="--max-connections", fix=fix)
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))

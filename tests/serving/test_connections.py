@@ -298,3 +298,6 @@ def test_more_connections_than_files_that_may_be_open(monkeypatch: pytest.Monkey
     assert allowed == [(1100, 1100)]
     with pytest.raises(ConfigError, match="at most 1000"):
         connections.allow_open_files(1001)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (300, resource.RLIM_INFINITY))
+    connections.allow_open_files(1000)
+    assert allowed[1:] == [(1100, resource.RLIM_INFINITY)]
