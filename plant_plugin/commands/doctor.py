@@ -6,7 +6,6 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -90,9 +89,8 @@ def doctor(
 
 def _installed(needed: Sequence[str]) -> bool:
     """Show versions, extras and the machine; False where something is to be mended, an extra that is ``needed`` too."""
-    supported = sys.version_info >= (3, 10)
-    check("python", platform.python_version(), None if supported else "use Python 3.10 or later")
-    mended = [supported, *(_package(requirement) for requirement in _requirements())]
+    check("python", platform.python_version())
+    mended = [_package(requirement) for requirement in _requirements()]
     for extra, (modules, use) in EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
         fix = XCLIB_FIX if extra == "xclib" else f"pip install '{DISTRIBUTION}[{extra}]'"
@@ -139,7 +137,7 @@ def _files(settings: Config, missing: list[ConfigError], *, planned: bool) -> bo
 
 
 def _requirements() -> list[str]:
-    """What this package declares without extras; nothing where it runs from a bare checkout."""
+    """What this package declares without extras; the names that matter most where it runs from a bare checkout."""
     try:
         declared = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
@@ -230,7 +228,8 @@ def _show_needs(
 
     if not is_worked_out(settings):
         fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
-        row("needs", "worked out only for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm", fix)
+        told = "worked out only for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm"
+        row("needs", told, None if settings.linear else fix)
         return
     tokens = tokens or settings.max_seq_length
     if tokens is None:
@@ -329,9 +328,8 @@ def _training_documents(settings: Config, flags: str) -> Documents:
     """The documents of the training file; ``flags`` would do without."""
     from plant_plugin.data.documents import read_documents
 
-    if settings.training_file is None or settings.training_file.startswith(
-        "demo:"
-    ):  # which stands in for a missing one
+    # The built-in data stand in for a file that is missing, see STAND_IN.
+    if settings.training_file is None or settings.training_file.startswith("demo:"):
         raise ConfigError("there is no file of your own to count", where="training_file", fix=f"give {flags}")
     return read_documents(settings.training_file, settings)
 

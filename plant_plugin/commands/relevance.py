@@ -60,13 +60,8 @@ class _RelevanceCommand(ConfigCommand):
 @click.option("--out", type=FILE, help="Write the relevance of all labels to this .npz file.")
 @click.option("--memory", callback=_bytes, help="What --out may take besides the documents, e.g. 2GiB.")
 @click.option("--counts", type=FILE, help="Write counts of documents to this .npz file, for `plant relevance merge`.")
-@click.option(
-    "--min-count",
-    default=5,
-    show_default=True,
-    type=COUNT,
-    help="Labels, words and pairs of fewer documents are left out of --counts.",
-)
+@click.option("--min-count", default=5, show_default=True, type=COUNT,
+              help="Labels, words and pairs of fewer documents are left out of --counts.")  # fmt: skip
 def relevance(
     config: str,
     label: str | None,

@@ -200,6 +200,8 @@ def test_what_is_not_worked_out(tmp_path: Path) -> None:
         code, text = told(config, *flags)
         assert code == exit_code, text
         assert said in text
+    assert "--limit_train_batches" in told("laat_demo.yml")[1]
+    assert "--limit_train_batches" not in told("linear_demo.yml")[1]  # it trains without batches
     (tmp_path / "wrong.yml").write_text("model_name: PLANT\nstage2: {los: bce}\n")
     code, text = told(str(tmp_path / "wrong.yml"))
     assert code == 2
