@@ -80,20 +80,16 @@ def explain(
 
 def _text(documents: Documents, wanted: str | None) -> str:
     """The document asked for; the only one, where none is asked for."""
-    found, fix = None, "ids are those of the file, else numbers from 1"
-    for document in documents:
-        if wanted is not None:
-            if document.id == wanted:
-                return document.text
-        elif found is not None:
-            what = "more than one document"
-            raise DataError(what, where=documents.source, fix=f"choose one with --document ID; {fix}")
-        else:
-            found = document.text
-    if found is None:
+    fix = "ids are those of the file, else numbers from 1"
+    fitting = (document.text for document in documents if wanted in (None, document.id))
+    found = list(itertools.islice(fitting, 2 if wanted is None else 1))
+    if not found:
         what = "no document is here" if wanted is None else "no document has this id"
         raise DataError(what, where=documents.source, fix=fix)
-    return found
+    if len(found) > 1:
+        fix = f"choose one with --document ID; {fix}"
+        raise DataError("more than one document", where=documents.source, fix=fix)
+    return found[0]
 
 
 def _predictor(source: str, load: shared.Load) -> Predictor:

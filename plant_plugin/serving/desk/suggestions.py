@@ -47,22 +47,19 @@ def entropies(logits: Floats) -> Floats:
 
 
 def _labels(predictor: Predictor, text: str, logits: Floats) -> list[Suggested]:
-    limit = np.float32(predictor.limit())
+    limit = float(np.float32(predictor.limit()))
     shown = int(np.clip((logits > limit).sum(), LEAST, min(MOST, len(logits))))
-    columns = top_labels(logits[None], shown)[0].tolist()
+    best = [predictor.scored_label(column, float(logits[column])) for column in top_labels(logits[None], shown)[0]]
     spans: dict[str, list[tuple[int, int]]] = {}
     with suppress(ConfigError):  # the network shows no attention, or its tokenizer no places
-        explained = predictor.explain(text, [predictor.labels[column] for column in columns])
+        explained = predictor.explain(text, [one.label for one in best])
         spans = {one.found.label: [(part.start, part.end) for part in one.passages] for one in explained.labels}
-    labels: list[Suggested] = []
-    for column in columns:
-        found = predictor.scored_label(column, float(logits[column]))
-        labels.append(
-            {
-                "label": found.label,
-                "probability": round(found.probability, 4),
-                "predicted": bool(logits[column] > limit),
-                "spans": spans.get(found.label, []),
-            }
-        )
-    return labels
+    return [
+        {
+            "label": one.label,
+            "probability": round(one.probability, 4),
+            "predicted": one.logit > limit,
+            "spans": spans.get(one.label, []),
+        }
+        for one in best
+    ]
