@@ -73,9 +73,9 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object]) -> No
 
     with stoppable(lambda: True), tempfile.TemporaryDirectory() as exported:
         if is_desk(file):
+            desk, file = open_desk(file), Path(exported, "train.txt")
             from plant_plugin.serving.desk.export import export
 
-            desk, file = open_desk(file), Path(exported, "train.txt")
             for name, number in export(desk, Path(exported)).items():
                 click.echo(count_line(name, number), err=True)
         settings = further(folder, file, overrides)
