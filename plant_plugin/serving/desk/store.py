@@ -116,12 +116,13 @@ class Desk:
                 ids += [_added(connection, name, content, date, wanted) for name, content in some]
         return ids
 
-    def unread(self, model: str, most: int) -> list[tuple[int, str]]:
-        """Ids and texts of documents that a model has not read, the first that were sent."""
+    def unread(self, model: str, most: int, after: int = 0) -> list[tuple[int, str]]:
+        """Ids and texts of documents that a model has not read, the first that were sent ``after`` another's id."""
         has = select(suggestions.c.document).where(suggestions.c.model == model)
-        wanted = select(documents.c.id, documents.c.text).where(documents.c.id.not_in(has)).order_by(documents.c.id)
+        wanted = select(documents.c.id, documents.c.text).where(documents.c.id.not_in(has), documents.c.id > after)
         with self._read.begin() as connection:
-            return [(row.id, row.text) for row in connection.execute(wanted.limit(most))]
+            rows = connection.execute(wanted.order_by(documents.c.id).limit(most))
+            return [(row.id, row.text) for row in rows]
 
     def suggest(self, model: str, made: Iterable[tuple[int, Suggestions]]) -> None:
         """Keep what a model says of documents."""

@@ -65,10 +65,13 @@ class Sitting:
 
     async def ahead(self) -> None:
         """Let the model read what it has not, for as long as the server runs; whoever waits comes between."""
+        after = 0
         while True:
             try:
-                while unread := await run_in_threadpool(self.desk.unread, self.model, AHEAD):
+                while unread := await run_in_threadpool(self.desk.unread, self.model, AHEAD, after):
+                    after = unread[-1][0]  # what cannot be read waits until the others are through
                     await self.read(unread, patient=True)
+                after = 0
             except Exception as error:  # of whatever kind: the next look comes all the same
                 if not isinstance(error, (Busy, Failed)):  # the log has these
                     logger.error("reading ahead failed: %s", type(error).__name__)
