@@ -12,11 +12,10 @@ from plant_plugin.commands.explain import explain, label
 from plant_plugin.commands.measures import codiesp_x, faithfulness, plausibility
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
-from plant_plugin.commands.pretrain import pretrain_lm
 from plant_plugin.commands.relevance import relevance
 from plant_plugin.commands.serve import export, serve, strip
 from plant_plugin.commands.shared import plain_ending
-from plant_plugin.commands.train import host, libmultilabel, search, train
+from plant_plugin.commands.train import host, libmultilabel, pretrain_lm, search, train
 from plant_plugin.commands.training_files import embeddings, stats
 from plant_plugin.files import private_files
 

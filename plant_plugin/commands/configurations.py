@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
+from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.commands.shared import json_option, registry_option
 from plant_plugin.config import registry
 from plant_plugin.config.yaml_file import packaged_configs
@@ -24,11 +24,11 @@ def list_entries(kind: str | None, as_json: bool) -> None:
     """Show networks, strategies, losses, readers, metrics, linear techniques and packaged configurations."""
     shown = [kind] if kind else [*registry.KINDS, CONFIGURATIONS]
     if as_json:
-        click.echo(json.dumps({heading: _rows(heading) for heading in shown}, indent=1, ensure_ascii=False))
+        click.echo(json_text({heading: _rows(heading) for heading in shown}))
         return
     for heading in shown:
         rows = _rows(heading)
-        click.secho(f"{heading}", bold=True)
+        click.secho(heading, bold=True)
         width = max(map(len, rows), default=0)
         for name, text in rows.items():
             click.echo(f"  {name:<{width}}  {text}")
@@ -66,7 +66,7 @@ def validate(config: str, as_json: bool, **flags: object) -> None:
     if as_json:
         files = {key: getattr(settings, key) for key in ("training_file", "val_file", "test_file")}
         strategy = settings.strategy if ours else None
-        click.echo(json.dumps({"model": model, "strategy": strategy, **files, "hash": settings.hash()}, indent=1))
+        click.echo(json_text({"model": model, "strategy": strategy, **files, "hash": settings.hash()}))
         return
     strategy = f", strategy {settings.strategy}" if ours else ""
     click.echo(f"{settings.config_path}: no problems found")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, json_option, reads_documents
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, count_line, json_option, reads_documents
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.errors import needs_extra
 
@@ -23,7 +23,10 @@ SQLITE = b"SQLite format 3\0"  # how such a file begins
 
 
 def open_desk(path: Path, *, make: bool = False) -> Desk:
-    """The file of a desk, closed when the command ends; see :class:`plant_plugin.serving.desk.store.Desk`."""
+    """The file of a desk, closed when the command ends; see :class:`plant_plugin.serving.desk.store.Desk`.
+
+    Comes before any other import of ``serving.desk``: it tells whose extra is not installed.
+    """
     with needs_extra("serve", "a desk needs SQLAlchemy"):
         from plant_plugin.serving.desk.store import Desk
 
@@ -80,12 +83,12 @@ def add_documents(
     desk_file: Path, documents: Documents, date: datetime | None, wanted: int, coded_by: str | None
 ) -> None:
     """Put the documents of FILE into the queue; what is there already stays once."""
-    from plant_plugin.serving.desk.imports import add_coded
-
     at, day = open_desk(desk_file, make=True), None if date is None else date.date().isoformat()
     if coded_by is None:
         ids = at.add_documents(((one.id, one.text) for one in documents), day, wanted)
     else:
+        from plant_plugin.serving.desk.imports import add_coded
+
         ids = add_coded(at, Path(documents.source), at.people.named(coded_by), day, wanted)
     added = sum(map(bool, ids))
     click.echo(f"{added:,} documents added, {len(ids) - added:,} were there")
@@ -98,10 +101,11 @@ def add_documents(
               show_default=True, help="train.txt and train_evidence.tsv, or files of another tool.")  # fmt: skip
 def export_desk(desk_file: Path, out: Path, form: str) -> None:
     """Write the documents that coders have finished, with their codes and the words that prove them."""
+    at = open_desk(desk_file)
     from plant_plugin.serving.desk.export import export
 
-    for name, number in export(open_desk(desk_file), out, form).items():
-        click.echo(f"{name.replace('_', ' '):<45} {number:>12}")
+    for name, number in export(at, out, form).items():
+        click.echo(count_line(name, number))
     click.echo(f"written: {out}", err=True)
 
 
@@ -110,9 +114,10 @@ def export_desk(desk_file: Path, out: Path, form: str) -> None:
 @json_option
 def agreement(desk_file: Path, as_json: bool) -> None:
     """Print how coders agree with each other and the model, how codes were taken, and the time a document takes."""
+    at = open_desk(desk_file)
     from plant_plugin.serving.desk.figures import figures
 
-    found = figures(open_desk(desk_file))
+    found = figures(at)
     click.echo(json_text(found) if as_json else _as_text(found))
 
 
@@ -146,9 +151,9 @@ def _as_text(found: Figures) -> str:
 @click.argument("out", type=FILE)
 def backup(desk_file: Path, out: Path) -> None:
     """Write DESK.sqlite as it is at one moment to OUT, also while coders work."""
+    open_desk(desk_file)
     from plant_plugin.serving.desk.backups import backup as written
 
-    open_desk(desk_file)
     written(desk_file, out)
     click.echo(f"written: {out}", err=True)
 

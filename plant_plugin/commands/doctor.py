@@ -6,12 +6,12 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +19,12 @@ import click
 
 from plant_plugin.commands import shared
 from plant_plugin.commands.rows import GIB, Rows, check, fits, row
-from plant_plugin.commands.shared import COUNT, json_option, registry_option
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.errors import ConfigError
 from plant_plugin.report.machine import free_and_total_memory, processor_features, processor_name, usable_cores
 
 if TYPE_CHECKING:
+    from plant_plugin.data.text import Documents
     from plant_plugin.networks.footprint import Footprint
     from plant_plugin.training.memory import Shape
 
@@ -55,14 +55,14 @@ FIRST = "# first: "  # how lines in the head of a configuration start that say w
 
 @click.command()
 @click.option("--config", help="A configuration: show what is missing for it too, and what training it needs.")
-@click.option("--tokens", type=COUNT, help="(Sub-)words of the longest documents; else max_seq_length.")
-@click.option("--labels", type=COUNT, help="Labels; counted in the training file unless given.")
-@click.option("--documents", type=COUNT, help="Training documents; counted unless given.")
-@click.option("--words", type=COUNT, help="Words of the vocabulary, without a language model; as above.")
+@click.option("--tokens", type=shared.COUNT, help="(Sub-)words of the longest documents; else max_seq_length.")
+@click.option("--labels", type=shared.COUNT, help="Labels; counted in the training file unless given.")
+@click.option("--documents", type=shared.COUNT, help="Training documents; counted unless given.")
+@click.option("--words", type=shared.COUNT, help="Words of the vocabulary, without a language model; as above.")
 @click.option("--each", type=click.FloatRange(min=0, min_open=True), help="Labels of a document, on average.")
 @click.option("--cpu", is_flag=True, help="For a processor instead of a GPU.")
-@json_option
-@registry_option
+@shared.json_option
+@shared.registry_option
 @click.pass_context
 def doctor(
     context: click.Context, config: str | None, each: float | None, cpu: bool, as_json: bool, **numbers: int | None
@@ -89,9 +89,8 @@ def doctor(
 
 def _installed(needed: Sequence[str]) -> bool:
     """Show versions, extras and the machine; False where something is to be mended, an extra that is ``needed`` too."""
-    supported = sys.version_info >= (3, 10)
-    check("python", platform.python_version(), None if supported else "use Python 3.10 or later")
-    mended = [supported, *(_package(requirement) for requirement in _requirements())]
+    check("python", platform.python_version())
+    mended = [_package(requirement) for requirement in _requirements()]
     for extra, (modules, use) in EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
         fix = XCLIB_FIX if extra == "xclib" else f"pip install '{DISTRIBUTION}[{extra}]'"
@@ -138,7 +137,7 @@ def _files(settings: Config, missing: list[ConfigError], *, planned: bool) -> bo
 
 
 def _requirements() -> list[str]:
-    """What this package declares without extras; nothing where it runs from a bare checkout."""
+    """What this package declares without extras; the names that matter most where it runs from a bare checkout."""
     try:
         declared = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
@@ -223,38 +222,40 @@ def _show_needs(
     on_gpu: bool,
 ) -> None:
     """Print parameters, memory part by part, disk and time of a configuration; what is None is counted."""
+    from plant_plugin.data.text import Documents
     from plant_plugin.networks.footprint import plan_of
     from plant_plugin.training.memory import Shape, is_worked_out, network_footprint
 
     if not is_worked_out(settings):
         fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
-        row("needs", "worked out only for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm", fix)
+        told = "worked out only for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm"
+        row("needs", told, None if settings.linear else fix)
         return
     tokens = tokens or settings.max_seq_length
     if tokens is None:
         raise ConfigError("documents are read whole, however long", where="max_seq_length", fix="give --tokens NUMBER")
-    known = None if labels is None or documents is None else (documents, labels)
-    if labels is None or documents is None:
-        counted = _counted(settings)
-        documents, labels = documents or counted[0], labels or counted[1]
-    plan = plan_of(settings, tokens, labels, on_gpu=on_gpu) if settings.model_name == "PLANT" else None
+    planted = settings.model_name == "PLANT"
+    sub_words = planted and bool(settings.network_config.get("lm_weight"))
+    counted, read = labels is None or documents is None, Documents()
+    if counted or not (sub_words or words or settings.vocab_file):
+        read = _training_documents(settings, "--labels and --documents" if counted else "--words")
+    documents = documents or len(read.labels)
+    labels = labels or len(set(chain.from_iterable(read.labels)))
+    words = words or (0 if sub_words else _vocabulary_size(settings, read.texts))
+    plan = plan_of(settings, tokens, labels, on_gpu=on_gpu) if planted else None
     batch_size = plan.batch_size if plan else settings.stage2.batch_size or settings.batch_size
-    read: int | None = None  # words, where texts are
-    unit, of_what = "sub-words", "language model"
-    if not plan or not settings.network_config.get("lm_weight"):
-        unit, of_what = "words", "words and encoder"
-        if words is None:
-            words, read = _words(settings, tokens)
-    found = network_footprint(settings, tokens, labels, words or 0, on_gpu=on_gpu)
-    told = f"{documents:,} documents of {tokens:,} {unit}, {labels:,} labels, {batch_size} a batch"
-    told += f", on a {'GPU' if on_gpu else 'processor'}"
+    found = network_footprint(settings, tokens, labels, words, on_gpu=on_gpu)
+    told = f"{documents:,} documents of {tokens:,} {'sub-words' if sub_words else 'words'}, {labels:,} labels"
+    told += f", {batch_size} a batch, on a {'GPU' if on_gpu else 'processor'}"
     row("configuration", told, line=f"{settings.config_path}: {told}")
-    _show_footprint(found, of_what, documents * tokens if read is None else read, on_gpu=on_gpu)
+    lengths = [min(text.count(" ") + 1, tokens) for text in read.texts]
+    positions = documents * tokens if sub_words or not lengths else sum(lengths)
+    _show_footprint(found, "language model" if sub_words else "words and encoder", positions, on_gpu=on_gpu)
     entries = labels * settings.relevance.top
     if each is not None:
         entries = min(entries, int(documents * each * tokens))
-    elif known is None:
-        entries = _entries(settings, tokens, entries)
+    elif counted and settings.relevance.association != "any":
+        entries = _entries(read.labels, lengths, settings.relevance.top)
     _show_tables(settings, Shape(documents, labels, entries), found.checkpoint)
 
 
@@ -290,7 +291,8 @@ def _show_footprint(found: Footprint, of_what: str, positions: int, *, on_gpu: b
     fits("memory", found.total, there, "at the peak, besides the libraries' own", NETWORK_FIX)
     row("checkpoint", f"{found.checkpoint / GIB:.2f} GiB")
     of_stages = [flops * positions for flops in found.flops if flops]
-    row("arithmetic", f"{_both(f'{number:.3g}' for number in of_stages)} operations an epoch{_of(of_stages)} at most")
+    told = " and ".join(f"{number:.3g}" for number in of_stages) + " operations an epoch"
+    row("arithmetic", told + (" of stage 1 and of stage 2" if len(of_stages) > 1 else "") + " at most")
     if on_gpu:
         told = ", ".join(f"{_times(of_stages, peak * SHARE)} on one {name}" for name, peak in PEAKS.items())
         row("an epoch", f"{told}, if {SHARE:.0%} of its bf16 peak are reached (assumed, not measured)")
@@ -300,16 +302,8 @@ def _show_footprint(found: Footprint, of_what: str, positions: int, *, on_gpu: b
         row("an epoch", f"{told} {speed:.2g} operations a second of a product of matrices, measured now")
 
 
-def _both(parts: Iterable[str]) -> str:
-    return " and ".join(parts)
-
-
-def _of(stages: Sequence[float]) -> str:
-    return " of stage 1 and of stage 2" if len(stages) > 1 else ""
-
-
 def _times(operations: Sequence[float], speed: float) -> str:
-    return _both(_duration(number / speed / 3600) for number in operations)
+    return " and ".join(_duration(number / speed / 3600) for number in operations)
 
 
 def _operations_a_second() -> float:
@@ -330,48 +324,28 @@ def _duration(hours: float) -> str:
     return f"{hours * size:.1f} {unit}"
 
 
-def _words(settings: Config, tokens: int) -> tuple[int, int | None]:
-    """Words of the vocabulary by the rules of a run; of the texts, where these are read, at most ``tokens`` of each."""
+def _training_documents(settings: Config, flags: str) -> Documents:
+    """The documents of the training file; ``flags`` would do without."""
     from plant_plugin.data.documents import read_documents
+
+    # The built-in data stand in for a file that is missing, see STAND_IN.
+    if settings.training_file is None or settings.training_file.startswith("demo:"):
+        raise ConfigError("there is no file of your own to count", where="training_file", fix=f"give {flags}")
+    return read_documents(settings.training_file, settings)
+
+
+def _vocabulary_size(settings: Config, texts: Sequence[str]) -> int:
+    """Words of the vocabulary by the rules of a run."""
     from plant_plugin.data.word_tokens import WordTokens
 
     if settings.vocab_file:
-        return WordTokens.from_file(settings.vocab_file).size, None
-    texts = read_documents(_countable(settings.training_file, "--words"), settings).texts
-    positions = sum(min(text.count(" ") + 1, tokens) for text in texts)
-    return WordTokens.build(texts, settings.min_vocab_freq).size, positions
+        return WordTokens.from_file(settings.vocab_file).size
+    return WordTokens.build(texts, settings.min_vocab_freq).size
 
 
-def _counted(settings: Config) -> tuple[int, int]:
-    """Documents and labels of a training file."""
-    from plant_plugin.data.documents import read_documents, reader_of
-    from plant_plugin.data.text import read_libmultilabel_text
-
-    file = _countable(settings.training_file, "--labels and --documents")
-    if reader_of(file, settings) == "txt":  # whose texts need no memory
-        found = read_libmultilabel_text(file, allow_bad_lines=settings.allow_bad_lines, keep_texts=False).labels
-    else:
-        found = read_documents(file, settings).labels
-    return len(found), len({label for labels in found for label in labels})
-
-
-def _entries(settings: Config, tokens: int, most: int) -> int:
-    """Words of labels that relevance may keep, ``most`` of them: a label has those of its documents."""
-    from plant_plugin.data.documents import read_documents
-
-    if settings.relevance.association == "any" or not settings.training_file:
-        return most
-    read = read_documents(_countable(settings.training_file, "--labels and --documents"), settings)
+def _entries(labels: Sequence[Sequence[str]], lengths: Sequence[int], top: int) -> int:
+    """Words of labels that relevance may keep, ``top`` of each at most: a label has those of its documents."""
     of_label: Counter[str] = Counter()
-    for text, own in zip(read.texts, read.labels, strict=True):
-        length = min(text.count(" ") + 1, tokens)
+    for own, length in zip(labels, lengths, strict=True):
         of_label.update(dict.fromkeys(own, length))
-    return sum(min(words, settings.relevance.top) for words in of_label.values())
-
-
-def _countable(training_file: str | None, flags: str) -> str:
-    if training_file is None:
-        raise ConfigError("there is none to count", where="training_file", fix=f"give {flags}")
-    if training_file.startswith("demo:"):
-        raise ConfigError("the built-in data are not counted", where="training_file", fix=f"give {flags}")
-    return training_file
+    return sum(min(words, top) for words in of_label.values())

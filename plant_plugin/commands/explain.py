@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,29 +80,25 @@ def explain(
 
 def _text(documents: Documents, wanted: str | None) -> str:
     """The document asked for; the only one, where none is asked for."""
-    found, fix = None, "ids are those of the file, else numbers from 1"
-    for document in documents:
-        if wanted is not None:
-            if document.id == wanted:
-                return document.text
-        elif found is not None:
-            what = "more than one document"
-            raise DataError(what, where=documents.source, fix=f"choose one with --document ID; {fix}")
-        else:
-            found = document.text
-    if found is None:
+    fix = "ids are those of the file, else numbers from 1"
+    fitting = (document.text for document in documents if wanted in (None, document.id))
+    found = list(itertools.islice(fitting, 2 if wanted is None else 1))
+    if not found:
         what = "no document is here" if wanted is None else "no document has this id"
         raise DataError(what, where=documents.source, fix=fix)
-    return found
+    if len(found) > 1:
+        fix = f"choose one with --document ID; {fix}"
+        raise DataError("more than one document", where=documents.source, fix=fix)
+    return found[0]
 
 
 def _predictor(source: str, load: shared.Load) -> Predictor:
     """A model folder, or NAME=folder."""
-    name, equals, path = source.partition("=")
-    folder = Path(path if equals and not Path(source).exists() else source)
-    predictor = load(folder)
-    if folder == Path(path) and equals:
-        predictor.name = name
+    name, equals, folder = source.partition("=")
+    if not equals or Path(source).exists():
+        return load(Path(source))
+    predictor = load(Path(folder))
+    predictor.name = name
     return predictor
 
 
@@ -123,7 +118,7 @@ def label(model: Path, label: str, top: int, as_json: bool, load: shared.Load) -
 
     found = label_profile(load(model), label, top)
     if as_json:
-        click.echo(shared.as_json(asdict(found)))
+        click.echo(shared.as_json(found))
         return
     click.echo(f"{found.label} {found.name or ''}".rstrip())
     if found.statistics is not None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
-from plant_plugin.files import write_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +41,7 @@ def faithfulness(model: Path, documents: Documents, most: int, seed: int, as_jso
     predictor = load(model)
     found = measured(predictor, (one.text for one in islice(documents, most)), seed=seed)
     if as_json:
-        click.echo(shared.as_json([asdict(one) for one in found]))
+        click.echo(shared.as_json(found))
         return
     click.echo(f"{'words ordered by':<18}{'comprehensiveness':>20}{'sufficiency':>20}")
     for one in found:
@@ -141,7 +138,7 @@ def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]
         "documents": len(set(pairs.documents)),
         "pairs_of_unknown_labels": pairs.unknown,
         "pairs_without_a_word": pairs.wordless,
-        "orders": [asdict(one) for one in found],
+        "orders": found,
     }
 
 
@@ -189,4 +186,4 @@ def codiesp_x(
         click.echo(f"{name:<10}{100 * mean:>6.1f} [{100 * low:.1f} {100 * high:.1f}]")
     click.echo(f"in %, over {len(texts):,} cases, [95 % interval]", err=True)
     if out is not None:
-        write_text(out, json.dumps({"cases": len(texts), "join": join, "rules": rules, **found}, indent=1))
+        shared.write(out, shared.as_json({"cases": len(texts), "join": join, "rules": rules, **found}))

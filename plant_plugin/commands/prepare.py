@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Decorator, all_of
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Decorator, all_of, count_line
 
 SUBSETS = ("full", "top50", "rare50", "few")
 STYLES = ("caml", "edin", "raw")
@@ -115,7 +115,6 @@ def xmc(source: Path, out: Path, **options: Any) -> None:
     from plant_plugin.prepare.xmc.xmc import prepare_xmc
 
     tell(prepare_xmc(source, out, **options), out, options["dry_run"])
-    click.echo(_written(out, options["dry_run"]))
 
 
 @prepare.command()
@@ -128,8 +127,7 @@ def demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool) -> No
     """Made-up discharge summaries, like those of demo:train, as many as asked for."""
     from plant_plugin.prepare.demo import prepare_demo
 
-    tell(prepare_demo(out, documents, labels, seed, dry_run), out)
-    click.echo(_written(out, dry_run))
+    tell(prepare_demo(out, documents, labels, seed, dry_run), out, dry_run)
 
 
 @prepare.command()
@@ -175,7 +173,7 @@ def doccano(raw: Path, out: Path, dry_run: bool) -> None:
     tell(prepare_doccano(raw, out, dry_run), out, dry_run)
 
 
-def tell(made: Mapping[str, Any], out: Path, dry_run: bool = False) -> None:
+def tell(made: Mapping[str, Any], out: Path, dry_run: bool) -> None:
     """Print the counts of a preparation, what to worry about first; never a text or an id."""
     counts = {**made["counts"]}
     for name, meaning in WARNINGS.items():
@@ -183,18 +181,9 @@ def tell(made: Mapping[str, Any], out: Path, dry_run: bool = False) -> None:
         if number:
             click.echo(f"note: {number:,} {meaning}", err=True)
     for name, number in counts.items():
-        click.echo(_line(name, number))
-    for folder, sizes in made["sets"].items():
-        click.echo(_written(out / folder, dry_run))
+        click.echo(count_line(name, number))
+    for folder, sizes in (made["sets"] or {"": {}}).items():
+        click.echo(f"{'would be written' if dry_run else 'written'}: {out / folder}")
         for name, number in sizes.items():
             if name not in WARNINGS:
-                click.echo("  " + _line(name, number))
-
-
-def _written(path: Path, dry_run: bool) -> str:
-    return f"would be written: {path}" if dry_run else f"written: {path}"
-
-
-def _line(name: str, value: object) -> str:
-    shown = f"{value:>12,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value!s:>12}"
-    return f"{name.replace('_', ' '):<45} {shown}"
+                click.echo("  " + count_line(name, number))

@@ -60,13 +60,8 @@ class _RelevanceCommand(ConfigCommand):
 @click.option("--out", type=FILE, help="Write the relevance of all labels to this .npz file.")
 @click.option("--memory", callback=_bytes, help="What --out may take besides the documents, e.g. 2GiB.")
 @click.option("--counts", type=FILE, help="Write counts of documents to this .npz file, for `plant relevance merge`.")
-@click.option(
-    "--min-count",
-    default=5,
-    show_default=True,
-    type=COUNT,
-    help="Labels, words and pairs of fewer documents are left out of --counts.",
-)
+@click.option("--min-count", default=5, show_default=True, type=COUNT,
+              help="Labels, words and pairs of fewer documents are left out of --counts.")  # fmt: skip
 def relevance(
     config: str,
     label: str | None,
@@ -104,26 +99,25 @@ def relevance(
         near = suggestion(label, corpus.label_names[:10_000])
         fix = near if near.startswith("did you mean") else "take a label of the training file"
         raise DataError(f"no training document has the label {label!r}", where="--label", fix=fix)
-    tokens = build_tokens(settings, corpus.train)
+    labels, tokens = corpus.label_matrix(corpus.train), build_tokens(settings, corpus.train)
     arrays = encode_cached(tokens, corpus.train, settings.max_seq_length, settings.cache_dir)
     if counts is not None:
-        of_site = SiteCounts.of(arrays, corpus.label_matrix(corpus.train), corpus.label_names, tokens, min_count)
+        of_site = SiteCounts.of(arrays, labels, corpus.label_names, tokens, min_count)
         of_site.save(counts)
         _say(of_site, counts)
         return
     if out is not None:
         found = compute_relevance(
-            arrays, corpus.label_matrix(corpus.train), tokens.size, tokens.special_ids, settings.relevance,
-            memory=memory, folder=out.parent,
-        )  # fmt: skip
+            arrays, labels, tokens.size, tokens.special_ids, settings.relevance, memory=memory, folder=out.parent
+        )
         found.save(out, labels=corpus.label_hash(), vocabulary=tokens.hash(), train=corpus.train.hash())
         rows, entries = found.matrix.shape[0], found.matrix.nnz
         click.echo(f"{entries:,} token types of {rows:,} labels are in {out}")
         return
-    labels = corpus.label_matrix(corpus.train)[:, [corpus.label_names.index(str(label))]]
-    row = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, settings.relevance).matrix
+    has = labels[:, [corpus.label_names.index(str(label))]]
+    row = compute_relevance(arrays, has, tokens.size, tokens.special_ids, settings.relevance).matrix
     best = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))[:top]
-    has_label = set(labels.nonzero()[0].tolist())
+    has_label = set(has.nonzero()[0].tolist())
     click.echo(f"{label}: {len(has_label):,} of {len(arrays):,} training documents")
     click.echo(f"{'token':<24} {'MIG (nats)':>10} {'relevance':>9} {'documents':>9} {'with label':>10}")
     for value, token in best:

@@ -12,8 +12,6 @@ from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folde
 from plant_plugin.errors import ConfigError, needs_extra
 
 SECONDS = click.FloatRange(min=0, min_open=True)
-
-
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")  # as the hub's cards have them
 
 
@@ -25,12 +23,14 @@ LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")  # as the hub's cards have 
               help="A further name that clients call it by, e.g. that of a proxy. May be repeated.")  # fmt: skip
 @click.option("--token-file", type=FILE, help="Requests have to bring its token; or set PLANT_SERVE_TOKEN.")
 @click.option("--desk", "desk_file", type=FILE, help="Let coders work at /desk, on this file of `plant desk`.")
-@click.option("--max-bytes", default=2**20, show_default=True, type=COUNT, help="Of a request's body.")
-@click.option("--max-waiting", default=128, show_default=True, type=COUNT, help="Requests in the queue.")
-@click.option("--max-connections", default=900, show_default=True, type=COUNT, help="Open at once.")
-@click.option("--timeout", default=30.0, show_default=True, type=SECONDS, help="Seconds to wait for an answer.")
-@click.option("--header-timeout", default=10.0, show_default=True, type=SECONDS, help="Seconds for a request's head.")
-@click.option("--body-timeout", default=30.0, show_default=True, type=SECONDS, help="And for its body.")
+@click.option("--max-bytes", "body_bytes", default=2**20, show_default=True, type=COUNT, help="Of a request's body.")
+@click.option("--max-waiting", "waiting", default=128, show_default=True, type=COUNT, help="Requests in the queue.")
+@click.option("--max-connections", "connections", default=900, show_default=True, type=COUNT, help="Open at once.")
+@click.option("--timeout", "seconds", default=30.0, show_default=True, type=SECONDS,
+              help="Seconds to wait for an answer.")  # fmt: skip
+@click.option("--header-timeout", "header_seconds", default=10.0, show_default=True, type=SECONDS,
+              help="Seconds for a request's head.")  # fmt: skip
+@click.option("--body-timeout", "body_seconds", default=30.0, show_default=True, type=SECONDS, help="And for its body.")
 @loads_models()
 def serve(
     model: Path,
@@ -39,13 +39,8 @@ def serve(
     names_too: tuple[str, ...],
     token_file: Path | None,
     desk_file: Path | None,
-    max_bytes: int,
-    max_waiting: int,
-    max_connections: int,
-    timeout: float,
-    header_timeout: float,
-    body_timeout: float,
     load: Load,
+    **most: int,
 ) -> None:
     """Answer requests with the run folder MODEL: POST /predict, POST /explain, GET /health, /ready and /metrics.
 
@@ -63,14 +58,14 @@ def serve(
 
     desk = None if desk_file is None else open_desk(desk_file)
     token = access.read_token(token_file)
-    allow_open_files(max_connections)
+    allow_open_files(most["connections"])
     predictor = load(model)
     if host not in access.LOOPBACK and token is None:
         click.echo(f"Note: whoever reaches {host} can use the model; there is no password.", err=True)
-    limits = Limits(max_bytes, max_waiting, timeout, max_connections, header_timeout, body_timeout)
+    limits = Limits(**most)
     app = create_app(predictor, limits, access.own_names(host, names_too), token, desk)
-    click.echo(f"http://{host}:{port}/{'' if desk is None else 'desk'}", err=True)
-    Server(app, limits, host=host, port=port).run()
+    page = "" if desk is None else "desk"
+    Server(app, limits, lambda address: click.echo(f"{address}/{page}", err=True), host=host, port=port).run()
 
 
 @click.command()

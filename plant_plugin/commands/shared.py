@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import click
 
 from plant_plugin.config import registry
+from plant_plugin.data.new_documents import FORMS, Fields
+from plant_plugin.data.new_documents import Documents as NewDocuments
 from plant_plugin.errors import FullDiskError
 from plant_plugin.files import is_full, write_text
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from plant_plugin.report.logs import LoggedConfig
 
 EXIT_CODE = 130  # 128 + SIGINT
-FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv")
 SPLITS = {"test": "EVIDENCE and --text", "val": "--validation and --validation-text"}  # what a user can give
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -135,9 +135,7 @@ def reads_documents(
         def with_documents(
             file: str, form: str | None, text_field: str, id_field: str, skip_bad: bool, **options: object
         ) -> None:
-            from plant_plugin.data.new_documents import Documents, Fields
-
-            documents = Documents(file, form, fields=Fields(text_field, id_field), skip_bad=skip_bad)
+            documents = NewDocuments(file, form, fields=Fields(text_field, id_field), skip_bad=skip_bad)
             command(documents=documents, **options)
             if (skipped := documents.skipped).count:
                 lines = ", ".join(map(str, skipped.lines)) + (", …" if skipped.count > len(skipped.lines) else "")
@@ -226,9 +224,17 @@ def _read(path: Path, config: LoggedConfig) -> Documents:
     return read_any(path, text_column=columns[0], labels_column=columns[1])
 
 
+def count_line(name: str, value: object) -> str:
+    """What was counted, and how many."""
+    shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{name.replace('_', ' '):<45} {shown:>12}"
+
+
 def as_json(content: object) -> str:
-    """Content as it is printed and written."""
-    return json.dumps(content, ensure_ascii=False, indent=1)
+    """Content, dataclasses too, as it is printed and written; null where a number is none (NaN)."""
+    from pydantic_core import to_json
+
+    return to_json(content, indent=1, inf_nan_mode="null").decode()
 
 
 def write(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""``libmultilabel`` and ``plant search``: train and test what a configuration names, once or with the best values."""
+"""``libmultilabel``, ``plant train`` and ``search``: train and test, once or with the best values; ``pretrain-lm``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from plant_plugin.commands.desk import is_desk, open_desk
 from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
-from plant_plugin.commands.shared import FILE, FOLDER
+from plant_plugin.commands.shared import FILE, FOLDER, count_line
 from plant_plugin.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object]) -> No
 
     with stoppable(lambda: True), tempfile.TemporaryDirectory() as exported:
         if is_desk(file):
+            desk, file = open_desk(file), Path(exported, "train.txt")
             from plant_plugin.serving.desk.export import export
 
-            desk, file = open_desk(file), Path(exported, "train.txt")
             for name, number in export(desk, Path(exported)).items():
-                click.echo(f"{name.replace('_', ' '):<45} {number:>12}", err=True)
+                click.echo(count_line(name, number), err=True)
         settings = further(folder, file, overrides)
         from plant_plugin.training.run import run
     made = settings.checkpoint_dir
@@ -155,9 +155,24 @@ def search(config: str, **flags: object) -> None:
 
     with own_folder(plan.base) as base:
         result = run_search(replace(plan, base=base), silent=silent)
+    _told(result, silent=silent)
     if not silent:
-        from plant_plugin.report.tables import print_results
-
-        if result:
-            print_results(result)
         click.echo(f"{base.checkpoint_dir}: trials.csv, trials.json, best.yml, best/")
+
+
+@click.command("pretrain-lm", cls=ConfigCommand)
+@click.argument("config")
+def pretrain_lm(config: str, **flags: object) -> None:
+    """Train the language model of CONFIG on its training texts, into language_model.folder.
+
+    An AWD-LSTM with the sizes of network_config, forward, backward or both. Called again it goes on where it was
+    killed. The configuration then trains its classifier over it: libmultilabel --config CONFIG.
+    """
+    from plant_plugin.config import load_config
+
+    settings = load_config(config, overrides_from(flags))
+    from plant_plugin.training.language_model import pretrain
+
+    for direction, found in pretrain(settings, click.echo).items():
+        click.echo(f"{direction}: " + ", ".join(f"{name} {value:.1f}" for name, value in found.items()))
+    click.echo(f"written: {settings.language_model.folder}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from plant_plugin.commands.shared import COUNT, FILE, json_option
+from plant_plugin.commands.shared import as_json as json_text
 
 
 @click.command()
@@ -27,7 +27,7 @@ def stats(files: tuple[str, ...], png: Path | None, as_json: bool) -> None:
     found = [read_stats(name) for name in files]
     if as_json:
         bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(found)]
-        click.echo(json.dumps({"files": summary(found), "labels by training documents": bins}, indent=1))
+        click.echo(json_text({"files": summary(found), "labels by training documents": bins}))
     else:
         _show_stats(summary(found), frequency_bins(found))
     if png is not None:

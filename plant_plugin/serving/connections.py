@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import h11
@@ -117,13 +118,21 @@ class Server(uvicorn.Server):
     When it ends, ``/ready`` says so for a while, then what is under way gets a few seconds; nobody has longer.
     """
 
-    def __init__(self, app: FastAPI, limits: Limits, **options: Any) -> None:
-        """``options`` are uvicorn's."""
+    def __init__(
+        self, app: FastAPI, limits: Limits, tell: Callable[[str], None] = lambda address: None, **options: Any
+    ) -> None:
+        """``tell`` hears the address when the server listens; ``options`` are uvicorn's."""
         connection = functools.partial(TimedConnection, limits, app.state.metrics)
         options = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none"} | options
         most = int(limits.last_seconds) + 1
         super().__init__(uvicorn.Config(app, http=connection, timeout_graceful_shutdown=most, **options))  # type: ignore[arg-type]
-        self._app, self._limits = app, limits
+        self._app, self._limits, self._tell = app, limits, tell
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and tell where: the port may be any that was free."""
+        await super().startup(sockets)
+        host, port = self.config.host, self.servers[0].sockets[0].getsockname()[1]
+        self._tell(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End in ``drain_seconds + last_seconds``, and a second more at most."""
@@ -145,9 +154,9 @@ def allow_open_files(connections: int) -> None:
         return
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + OWN_FILES
-    if resource.RLIM_INFINITY in (allowed, most) or needed <= allowed:
+    if allowed == resource.RLIM_INFINITY or needed <= allowed:
         return
-    if needed > most:
+    if needed > most != resource.RLIM_INFINITY:
         fix = f"at most {most - OWN_FILES} (`ulimit -Hn` less {OWN_FILES})"
         raise ConfigError(f"{connections} need {needed} open files", where="--max-connections", fix=fix)
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import json
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +17,11 @@ from click.testing import CliRunner, Result
 from plant_plugin import __version__
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.commands.flags import overrides_from, spread
+from plant_plugin.commands.shared import as_json
 from plant_plugin.config import Config
 from plant_plugin.config.sections import BLOCKS, MAPPINGS, SCHEMA
 from plant_plugin.errors import Interrupted, PlantError
+from plant_plugin.model.faithfulness import Faithfulness
 
 CONFIG = """\
 model_name: PLANT
@@ -199,6 +203,12 @@ def test_errors_of_ours_print_without_traceback(monkeypatch: pytest.MonkeyPatch,
         2,
         "Error: runs: the disk is full\n  How to fix it: make room\n",
     )
+
+
+def test_json_has_no_word_for_what_is_no_number() -> None:
+    of_one = Faithfulness("MIG", 0.25, math.nan, 0.5, math.nan, 1)  # which has no standard error
+    [told] = json.loads(as_json([of_one]), parse_constant=pytest.fail)
+    assert (told["comprehensiveness"], told["comprehensiveness_error"]) == (0.25, None)
 
 
 def test_output_that_finds_no_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from plant_plugin.cli import plant
 from plant_plugin.commands import doctor
 from plant_plugin.config import load_config
 from plant_plugin.config.yaml_file import find_config
+from plant_plugin.data.documents import read_documents
 
 pytest.importorskip("peft", reason="needs the extra llm")
 
@@ -103,6 +104,10 @@ def test_word_level_encoders(tmp_path: Path) -> None:
 
 def test_missing_files_and_what_makes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    code, text = told("plant_mimic3_50.yml")
+    assert code == 2
+    assert "built-in" not in text
+    assert "training_file: there is no file of your own to count" in text
     code, text = told("planted_caml_mimic3_50.yml")
     assert code == 1
     for said in (
@@ -157,8 +162,8 @@ def test_the_relevance_is_bounded_by_the_words_of_a_labels_documents(tmp_path: P
     values = {"model_name": "PLANT", "training_file": str(tmp_path / "train.txt"), "relevance": {"top": 5},
               "network_config": {"encoder": "cnn", "hidden_size": 8, "filter_sizes": [3], "pool_size": 8}}  # fmt: skip
     (tmp_path / "c.yml").write_text(yaml.safe_dump(values))
-    settings = load_config(str(tmp_path / "c.yml"))
-    assert doctor._entries(settings, 4, 15) == 2 + 5 + 1
+    read = read_documents(str(tmp_path / "train.txt"), load_config(str(tmp_path / "c.yml")))
+    assert doctor._entries(read.labels, [2, 4, 1], 5) == 2 + 5 + 1
     flags = ("plant_yso.yml", "--labels", "670000", "--documents", "500000", "--words", "100000", "--cpu")
     assert "39.94 GiB at most for the relevance of words" in told(*flags)[1]
     bound = 500_000 * 5 * 150 * 16 / 2**30
@@ -195,6 +200,8 @@ def test_what_is_not_worked_out(tmp_path: Path) -> None:
         code, text = told(config, *flags)
         assert code == exit_code, text
         assert said in text
+    assert "--limit_train_batches" in told("laat_demo.yml")[1]
+    assert "--limit_train_batches" not in told("linear_demo.yml")[1]  # it trains without batches
     (tmp_path / "wrong.yml").write_text("model_name: PLANT\nstage2: {los: bce}\n")
     code, text = told(str(tmp_path / "wrong.yml"))
     assert code == 2

@@ -267,6 +267,26 @@ def test_metrics_count_and_never_name_what_was_asked(serve: Callable[..., Runnin
     assert "canary" not in answer.text
 
 
+@pytest.mark.parametrize(("host", "written"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+def test_the_address_is_told_that_a_browser_can_open(host: str, written: str) -> None:
+    try:
+        socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError:
+        pytest.skip(f"this machine has no {host}")
+    told: list[str] = []
+    server = connections.Server(create_app(Model(), QUICK), QUICK, told.append, host=host, port=0)  # type: ignore[arg-type]
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    for _ in range(1000):
+        if told:
+            break
+        time.sleep(0.01)
+    assert told[0].startswith(f"http://{written}:")
+    assert httpx.get(f"{told[0]}/health").status_code == 200
+    server.should_exit = True
+    thread.join(10)
+
+
 def test_more_connections_than_files_that_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
     allowed: list[tuple[int, int]] = []
@@ -278,3 +298,6 @@ def test_more_connections_than_files_that_may_be_open(monkeypatch: pytest.Monkey
     assert allowed == [(1100, 1100)]
     with pytest.raises(ConfigError, match="at most 1000"):
         connections.allow_open_files(1001)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (300, resource.RLIM_INFINITY))
+    connections.allow_open_files(1000)
+    assert allowed[1:] == [(1100, resource.RLIM_INFINITY)]

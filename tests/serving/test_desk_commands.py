@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,31 @@ def test_accounts_documents_backup_and_restore(tmp_path: Path) -> None:
     assert run("restore", tmp_path / "backup.sqlite", path).exit_code == 2
     assert run("restore", tmp_path / "backup.sqlite", tmp_path / "again.sqlite").exit_code == 0
     assert "0 of 2 documents" in run("agreement", tmp_path / "again.sqlite").output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["desk", "add-coder", "DESK", "berta"],
+        ["desk", "new-token", "DESK", "ana"],
+        ["desk", "add-documents", "DESK", "DESK", "--coded-by", "ana"],
+        ["desk", "export", "DESK", "--out", "out"],
+        ["desk", "agreement", "DESK"],
+        ["desk", "backup", "DESK", "saved.sqlite"],
+        ["desk", "restore", "DESK", "again.sqlite"],
+        ["train", "DESK", "--from", "."],
+    ],
+    ids=lambda arguments: arguments[1],
+)
+def test_without_the_extra(desk: Desk, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    coder(desk, "ana")
+    for name in [name for name in sys.modules if name.startswith("plant_plugin.serving.desk")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    monkeypatch.chdir(desk.path.parent)
+    done = CliRunner().invoke(plant, [desk.path.name if one == "DESK" else one for one in arguments])
+    assert done.exit_code == 2, done.exception
+    assert "a desk needs SQLAlchemy\n  How to fix it: pip install 'plant-plugin[serve]'" in done.output
 
 
 def test_serve_refuses_a_desk_that_is_not_there(run_folder: Path, tmp_path: Path) -> None:

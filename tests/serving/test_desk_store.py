@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 import threading
@@ -341,6 +342,23 @@ def test_files_that_are_no_desks(tmp_path: Path) -> None:
                 act()
         assert path.read_bytes() == before
     assert not (tmp_path / "new.sqlite").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_whatever_its_name_the_file_is_the_one_that_was_named(tmp_path: Path) -> None:
+    path = tmp_path / "whose?100%41.sqlite"
+    for make in (True, False):
+        with closing(Desk(path, make=make)) as desk:
+            desk.add_documents([("a", SECRET)])
+            assert desk.size() == 1
+    assert {one.name.partition(".sqlite")[0] for one in tmp_path.iterdir()} == {path.stem}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_cannot_be_read_is_not_called_another_programs(tmp_path: Path) -> None:
+    with pytest.raises(PlantError, match="cannot be read or written") as caught:
+        Desk(tmp_path)
+    assert not isinstance(caught.value, DataError)
 
 
 def test_a_torn_backup_is_not_restored(desk: Desk, tmp_path: Path) -> None:

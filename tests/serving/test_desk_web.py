@@ -20,7 +20,7 @@ from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.app import create_app
 from plant_plugin.serving.desk import people, web
 from plant_plugin.serving.desk.store import Desk, Suggestions
-from plant_plugin.serving.desk.suggestions import LEAST, MOST, model_hash, suggest
+from plant_plugin.serving.desk.suggestions import AHEAD, LEAST, MOST, model_hash, suggest
 from plant_plugin.serving.desk.web import router
 from plant_plugin.serving.model_queue import ModelQueue
 
@@ -126,11 +126,11 @@ def test_reading_ahead_outlives_errors_and_waits_for_a_slow_model(
     unread = Desk.unread
     desk.add_documents((str(number), "sign3x") for number in range(9))
 
-    def at_first(self: Desk, model: str, most: int) -> list[tuple[int, str]]:
+    def at_first(self: Desk, model: str, most: int, after: int) -> list[tuple[int, str]]:
         calls.append(most)
         if len(calls) == 1:
             raise RuntimeError("secretpatient")
-        return unread(self, model, most)
+        return unread(self, model, most, after)
 
     def slow(predictor: Predictor, texts: list[str]) -> list[Suggestions]:
         time.sleep(0.1)
@@ -154,6 +154,34 @@ def test_reading_ahead_outlives_errors_and_waits_for_a_slow_model(
     assert not unread(desk, model_hash(predictor), 1)
     assert "reading ahead failed: RuntimeError" in caplog.text
     assert "secretpatient" not in caplog.text
+
+
+def test_a_document_that_the_model_cannot_read_holds_no_other_up(
+    desk: Desk, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web, "WAIT", 0.01)
+    *_, last = desk.add_documents((str(number), "sign3x" * (1 + (number == 2))) for number in range(AHEAD + 1))
+
+    def fragile(predictor: Predictor, texts: list[str]) -> list[Suggestions]:
+        if "sign3xsign3x" in texts:
+            raise MemoryError
+        return suggest(predictor, texts)
+
+    monkeypatch.setattr(web, "suggest", fragile)
+
+    async def run() -> None:
+        queue = ModelQueue(8, 1, 8)
+        sitting = web.Sitting(desk, predictor, queue)
+        async with queue.running():
+            task = asyncio.create_task(sitting.ahead())
+            for _ in range(500):
+                if not await asyncio.to_thread(desk.unread, sitting.model, 1, last - 1):
+                    break
+                await asyncio.sleep(0.02)
+            task.cancel()
+
+    asyncio.run(run())
+    assert [document for document, _ in desk.unread(model_hash(predictor), 99)] == list(range(1, AHEAD + 1))
 
 
 def test_a_sitting(sitter: Sitter, app: Any, desk: Desk) -> None:

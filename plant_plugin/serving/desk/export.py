@@ -18,7 +18,6 @@ from plant_plugin.prepare.output import staged, write_provenance
 from plant_plugin.serving.desk.people import LEAD
 from plant_plugin.serving.desk.store import Decision, Desk, given
 
-FORMS = ("libmultilabel", "labelstudio", "brat")
 CONTROL = "label"  # of Label Studio's spans
 
 

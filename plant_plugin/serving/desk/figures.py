@@ -7,7 +7,6 @@ the model suggested or one of the two gave: over all labels of a model nearly ev
 from __future__ import annotations
 
 import itertools
-import math
 import statistics
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -81,13 +80,9 @@ class _Said:
     def pair(self, one: str, other: str) -> Pair:
         from sklearn.metrics import cohen_kappa_score
 
-        kappa = math.nan
-        if len({*self.one, *self.other}) == 2:
-            kappa = float(cohen_kappa_score(self.one, self.other))
-        told = None if math.isnan(kappa) else round(kappa, 4)
-        return {
-            "one": one, "other": other, "documents": self.documents, "decisions": len(self.one), "kappa": told,
-        }  # fmt: skip
+        defined = len({*self.one, *self.other}) == 2
+        kappa = round(float(cohen_kappa_score(self.one, self.other)), 4) if defined else None
+        return Pair(one=one, other=other, documents=self.documents, decisions=len(self.one), kappa=kappa)
 
 
 def figures(desk: Desk) -> Figures:
@@ -95,7 +90,7 @@ def figures(desk: Desk) -> Figures:
     people, suggested, finished = desk.people.all(), desk.suggested(), list(desk.finished())
     said: dict[tuple[int, int], _Said] = {}
     model: dict[int, _Said] = {}
-    codes: dict[str, Counter[str]] = {}
+    codes: dict[str, OfCode] = {}
     for document, _, by in finished:
         yes = {coder: {one.label for one in decisions.values() if given(one)} for coder, _, decisions in by}
         seen: set[str] = set()
@@ -117,7 +112,7 @@ def figures(desk: Desk) -> Figures:
         "finished": len(finished),
         "coders": _coders(desk, people, Counter(coder for _, _, by in finished for coder, _, _ in by)),
         "pairs": pairs,
-        "codes": _codes(codes),
+        "codes": sorted(codes.values(), key=lambda code: (-code["suggested"] - code["added"], code["label"])),
     }
 
 
@@ -132,27 +127,13 @@ def _figures_of(path: Path) -> Figures:
         return figures(desk)
 
 
-def _count(codes: dict[str, Counter[str]], predicted: set[str], yes: set[str], no: set[str]) -> None:
+def _count(codes: dict[str, OfCode], predicted: set[str], yes: set[str], no: set[str]) -> None:
     for label in predicted | yes:
-        count = codes.setdefault(label, Counter())
+        count = codes.setdefault(label, OfCode(label=label, suggested=0, accepted=0, rejected=0, added=0))
         count["suggested"] += label in predicted
         count["accepted"] += label in predicted and label in yes
         count["rejected"] += label in predicted and label in no
         count["added"] += label not in predicted
-
-
-def _codes(codes: dict[str, Counter[str]]) -> list[OfCode]:
-    order = sorted(codes, key=lambda label: (-codes[label]["suggested"] - codes[label]["added"], label))
-    return [
-        {
-            "label": label,
-            "suggested": codes[label]["suggested"],
-            "accepted": codes[label]["accepted"],
-            "rejected": codes[label]["rejected"],
-            "added": codes[label]["added"],
-        }
-        for label in order
-    ]
 
 
 def _coders(desk: Desk, people: list[Coder], finished: Counter[int]) -> list[OfCoder]:

@@ -38,8 +38,7 @@ from plant_plugin.serving.desk.tables import (
 
 LEASE = 20 * 60.0  # seconds that a document is a coder's after opening or deciding
 TOGETHER = 256  # documents that are added in one transaction
-ORDERS = ("uncertainty", "date", "sent")
-BY = {
+BY = {  # how the next document is chosen
     "uncertainty": (documents.c.uncertainty.desc(), documents.c.id),
     "date": (documents.c.date, documents.c.id),
     "sent": (documents.c.id,),
@@ -117,12 +116,13 @@ class Desk:
                 ids += [_added(connection, name, content, date, wanted) for name, content in some]
         return ids
 
-    def unread(self, model: str, most: int) -> list[tuple[int, str]]:
-        """Ids and texts of documents that a model has not read, the first that were sent."""
+    def unread(self, model: str, most: int, after: int = 0) -> list[tuple[int, str]]:
+        """Ids and texts of documents that a model has not read, the first that were sent ``after`` another's id."""
         has = select(suggestions.c.document).where(suggestions.c.model == model)
-        wanted = select(documents.c.id, documents.c.text).where(documents.c.id.not_in(has)).order_by(documents.c.id)
+        wanted = select(documents.c.id, documents.c.text).where(documents.c.id.not_in(has), documents.c.id > after)
         with self._read.begin() as connection:
-            return [(row.id, row.text) for row in connection.execute(wanted.limit(most))]
+            rows = connection.execute(wanted.order_by(documents.c.id).limit(most))
+            return [(row.id, row.text) for row in rows]
 
     def suggest(self, model: str, made: Iterable[tuple[int, Suggestions]]) -> None:
         """Keep what a model says of documents."""
@@ -139,17 +139,15 @@ class Desk:
         Free is what still wants a coder, counting those who have finished it or have it lent.
         """
         now = time.time()
-        others = work.alias()
         taken = (
             select(func.count())
-            .where(others.c.document == documents.c.id, others.c.coder != coder.id)
-            .where((others.c.finished == 1) | (others.c.until > now))
+            .where(work.c.document == documents.c.id, work.c.coder != coder.id)
+            .where((work.c.finished == 1) | (work.c.until > now))
             .scalar_subquery()
         )
-        mine = work.alias()
-        own = select(mine.c.document).where(mine.c.coder == coder.id)
+        own = select(work.c.document).where(work.c.coder == coder.id)
         free = taken < documents.c.wanted
-        begun = select(documents.c.id).where(documents.c.id.in_(own.where(mine.c.finished == 0)), free)
+        begun = select(documents.c.id).where(documents.c.id.in_(own.where(work.c.finished == 0)), free)
         fresh = select(documents.c.id).where(documents.c.id.not_in(own), free)  # an index has them in each order
         with self._write.begin() as connection:
             found = connection.scalar(begun.limit(1)) or connection.scalar(fresh.order_by(*BY[order]).limit(1))
@@ -192,7 +190,8 @@ class Desk:
             row = connection.execute(select(documents).where(documents.c.id == document)).one()
             mine = (suggestions.c.document == document) & (suggestions.c.model == model)
             labels = connection.scalar(select(suggestions.c.labels).where(mine))
-            decisions = _state(connection.execute(_standing(coder.id, document)))
+            standing = connection.execute(_standing(coder.id, document))
+            decisions = {row.label: _decision(row) for row in standing}  # the last one on each label
         return Opened(row.id, row.name, row.text, None if labels is None else json.loads(labels), decisions)
 
     def decide(self, coder: Coder, key: str, document: int, decision: Decision) -> None:
@@ -350,11 +349,6 @@ def _standing(
     if document is not None:
         wanted = wanted.where(changes.c.document == document)
     return wanted.limit(1) if newest else wanted
-
-
-def _state(rows: Iterable[Row[tuple[object, ...]]]) -> dict[str, Decision]:
-    """The last decision on each label, in the order in which labels were first decided on."""
-    return {row.label: _decision(row) for row in rows}
 
 
 def _decision(row: Row[tuple[object, ...]]) -> Decision:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -46,24 +47,19 @@ def entropies(logits: Floats) -> Floats:
 
 
 def _labels(predictor: Predictor, text: str, logits: Floats) -> list[Suggested]:
-    limit = np.float32(predictor.limit())
+    limit = float(np.float32(predictor.limit()))
     shown = int(np.clip((logits > limit).sum(), LEAST, min(MOST, len(logits))))
-    columns = top_labels(logits[None], shown)[0].tolist()
+    best = [predictor.scored_label(column, float(logits[column])) for column in top_labels(logits[None], shown)[0]]
     spans: dict[str, list[tuple[int, int]]] = {}
-    try:
-        explained = predictor.explain(text, [predictor.labels[column] for column in columns])
+    with suppress(ConfigError):  # the network shows no attention, or its tokenizer no places
+        explained = predictor.explain(text, [one.label for one in best])
         spans = {one.found.label: [(part.start, part.end) for part in one.passages] for one in explained.labels}
-    except ConfigError:  # the network shows no attention, or its tokenizer no places
-        pass
-    labels: list[Suggested] = []
-    for column in columns:
-        found = predictor.scored_label(column, float(logits[column]))
-        labels.append(
-            {
-                "label": found.label,
-                "probability": round(found.probability, 4),
-                "predicted": bool(logits[column] > limit),
-                "spans": spans.get(found.label, []),
-            }
-        )
-    return labels
+    return [
+        {
+            "label": one.label,
+            "probability": round(one.probability, 4),
+            "predicted": one.logit > limit,
+            "spans": spans.get(one.label, []),
+        }
+        for one in best
+    ]

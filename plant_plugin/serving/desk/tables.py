@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import (
+    URL,
     Column,
     Connection,
     Engine,
-    ExceptionContext,
     Float,
     ForeignKey,
     Index,
@@ -117,39 +117,43 @@ def open_file(path: Path, *, make: bool = False) -> Engine:
         except OSError as error:
             fix = "choose another folder, or change its permissions"
             raise PlantError(f"cannot be made ({error.strerror})", where=str(path), fix=fix) from error
-    check_file(path, empty=make)
+    new = make and path.stat().st_size == 0
+    if not new:
+        check_file(path)
     path.chmod(0o600)  # journals get the permissions of the file
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30.0}, hide_parameters=True)
+    address = URL.create("sqlite", database=str(path))  # in a plain one a ? would end the file's name
+    engine = create_engine(address, connect_args={"timeout": 30.0}, hide_parameters=True)
     event.listen(engine, "connect", _connected)
     event.listen(engine, "begin", _begins)
-    event.listen(engine, "handle_error", partial(_explained, path))
-    with engine.begin() as connection:  # which waits for no writer
-        if connection.exec_driver_sql("PRAGMA user_version").scalar_one() == VERSION:
-            return engine
+    # What is raised in the place of SQLAlchemy's error, which would show what was to be written.
+    event.listen(engine, "handle_error", lambda context: explained(path, context.original_exception))
+    if new:
+        _make_tables(engine)
+    engine.connect().close()  # who cannot work on it is told so now
+    return engine
+
+
+def _make_tables(engine: Engine) -> None:
     with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
-        if connection.exec_driver_sql("PRAGMA user_version").scalar_one() == 0:
+        if connection.exec_driver_sql("PRAGMA user_version").scalar_one() == 0:  # no other process was faster
             metadata.create_all(connection)
             for name, act in (("changed", "UPDATE"), ("removed", "DELETE")):
                 connection.exec_driver_sql(KEPT.format(name=name, act=act))
             connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
-    return engine
 
 
-def check_file(path: Path, *, empty: bool = False) -> None:
-    """Raise a DataError unless a file is a whole desk of this version; or, with ``empty``, has nothing in it yet."""
+def check_file(path: Path) -> None:
+    """Raise a DataError unless a file is a whole desk of this version."""
     fix = "name the file that `plant desk add-coder` made, or restore a backup"
     try:
-        plain = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-        try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as plain:
             found = [plain.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             whole = plain.execute("PRAGMA quick_check(1)").fetchone()[0]
-        finally:
-            plain.close()
+    except sqlite3.OperationalError as error:  # which tells nothing of what is in it
+        raise explained(path, error) or error from error
     except sqlite3.Error as error:
         raise DataError(f"this is no desk ({type(error).__name__})", where=str(path), fix=fix) from error
-    if found == [0, 0] and empty and path.stat().st_size == 0:
-        return
     if found != [APPLICATION, VERSION] or whole != "ok":
         what = "the file is damaged" if found[0] == APPLICATION and whole != "ok" else "this is no desk of this version"
         raise DataError(what, where=str(path), fix=fix)
@@ -159,11 +163,6 @@ def _connected(connection: sqlite3.Connection, record: object) -> None:
     connection.isolation_level = None  # transactions begin where we say, see _begins
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
-
-
-def _explained(path: Path, context: ExceptionContext) -> PlantError | None:
-    """What is raised in the place of SQLAlchemy's error, which would show what was to be written."""
-    return explained(path, context.original_exception)
 
 
 def explained(path: Path, error: BaseException) -> PlantError | None:

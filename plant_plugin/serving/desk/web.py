@@ -11,6 +11,8 @@ import asyncio
 import hmac
 import logging
 import time
+from collections.abc import Callable
+from dataclasses import asdict
 from importlib.resources import files
 from typing import Annotated, Literal
 
@@ -63,10 +65,13 @@ class Sitting:
 
     async def ahead(self) -> None:
         """Let the model read what it has not, for as long as the server runs; whoever waits comes between."""
+        after = 0
         while True:
             try:
-                while unread := await run_in_threadpool(self.desk.unread, self.model, AHEAD):
+                while unread := await run_in_threadpool(self.desk.unread, self.model, AHEAD, after):
+                    after = unread[-1][0]  # what cannot be read waits until the others are through
                     await self.read(unread, patient=True)
+                after = 0
             except Exception as error:  # of whatever kind: the next look comes all the same
                 if not isinstance(error, (Busy, Failed)):  # the log has these
                     logger.error("reading ahead failed: %s", type(error).__name__)
@@ -95,27 +100,21 @@ class Sitting:
     def _named(self, found: Opened) -> dict[str, object]:
         name = self.codes.name
         return {
-            "id": found.id,
-            "name": found.name,
-            "text": found.text,
+            **asdict(found),
             "suggested": [{**one, "name": name(one["label"])} for one in found.suggested or ()],
-            "decisions": [
-                {"label": one.label, "kind": one.kind, "spans": one.spans, "name": name(one.label)}
-                for one in found.decisions.values()
-            ],
+            "decisions": [{**asdict(one), "name": name(one.label)} for one in found.decisions.values()],
         }
 
 
 def add_desk(app: FastAPI, desk: Desk, predictor: Predictor) -> Sitting:
     """Add the desk's page and questions to an application, which has to run :meth:`Sitting.ahead` of the answer."""
-    app.state.sitting = Sitting(desk, predictor, app.state.queue)
+    app.state.sitting = sitting = Sitting(desk, predictor, app.state.queue)
     app.include_router(router)
 
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> JSONResponse:
         return JSONResponse({"detail": str(error)}, 409)
 
-    sitting: Sitting = app.state.sitting
     return sitting
 
 
@@ -199,27 +198,18 @@ class DecideQuestion(FinishQuestion):
     spans: Annotated[list[tuple[Place, Place]], Field(max_length=SPANS)] = []
 
 
-def _part(name: str, media_type: str) -> Response:
-    content = files(__package__).joinpath(name).read_bytes()
-    return Response(content, media_type=media_type, headers={"content-security-policy": POLICY})
+def _file(name: str, media_type: str) -> Callable[[], Response]:
+    def answer() -> Response:
+        content = files(__package__).joinpath(name).read_bytes()
+        return Response(content, media_type=media_type, headers={"content-security-policy": POLICY})
+
+    return answer
 
 
-@router.get("")
-def page() -> Response:
-    """The page, the same for everybody."""
-    return _part("desk.html", "text/html")
-
-
-@router.get("/desk.js")
-def script() -> Response:
-    """Its script."""
-    return _part("desk.js", "text/javascript")
-
-
-@router.get("/desk.css")
-def style() -> Response:
-    """Its style."""
-    return _part("desk.css", "text/css")
+# The page, its script and its style, the same for everybody.
+router.get("")(_file("desk.html", "text/html"))
+router.get("/desk.js")(_file("desk.js", "text/javascript"))
+router.get("/desk.css")(_file("desk.css", "text/css"))
 
 
 @router.post("/sign-in", dependencies=[Depends(same_site)])
