@@ -71,6 +71,10 @@ class PriorLookup(NamedTuple):
         assert self.table is not None
         return self.table
 
+    def written_out(self, kind: torch.dtype) -> PriorLookup:
+        """The same as a dense table of a type."""
+        return self._replace(table=self.dense().to(kind), entries=None)
+
     def everywhere(self) -> Tensor:
         """Relevance (L, B, T) of all labels at every position, written out."""
         table = self.dense()
