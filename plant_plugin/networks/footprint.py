@@ -106,7 +106,7 @@ def footprint(config: PretrainedConfig, plan: Plan) -> Footprint:
     frozen = plan.network.lm_frozen or lora is not None or quantization != "none"
     linear = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
     in_linear = sum(weight.numel() for weight in model.parameters() if id(weight) in linear)
-    everything = sum(weight.numel() for weight in model.parameters())
+    everything = _count(model)
     projections = _projections(model)
     adapters = 0 if lora is None else sum(lora.r * (p.in_features + p.out_features) for p in projections)
     of_head = _head_parameters(width, plan)
@@ -214,8 +214,7 @@ def l2r_footprint(
     given = PLANTL2R(**network_config)
     with torch.device("meta"):
         network = FirstPlant(labels, torch.empty(vocabulary, given.embed_dim), **network_config)
-    everything = sum(weight.numel() for weight in network.parameters())
-    in_encoder = sum(weight.numel() for weight in network.backbone.parameters())
+    everything, in_encoder = _count(network), _count(network.backbone)
     directions, width = len(network.heads), given.embed_dim
     segment = min(given.segment_tokens or tokens, tokens)
     segments = -(-tokens // segment)
@@ -241,6 +240,10 @@ def l2r_footprint(
     return Footprint(in_encoder, everything, parts, FLOAT * everything, (0.0, flops))
 
 
+def _count(module: nn.Module) -> int:
+    return sum(weight.numel() for weight in module.parameters())
+
+
 def _flops(encoder: float, width: int, plan: Plan) -> tuple[float, float]:
     """Operations of both stages for each token, with those of the encoder.
 
@@ -259,7 +262,7 @@ def _encoder_parameters(words: PLANT, embed_dim: int) -> int:
         encoder, _ = word_encoder(
             kind, embed_dim, hidden_size=width, num_layers=words.num_layers, filter_sizes=words.filter_sizes
         )
-    return sum(weight.numel() for weight in encoder.parameters())
+    return _count(encoder)
 
 
 def _inputs(words: PLANT, embed_dim: int) -> list[int]:
@@ -290,7 +293,7 @@ def _head_parameters(width: int, plan: Plan) -> int:
     own = plan.network
     with torch.device("meta"):
         head = LabelAttentionHead(width, plan.labels, own.num_heads, own.pool_size, own.strength)
-    return sum(weight.numel() for weight in head.parameters())
+    return _count(head)
 
 
 def _label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:

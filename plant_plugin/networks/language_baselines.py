@@ -32,10 +32,8 @@ class PLMICD(HeadNetwork):
         given = arguments.PLMICD(**options)
         backbone = _backbone(given)
         width = backbone.hidden_size
-        rows = given.projection_size or width
-        super().__init__(
-            backbone, LabelwiseHead(width, num_classes, rows, given.strength, INITIAL_SPREAD), given.initial_logit
-        )
+        head = LabelwiseHead(width, num_classes, given.projection_size or width, given.strength, INITIAL_SPREAD)
+        super().__init__(backbone, head, given.initial_logit)
 
 
 class CrossAttentionHead(AttentionHead):
@@ -124,11 +122,8 @@ class PLMCA(HeadNetwork):
     def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Value) -> None:
         given = arguments.PLMCA(**options)
         backbone = _backbone(given)
-        super().__init__(
-            backbone,
-            CrossAttentionHead(backbone.hidden_size, num_classes, given.scale, given.strength),
-            given.initial_logit,
-        )
+        head = CrossAttentionHead(backbone.hidden_size, num_classes, given.scale, given.strength)
+        super().__init__(backbone, head, given.initial_logit)
 
 
 def _backbone(given: arguments.Windows) -> HuggingFaceBackbone:
