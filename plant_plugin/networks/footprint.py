@@ -23,9 +23,9 @@ from plant_plugin.config.options import SHORTLIST_SIZES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Value
 from plant_plugin.networks.backbone.loading import attention_projections
-from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import WORTH_SELECTING
+from plant_plugin.networks.plant import PLANT as Network
 from plant_plugin.networks.plant_l2r import PLANTL2R as FirstPlant
 
 if TYPE_CHECKING:
@@ -100,16 +100,16 @@ def footprint(config: PretrainedConfig, plan: Plan) -> Footprint:
     from transformers import AutoModel
 
     with torch.device("meta"):
-        model = AutoModel.from_config(config)
-    width = config.get_text_config().hidden_size
-    lora, quantization = plan.network.adapters, plan.network.quantization
-    frozen = plan.network.lm_frozen or lora is not None or quantization != "none"
+        model, own, width = AutoModel.from_config(config), plan.network, config.get_text_config().hidden_size
+        head = LabelAttentionHead(width, plan.labels, own.num_heads, own.pool_size, own.strength)
+    lora, quantization = own.adapters, own.quantization
+    frozen = own.lm_frozen or lora is not None or quantization != "none"
     linear = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
     in_linear = sum(weight.numel() for weight in model.parameters() if id(weight) in linear)
     everything = _count(model)
     projections = _projections(model)
     adapters = 0 if lora is None else sum(lora.r * (p.in_features + p.out_features) for p in projections)
-    of_head = _head_parameters(width, plan)
+    of_head = _count(head)
     trained = of_head + adapters + (0 if frozen else everything)
     if quantization in STORED:
         weights = int(in_linear * STORED[quantization] + (everything - in_linear) * plan.stored)
@@ -123,7 +123,7 @@ def footprint(config: PretrainedConfig, plan: Plan) -> Footprint:
         **_label_attention(width, plan, len(model.get_input_embeddings().weight)),
     }
     # 2 operations a weight forward, 2 for the states' gradient, 2 for the weights' where they train, 2 to compute anew
-    passes = 2 + (not frozen) + plan.network.gradient_checkpointing
+    passes = 2 + (not frozen) + own.gradient_checkpointing
     return Footprint(everything, trained, parts, trained * FLOAT, _flops(2.0 * in_linear * passes, width, plan))
 
 
@@ -187,10 +187,9 @@ def _layer_bytes(layer: nn.Module, text: PretrainedConfig, plan: Plan, frozen: b
 
 def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
     """Parameters, memory and arithmetic of PLANT over a word-level encoder, all of which trains; V words of width D."""
-    width = plan.network.hidden_size
-    in_encoder, of_head = _encoder_parameters(plan.network, embed_dim), _head_parameters(width, plan)
-    of_words = vocabulary * embed_dim
-    trained = of_words + in_encoder + of_head
+    with torch.device("meta"):
+        network = Network(plan.labels, torch.empty(vocabulary, embed_dim), **vars(plan.network))
+    trained, of_backbone, width = _count(network), _count(network.backbone), plan.network.hidden_size
     positions = plan.batch_size * plan.tokens
     widest = max(_inputs(plan.network, embed_dim))
     parts = {
@@ -200,8 +199,8 @@ def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
         "gradients of activations": positions * 2 * (width + widest) * plan.narrow,
         **_label_attention(width, plan, vocabulary),
     }
-    flops = _flops(3 * 2.0 * in_encoder, width, plan)
-    return Footprint(of_words + in_encoder, trained, parts, trained * FLOAT, flops)
+    flops = _flops(3 * 2.0 * (of_backbone - vocabulary * embed_dim), width, plan)
+    return Footprint(of_backbone, trained, parts, trained * FLOAT, flops)
 
 
 def l2r_footprint(
@@ -255,16 +254,6 @@ def _flops(encoder: float, width: int, plan: Plan) -> tuple[float, float]:
     return (encoder + 3 * 2.0 * width * plan.ranked) * (plan.ranked > 0), encoder + 4.0 * width * labels
 
 
-def _encoder_parameters(words: PLANT, embed_dim: int) -> int:
-    """Parameters of the encoder without the word embeddings."""
-    kind, width = str(words.encoder), words.hidden_size
-    with torch.device("meta"):
-        encoder, _ = word_encoder(
-            kind, embed_dim, hidden_size=width, num_layers=words.num_layers, filter_sizes=words.filter_sizes
-        )
-    return _count(encoder)
-
-
 def _inputs(words: PLANT, embed_dim: int) -> list[int]:
     """Width of the input of each layer."""
     return [embed_dim, *(words.hidden_size for _ in range(words.num_layers - 1))]
@@ -286,14 +275,6 @@ def graph_bytes(plan: Plan) -> int:
     """Bytes of the graph itself where each step over the longest document is a few nodes of its own."""
     words = plan.network
     return 2 * words.num_layers * plan.tokens * GRU_NODES if words.encoder == "bigru" else 0
-
-
-def _head_parameters(width: int, plan: Plan) -> int:
-    """Parameters of the head over states of a width."""
-    own = plan.network
-    with torch.device("meta"):
-        head = LabelAttentionHead(width, plan.labels, own.num_heads, own.pool_size, own.strength)
-    return _count(head)
 
 
 def _label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import LinearReadoutHead
 from plant_plugin.networks.plantable import Hidden
 
@@ -29,7 +30,7 @@ class LabelAttentionHead(LinearReadoutHead):
     The pool is at most H wide and need not divide it. Without a strength there is no prior, as in the paper.
 
     Raises:
-        ValueError: A head count that does not divide H, or a pool larger than H.
+        ConfigError: A head count that does not divide H, or a pool larger than H.
 
     Source: PLANT, Equation 1 and the paragraph after it.
     """
@@ -49,9 +50,14 @@ class LabelAttentionHead(LinearReadoutHead):
     ) -> None:
         super().__init__(num_labels, num_heads, prior_strength)
         if hidden_size % num_heads:
-            raise ValueError(f"num_heads {num_heads} does not divide the hidden size {hidden_size}")
+            what, fix = (
+                f"{num_heads} heads do not divide the hidden size {hidden_size}",
+                "give a number that divides it",
+            )
+            raise ConfigError(what, where="network_config: num_heads", fix=fix)
         if not 1 <= pool_size <= hidden_size:
-            raise ValueError(f"pool_size {pool_size} is not between 1 and the hidden size {hidden_size}")
+            what = f"pool_size {pool_size} is not between 1 and the hidden size {hidden_size}"
+            raise ConfigError(what, where="network_config: pool_size", fix=f"set pool_size to at most {hidden_size}")
         self.hidden_size, self.matched_rates = hidden_size, matched_rates
         self.label_embeddings = nn.Parameter(torch.empty(num_labels, hidden_size))
         # the last one: the multi-head attention's output projection

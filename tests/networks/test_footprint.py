@@ -14,6 +14,7 @@ from plant_plugin.config.network import PLANT as Arguments
 from plant_plugin.config.network import PLANTL2R as FirstArguments
 from plant_plugin.config.options import LoraOptions, ShortlistOptions, Stage1Options, Stage2Options
 from plant_plugin.config.sections import Settings
+from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.footprint import (
     STEP,
@@ -164,6 +165,14 @@ def test_word_encoders_keep_what_autograd_keeps(options: dict[str, Any]) -> None
     if made.network.encoder == "bilstm":  # no hook can tell how much of its workspace is in use: see benchmarks/speed
         expected -= int(BATCH * TOKENS * 4 * STEP["bilstm"] * made.network.hidden_size * made.network.num_layers)
     assert expected == pytest.approx(kept_bytes(network.backbone), rel=0.1)
+
+
+def test_a_head_that_does_not_fit_is_told_by_its_key(folders: dict[str, str]) -> None:
+    unfit = {"num_heads": 3}
+    with pytest.raises(ConfigError, match="network_config: num_heads"):
+        words_footprint(plan(encoder="cnn", **unfit), 50, 20)
+    with pytest.raises(ConfigError, match="network_config: num_heads"):
+        footprint(HuggingFaceBackbone(folders["bert"]).config, plan(**unfit))
 
 
 def test_the_relevance_of_a_batch_is_a_table_of_its_distinct_tokens() -> None:
