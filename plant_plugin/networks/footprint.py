@@ -22,6 +22,7 @@ from plant_plugin.config.network import PLANT, PLANTL2R
 from plant_plugin.config.options import SHORTLIST_SIZES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Value
+from plant_plugin.errors import PlantError
 from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import WORTH_SELECTING
@@ -95,8 +96,16 @@ class Footprint:
         return sum(self.bytes.values())
 
 
+class NoFormula(PlantError):
+    """The layers of a language model are of another kind than those that the memory is worked out for."""
+
+
 def footprint(config: PretrainedConfig, plan: Plan) -> Footprint:
-    """Parameters, memory and arithmetic of PLANT over a language model of that configuration."""
+    """Parameters, memory and arithmetic of PLANT over a language model of that configuration.
+
+    Raises:
+        NoFormula: A layer has no linear layers in its attention, or none outside, or all layers are one.
+    """
     from transformers import AutoModel
 
     with torch.device("meta"):
@@ -115,11 +124,17 @@ def footprint(config: PretrainedConfig, plan: Plan) -> Footprint:
         weights = int(in_linear * STORED[quantization] + (everything - in_linear) * plan.stored)
     else:
         weights = everything * (plan.stored if frozen else FLOAT)
+    try:
+        activations = _activations(model, config, plan, frozen)
+    except (ValueError, StopIteration) as error:  # nothing of a kind was found
+        what = f"the memory of a language model of the kind {config.model_type!r} is not worked out"
+        fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
+        raise NoFormula(what, where="network_config: lm_weight", fix=fix) from error
     parts = {
         "weights of the language model": weights,
         "adapters and head": (adapters + of_head) * FLOAT,
         "gradients and Adam": trained * TRAINING,
-        **_activations(model, config, plan, frozen),
+        **activations,
         **_label_attention(width, plan, len(model.get_input_embeddings().weight)),
     }
     # 2 operations a weight forward, 2 for the states' gradient, 2 for the weights' where they train, 2 to compute anew

@@ -19,6 +19,7 @@ from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.footprint import (
     STEP,
     STORED,
+    NoFormula,
     Plan,
     footprint,
     graph_bytes,
@@ -117,6 +118,14 @@ def test_parameters_and_checkpoint_are_counted(folders: dict[str, str], options:
                quantization=options.get("quantization", "none")).parameters())  # fmt: skip
     scales = {"nf4": STORED["nf4"] / 0.5, "int8": 1.0, "none": 1.0}[options.get("quantization", "none")]
     assert found.bytes["weights of the language model"] == pytest.approx(held * scales, rel=0.05)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "albert"])
+def test_layers_of_another_kind_have_no_formula(family: str) -> None:
+    from transformers import AutoConfig
+
+    with pytest.raises(NoFormula, match=f"the kind '{family}' is not worked out"):
+        footprint(AutoConfig.for_model(family), plan())
 
 
 def test_checkpoints_leave_the_inputs_and_one_layer(folders: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from plant_plugin.config import Config, load_config
+from plant_plugin.config.sections import Settings
 from plant_plugin.config.yaml_file import find_config
 from plant_plugin.errors import PlantError
 from plant_plugin.networks.footprint import plan_of, words_footprint
@@ -128,3 +129,11 @@ def test_the_weights_of_the_network_stay_while_validation_is_scored(tmp_path: Pa
     weights = memory.network_footprint(settings, 100, 60, 50_000, on_gpu=False).parameters
     assert training.step == "training the network"
     assert validation.bytes == rows + 4 * weights
+
+
+def test_a_language_model_without_a_formula_is_trained_all_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("transformers").GPT2Config(n_embd=128, n_layer=1, n_head=2).save_pretrained(tmp_path)
+    settings = Settings(
+        model_name="PLANT", cpu=True, strategy="end_to_end", network_config={"lm_weight": str(tmp_path)}
+    )
+    assert [need.step for need in run_needs(settings, Shape(1000, 60, 0), 100, 50_000)] == ["validation and test"]
