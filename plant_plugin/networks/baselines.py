@@ -187,12 +187,5 @@ class PlantedBiGRULWAN(HeadNetwork):
 def _recurrent(
     kind: str, vectors: Tensor, given: arguments.LAAT | arguments.PlantedBiGRULWAN, width: int, layers: int
 ) -> WordBackbone:
-    return WordBackbone(
-        kind,
-        vectors,
-        embed_dropout=given.embed_dropout,
-        hidden_size=width,
-        num_layers=layers,
-        encoder_dropout=given.encoder_dropout,
-        post_encoder_dropout=given.post_encoder_dropout,
-    )
+    dropouts = {name: getattr(given, name) for name in ("embed_dropout", "encoder_dropout", "post_encoder_dropout")}
+    return WordBackbone(kind, vectors, hidden_size=width, num_layers=layers, **dropouts)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.attention_head import LinearReadoutHead
+from plant_plugin.networks.attention_head import LinearReadoutHead, pick
 from plant_plugin.networks.plantable import Hidden
 
 
@@ -130,9 +130,9 @@ class LabelAttentionHead(LinearReadoutHead):
         return states.unflatten(-1, (self.num_heads, -1))  # (…, A, D)
 
     def _rows(self, table: Tensor, labels: Tensor | None) -> Tensor:
-        if labels is None:
-            return table
-        return functional.embedding(labels, table, sparse=True) if self.touched_rows else table[labels]
+        if labels is not None and self.touched_rows:
+            return functional.embedding(labels, table, sparse=True)
+        return pick(table, labels)
 
     def _few(self, labels: Tensor | None) -> Tensor | None:
         """The labels to project: the chosen ones where they are fewer than all, else all (None) to pick from."""

@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Value
-from plant_plugin.networks.attention_head import INITIAL_SPREAD, AttentionHead, HeadNetwork, LabelwiseHead
+from plant_plugin.networks.attention_head import INITIAL_SPREAD, AttentionHead, HeadNetwork, LabelwiseHead, pick
 from plant_plugin.networks.backbone import HuggingFaceBackbone, backbone_class
 from plant_plugin.networks.plantable import Hidden
 
@@ -66,8 +66,7 @@ class CrossAttentionHead(AttentionHead):
 
     def queries(self, labels: Tensor | None = None) -> Tensor:
         """Label embeddings over the scale, (…, 1, H)."""
-        chosen = self.label_embeddings if labels is None else self.label_embeddings[labels]
-        return chosen.unsqueeze(-2) / self.scale
+        return pick(self.label_embeddings, labels).unsqueeze(-2) / self.scale
 
     def keys(self, states: Tensor) -> Tensor:
         """W_k h, (B, T, 1, H)."""
