@@ -64,21 +64,15 @@ class LabelAttentionHead(LinearReadoutHead):
         self.query, self.key, self.value, self.merge = (nn.Linear(hidden_size, hidden_size) for _ in range(4))
         self.boost_multiply = nn.Parameter(torch.empty(num_labels, hidden_size))
         self.boost_add = nn.Parameter(torch.zeros(num_labels, hidden_size))
-        self.classifier = nn.Parameter(torch.empty(pool_size))
+        self.classifier = nn.Parameter(torch.full((pool_size,), hidden_size / pool_size))
         identity = torch.eye(hidden_size)
         # the pool as a matrix (H, P): its windows overlap where P does not divide H, so it is applied, not assumed
         self.register_buffer("pool", functional.adaptive_avg_pool1d(identity, pool_size), persistent=False)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
         for linear in (self.query, self.key, self.value, self.merge):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
         nn.init.xavier_uniform_(self.label_embeddings)
-        nn.init.uniform_(self.boost_multiply, -1 / math.sqrt(self.hidden_size), 1 / math.sqrt(self.hidden_size))
-        nn.init.zeros_(self.boost_add)
-        nn.init.constant_(self.classifier, self.hidden_size / self.classifier.numel())
+        nn.init.uniform_(self.boost_multiply, -1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
 
     def start_at(self, logit: float) -> None:
         """Let B_a give every label this bias."""

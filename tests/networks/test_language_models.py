@@ -208,6 +208,14 @@ def test_what_does_not_fit_names_its_key(folders: dict[str, str], options: dict[
         network(folders["bert"], **options)
 
 
+def test_a_model_that_reads_no_text_is_told(tmp_path: Path) -> None:
+    from transformers import ViTConfig
+
+    ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4).save_pretrained(tmp_path)
+    with pytest.raises(ConfigError, match="reads pixel_values, not text"):
+        network(str(tmp_path), lm_from_scratch=True)
+
+
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta-xl", "data2vec-text"])
 def test_positions_are_numbered_behind_the_padding_id(family: str, tmp_path: Path) -> None:
     from transformers import AutoConfig

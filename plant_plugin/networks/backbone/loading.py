@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 QUANTIZATIONS = ("none", "nf4", "int8")
 HUB_KERNEL = "_attn_implementation_internal"  # transformers' name, of `attn_implementation` in config.json
 PACKS_ON_CPU = "support_avx512bf16_for_cpu"  # of bitsandbytes' 4-bit layers
+NAME_ANOTHER = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
 
 
@@ -42,8 +43,7 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedCo
         raise ConfigError(what, where=where, fix="leave it out, or trust_remote_code: true if you trust its author")
     if config.is_encoder_decoder:
         what = f"{lm_weight!r} is an encoder with a decoder; the label attention needs one row of states"
-        fix = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
-        raise ConfigError(what, where="network_config: lm_weight", fix=fix)
+        raise ConfigError(what, where="network_config: lm_weight", fix=NAME_ANOTHER)
     return config
 
 
@@ -62,7 +62,8 @@ def load_language_model(
     the quantised ones.
 
     Raises:
-        ConfigError: The weights cannot be loaded, ``quantization`` is unknown, or drawn weights are to be quantised.
+        ConfigError: No weights can be loaded, they read no text, ``quantization`` is unknown, or drawn ones are to be
+            quantised.
         MissingExtraError: bitsandbytes or accelerate is needed and not installed.
     """
     from transformers import AutoModel
@@ -73,19 +74,22 @@ def load_language_model(
     config.use_cache = False  # keys and values of earlier positions are for generating text
     width = _narrow_type() if frozen else torch.float32
     options: Keys = {"trust_remote_code": trust_remote_code}
-    if from_scratch:
-        if quantization != "none":
+    if quantization != "none":
+        if from_scratch:
             fix = "leave out quantization, or save the model to a folder and name that as lm_weight"
             raise ConfigError("drawn weights are not quantised", where="network_config: lm_from_scratch", fix=fix)
-        with _told(lm_weight):
-            return AutoModel.from_config(config, dtype=width, **options)
-    if quantization != "none":
         # quantised weights are made where they are used
         device = int(os.environ.get("LOCAL_RANK", 0)) if torch.cuda.is_available() else "cpu"
         options |= {"quantization_config": _quantization(quantization), "device_map": {"": device}}
-    name = registry.language_model(lm_weight)
     with _told(lm_weight):
-        model: nn.Module = AutoModel.from_pretrained(name, config=config, dtype=width, **options)
+        if from_scratch:
+            model: nn.Module = AutoModel.from_config(config, dtype=width, **options)
+        else:
+            name = registry.language_model(lm_weight)
+            model = AutoModel.from_pretrained(name, config=config, dtype=width, **options)
+    if model.main_input_name != "input_ids":
+        what = f"{lm_weight!r} reads {model.main_input_name}, not text"
+        raise ConfigError(what, where="network_config: lm_weight", fix=NAME_ANOTHER)
     for module in model.modules():
         # else bitsandbytes packs the weights anew at the first evaluation on a processor with AVX-512 bf16: other
         # numbers than elsewhere, in training after it too, and an error where a width is no multiple of 64
