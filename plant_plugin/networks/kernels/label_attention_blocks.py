@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
-from plant_plugin.networks.kernels.passes import Context, Found, Threads, shares
+from plant_plugin.networks.kernels.passes import Context, Found, Threads, add_product, shares
 from plant_plugin.networks.kernels.prior import BlockEntries, Places, PriorLookup, entries_of, room_for
 
 # Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants large products.
@@ -81,8 +81,8 @@ def _chunk(operands: Operands, part: slice) -> _Chunk:
     chunk = _Chunk(part, mask.shape[1], keys, values, bias)
     if operands.prior is None:
         return chunk
-    both, entries = (operands.prior.columns, operands.prior.marks), operands.prior.entries
-    columns = [one[part, : mask.shape[1]].flatten() for one in both if one is not None]
+    columns = [one[part, : mask.shape[1]].flatten() for one in operands.prior.all_columns()]
+    entries = operands.prior.entries
     if entries is None:
         return chunk._replace(columns=columns)
     places = Places.of(*(one.numpy() for one in columns), size=entries.by_type.shape[1])
@@ -279,11 +279,11 @@ def add_gradients(operands: Operands, totals: Operands, attended: Tensor, normal
                 else:
                     to_strength[head, labels] += torch.linalg.vecdot(to_scores, block.relevance)
             to_contributions = worker.narrow(to_contributions)
-            _add_product(to_outputs[head, labels], to_contributions, chunk.values[head].t())
-            _add_product(chunk_values[head], block.outputs.t(), to_contributions)
+            add_product(to_outputs[head, labels], to_contributions, chunk.values[head].t())
+            add_product(chunk_values[head], block.outputs.t(), to_contributions)
             to_scores = worker.narrow(to_scores)
-            _add_product(to_queries[head, labels], to_scores, chunk.keys[head].t())
-            _add_product(chunk_keys[head], block.queries.t(), to_scores)
+            add_product(to_queries[head, labels], to_scores, chunk.keys[head].t())
+            add_product(chunk_keys[head], block.queries.t(), to_scores)
         return chunk_keys, chunk_values
 
     for chunks, of_workers in _done(operands, task):
@@ -291,11 +291,3 @@ def add_gradients(operands: Operands, totals: Operands, attended: Tensor, normal
             for total, found in zip((to_keys, to_values), zip(*parts, strict=True), strict=True):
                 shaped = sum(found[1:], found[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
                 total[chunk.documents, : chunk.positions] = shaped
-
-
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Add ``left`` @ ``right`` to ``total``; the running sum stays wide."""
-    if total.dtype == left.dtype:
-        total.addmm_(left, right)
-    else:
-        total.add_(torch.mm(left, right))

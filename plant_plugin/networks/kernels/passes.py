@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 import torch
+from torch import Tensor
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -58,3 +59,13 @@ class Threads:
                 return task(item)
 
         return list(self._pool.map(alone, items))
+
+
+def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add ``left`` @ ``right``, matrices or batches of them, to ``total``; the running sum stays wide."""
+    if total.dtype != left.dtype:
+        total.add_(left @ right)
+    elif total.ndim == 2:
+        total.addmm_(left, right)
+    else:
+        total.baddbmm_(left, right)
