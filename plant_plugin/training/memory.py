@@ -20,14 +20,8 @@ from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import PlantError
-from plant_plugin.networks.footprint import (
-    Footprint,
-    NoFormula,
-    footprint,
-    l2r_footprint,
-    plan_of,
-    words_footprint,
-)
+from plant_plugin.networks.backbone.loading import read_config
+from plant_plugin.networks.footprint import Footprint, NoFormula, footprint, l2r_footprint, plan_of, words_footprint
 from plant_plugin.report.machine import free_and_total_memory
 from plant_plugin.training.devices import device_of, is_first
 from plant_plugin.training.prepare import Prepared
@@ -120,8 +114,6 @@ def network_footprint(settings: Settings, tokens: int, labels: int, vocabulary: 
 def _shape_of(network: Keys) -> PretrainedConfig:
     """Transformers' configuration: of a preset from the list, without a connection; else from where the weights lie."""
     from transformers import AutoConfig
-
-    from plant_plugin.networks.backbone.loading import read_config
 
     name = network["lm_weight"]
     preset = registry.preset(name)
