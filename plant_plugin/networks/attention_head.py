@@ -201,7 +201,7 @@ class LabelwiseHead(LinearReadoutHead):
 
     def queries(self, labels: Tensor | None = None) -> Tensor:
         """U (…, 1, D)."""
-        return _pick(self.query.weight, labels).unsqueeze(-2)
+        return pick(self.query.weight, labels).unsqueeze(-2)
 
     def keys(self, states: Tensor) -> Tensor:
         """F(h) (B, T, 1, D)."""
@@ -213,10 +213,11 @@ class LabelwiseHead(LinearReadoutHead):
 
     def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """W (…, 1, H) and b (…,)."""
-        return _pick(self.output.weight, labels).unsqueeze(-2), _pick(self.output.bias, labels)
+        return pick(self.output.weight, labels).unsqueeze(-2), pick(self.output.bias, labels)
 
 
-def _pick(rows: Tensor, labels: Tensor | None) -> Tensor:
+def pick(rows: Tensor, labels: Tensor | None) -> Tensor:
+    """Rows (L, …) of all labels, or those of chosen ones."""
     return rows if labels is None else rows[labels]
 
 

@@ -34,16 +34,14 @@ class LAAT(HeadNetwork):
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         given = arguments.LAAT(**options)
-        width, rows = given.hidden_size, given.projection_size
-        backbone: WordBackbone | AwdLstmBackbone
+        backbone: EmbeddedWords | AwdLstmBackbone
         if _reads_awd_lstm(given):
             backbone = awd_lstm_of(given, embed_vecs)
-            width = backbone.hidden_size
         else:
-            backbone = _recurrent("bilstm", embed_vecs, given, width, given.num_layers)
-        super().__init__(
-            backbone, LabelwiseHead(width, num_classes, rows, given.strength, INITIAL_SPREAD), given.initial_logit
-        )
+            backbone = _recurrent("bilstm", embed_vecs, given, given.hidden_size, given.num_layers)
+        rows = given.projection_size
+        head = LabelwiseHead(backbone.hidden_size, num_classes, rows, given.strength, INITIAL_SPREAD)
+        super().__init__(backbone, head, given.initial_logit)
 
 
 class PlantedCAML(HeadNetwork):
@@ -57,16 +55,14 @@ class PlantedCAML(HeadNetwork):
         if len(given.filter_sizes) != 1:
             what = f"CAML has one filter size, not {len(given.filter_sizes)}"
             raise ConfigError(what, where="network_config: filter_sizes", fix="e.g. [10]; MultiResCNN takes several")
+        backbone: EmbeddedWords | AwdLstmBackbone
         if _reads_awd_lstm(given):
-            states = awd_lstm_of(given, embed_vecs)
-            super().__init__(
-                states, convolution_head(states.hidden_size, num_classes, given.strength), given.initial_logit
-            )
-            return
-        width = given.num_filter_per_size
-        encoder = TanhConvolution(embed_vecs.shape[1], width, given.filter_sizes[0])
-        backbone = EmbeddedWords(encoder, width, embed_vecs, given.embed_dropout)
-        super().__init__(backbone, convolution_head(width, num_classes, given.strength), given.initial_logit)
+            backbone = awd_lstm_of(given, embed_vecs)
+        else:
+            width = given.num_filter_per_size
+            encoder = TanhConvolution(embed_vecs.shape[1], width, given.filter_sizes[0])
+            backbone = EmbeddedWords(encoder, width, embed_vecs, given.embed_dropout)
+        super().__init__(backbone, convolution_head(backbone.hidden_size, num_classes, given), given.initial_logit)
 
 
 def _reads_awd_lstm(given: arguments.OverAwdLstm) -> bool:
@@ -77,9 +73,9 @@ def _reads_awd_lstm(given: arguments.OverAwdLstm) -> bool:
     return given.encoder is not None
 
 
-def convolution_head(width: int, num_labels: int, strength: float | None) -> LabelwiseHead:
+def convolution_head(width: int, num_labels: int, given: arguments.Prior) -> LabelwiseHead:
     """The head of CAML and MultiResCNN: queries and outputs start as Glorot and Bengio draw them."""
-    head = LabelwiseHead(width, num_labels, prior_strength=strength)
+    head = LabelwiseHead(width, num_labels, prior_strength=given.strength)
     nn.init.xavier_uniform_(head.query.weight)
     nn.init.xavier_uniform_(head.output.weight)
     return head
@@ -172,7 +168,7 @@ class MultiResCNN(HeadNetwork):
         encoder = ResidualFilters(given.filter_sizes, sizes, given.dropout)
         width = len(given.filter_sizes) * given.num_filter_per_size
         backbone = EmbeddedWords(encoder, width, embed_vecs, given.dropout)
-        super().__init__(backbone, convolution_head(width, num_classes, given.strength), given.initial_logit)
+        super().__init__(backbone, convolution_head(width, num_classes, given), given.initial_logit)
 
 
 class PlantedBiGRULWAN(HeadNetwork):
@@ -184,20 +180,12 @@ class PlantedBiGRULWAN(HeadNetwork):
     def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         given = arguments.PlantedBiGRULWAN(**options)
         backbone = _recurrent("bigru", embed_vecs, given, given.rnn_dim, given.rnn_layers)
-        super().__init__(
-            backbone, LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength), given.initial_logit
-        )
+        head = LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength)
+        super().__init__(backbone, head, given.initial_logit)
 
 
 def _recurrent(
     kind: str, vectors: Tensor, given: arguments.LAAT | arguments.PlantedBiGRULWAN, width: int, layers: int
 ) -> WordBackbone:
-    return WordBackbone(
-        kind,
-        vectors,
-        embed_dropout=given.embed_dropout,
-        hidden_size=width,
-        num_layers=layers,
-        encoder_dropout=given.encoder_dropout,
-        post_encoder_dropout=given.post_encoder_dropout,
-    )
+    dropouts = {name: getattr(given, name) for name in ("embed_dropout", "encoder_dropout", "post_encoder_dropout")}
+    return WordBackbone(kind, vectors, hidden_size=width, num_layers=layers, **dropouts)

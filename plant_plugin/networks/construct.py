@@ -69,7 +69,7 @@ def construct(
     given = {} if vectors is None else {"embed_vecs": vectors}
     try:
         network: PlantableNetwork = target(num_classes=num_labels, **given, **options)
-    except (ValueError, TypeError, RuntimeError, ArithmeticError, AssertionError) as error:
+    except (ValueError, TypeError, RuntimeError, LookupError, ArithmeticError, AssertionError) as error:
         if entry.own:  # somebody's own network: its author wants to see where
             raise
         fix = "correct the value; the network's signature says what it takes"

@@ -97,8 +97,7 @@ class SameLengthRNN(nn.Module):
     Where a CPU computes a gradient each direction of a layer runs over the padded batch instead of a packed one, the
     second one over documents that are turned round within their length: the same numbers. The backward pass of a packed
     sequence makes a gradient of the whole sequence at every step, so that its time grows with the square of the length:
-    it took 0.58 s (GRU) and 0.88 s (LSTM) for 16 documents of up to 400 words, 64 units a direction and one core; this
-    way takes 0.15 and 0.04 s.
+    for 16 documents of up to 400 words it took 4 (GRU) and 20 times (LSTM) as long.
     """
 
     def __init__(self, encoder: Recurrent) -> None:

@@ -22,10 +22,11 @@ from plant_plugin.config.network import PLANT, PLANTL2R
 from plant_plugin.config.options import SHORTLIST_SIZES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Value
+from plant_plugin.errors import PlantError
 from plant_plugin.networks.backbone.loading import attention_projections
-from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import WORTH_SELECTING
+from plant_plugin.networks.plant import PLANT as Network
 from plant_plugin.networks.plant_l2r import PLANTL2R as FirstPlant
 
 if TYPE_CHECKING:
@@ -95,35 +96,49 @@ class Footprint:
         return sum(self.bytes.values())
 
 
+class NoFormula(PlantError):
+    """The layers of a language model are of another kind than those that the memory is worked out for."""
+
+
 def footprint(config: PretrainedConfig, plan: Plan) -> Footprint:
-    """Parameters, memory and arithmetic of PLANT over a language model of that configuration."""
+    """Parameters, memory and arithmetic of PLANT over a language model of that configuration.
+
+    Raises:
+        NoFormula: A layer has no linear layers in its attention, or none outside, or all layers are one.
+    """
     from transformers import AutoModel
 
     with torch.device("meta"):
-        model = AutoModel.from_config(config)
-    width = config.get_text_config().hidden_size
-    lora, quantization = plan.network.adapters, plan.network.quantization
-    frozen = plan.network.lm_frozen or lora is not None or quantization != "none"
+        model, own, width = AutoModel.from_config(config), plan.network, config.get_text_config().hidden_size
+        head = LabelAttentionHead(width, plan.labels, own.num_heads, own.pool_size, own.strength)
+    lora, quantization = own.adapters, own.quantization
+    frozen = own.lm_frozen or lora is not None or quantization != "none"
     linear = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
     in_linear = sum(weight.numel() for weight in model.parameters() if id(weight) in linear)
-    everything = sum(weight.numel() for weight in model.parameters())
+    everything = _count(model)
     projections = _projections(model)
     adapters = 0 if lora is None else sum(lora.r * (p.in_features + p.out_features) for p in projections)
-    of_head = _head_parameters(width, plan)
+    of_head = _count(head)
     trained = of_head + adapters + (0 if frozen else everything)
     if quantization in STORED:
         weights = int(in_linear * STORED[quantization] + (everything - in_linear) * plan.stored)
     else:
         weights = everything * (plan.stored if frozen else FLOAT)
+    try:
+        activations = _activations(model, config, plan, frozen)
+    except (ValueError, StopIteration) as error:  # nothing of a kind was found
+        what = f"the memory of a language model of the kind {config.model_type!r} is not worked out"
+        fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
+        raise NoFormula(what, where="network_config: lm_weight", fix=fix) from error
     parts = {
         "weights of the language model": weights,
         "adapters and head": (adapters + of_head) * FLOAT,
         "gradients and Adam": trained * TRAINING,
-        **_activations(model, config, plan, frozen),
+        **activations,
         **_label_attention(width, plan, len(model.get_input_embeddings().weight)),
     }
     # 2 operations a weight forward, 2 for the states' gradient, 2 for the weights' where they train, 2 to compute anew
-    passes = 2 + (not frozen) + plan.network.gradient_checkpointing
+    passes = 2 + (not frozen) + own.gradient_checkpointing
     return Footprint(everything, trained, parts, trained * FLOAT, _flops(2.0 * in_linear * passes, width, plan))
 
 
@@ -187,10 +202,9 @@ def _layer_bytes(layer: nn.Module, text: PretrainedConfig, plan: Plan, frozen: b
 
 def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
     """Parameters, memory and arithmetic of PLANT over a word-level encoder, all of which trains; V words of width D."""
-    width = plan.network.hidden_size
-    in_encoder, of_head = _encoder_parameters(plan.network, embed_dim), _head_parameters(width, plan)
-    of_words = vocabulary * embed_dim
-    trained = of_words + in_encoder + of_head
+    with torch.device("meta"):
+        network = Network(plan.labels, torch.empty(vocabulary, embed_dim), **vars(plan.network))
+    trained, of_backbone, width = _count(network), _count(network.backbone), plan.network.hidden_size
     positions = plan.batch_size * plan.tokens
     widest = max(_inputs(plan.network, embed_dim))
     parts = {
@@ -200,8 +214,8 @@ def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
         "gradients of activations": positions * 2 * (width + widest) * plan.narrow,
         **_label_attention(width, plan, vocabulary),
     }
-    flops = _flops(3 * 2.0 * in_encoder, width, plan)
-    return Footprint(of_words + in_encoder, trained, parts, trained * FLOAT, flops)
+    flops = _flops(3 * 2.0 * (of_backbone - vocabulary * embed_dim), width, plan)
+    return Footprint(of_backbone, trained, parts, trained * FLOAT, flops)
 
 
 def l2r_footprint(
@@ -214,8 +228,7 @@ def l2r_footprint(
     given = PLANTL2R(**network_config)
     with torch.device("meta"):
         network = FirstPlant(labels, torch.empty(vocabulary, given.embed_dim), **network_config)
-    everything = sum(weight.numel() for weight in network.parameters())
-    in_encoder = sum(weight.numel() for weight in network.backbone.parameters())
+    everything, in_encoder = _count(network), _count(network.backbone)
     directions, width = len(network.heads), given.embed_dim
     segment = min(given.segment_tokens or tokens, tokens)
     segments = -(-tokens // segment)
@@ -241,6 +254,10 @@ def l2r_footprint(
     return Footprint(in_encoder, everything, parts, FLOAT * everything, (0.0, flops))
 
 
+def _count(module: nn.Module) -> int:
+    return sum(weight.numel() for weight in module.parameters())
+
+
 def _flops(encoder: float, width: int, plan: Plan) -> tuple[float, float]:
     """Operations of both stages for each token, with those of the encoder.
 
@@ -250,16 +267,6 @@ def _flops(encoder: float, width: int, plan: Plan) -> tuple[float, float]:
     scored = plan.scored
     labels = scored + 3 * plan.chosen if plan.chosen <= WORTH_SELECTING * scored else 3 * scored
     return (encoder + 3 * 2.0 * width * plan.ranked) * (plan.ranked > 0), encoder + 4.0 * width * labels
-
-
-def _encoder_parameters(words: PLANT, embed_dim: int) -> int:
-    """Parameters of the encoder without the word embeddings."""
-    kind, width = str(words.encoder), words.hidden_size
-    with torch.device("meta"):
-        encoder, _ = word_encoder(
-            kind, embed_dim, hidden_size=width, num_layers=words.num_layers, filter_sizes=words.filter_sizes
-        )
-    return sum(weight.numel() for weight in encoder.parameters())
 
 
 def _inputs(words: PLANT, embed_dim: int) -> list[int]:
@@ -283,14 +290,6 @@ def graph_bytes(plan: Plan) -> int:
     """Bytes of the graph itself where each step over the longest document is a few nodes of its own."""
     words = plan.network
     return 2 * words.num_layers * plan.tokens * GRU_NODES if words.encoder == "bigru" else 0
-
-
-def _head_parameters(width: int, plan: Plan) -> int:
-    """Parameters of the head over states of a width."""
-    own = plan.network
-    with torch.device("meta"):
-        head = LabelAttentionHead(width, plan.labels, own.num_heads, own.pool_size, own.strength)
-    return sum(weight.numel() for weight in head.parameters())
 
 
 def _label_attention(width: int, plan: Plan, vocabulary: int) -> dict[str, int]:

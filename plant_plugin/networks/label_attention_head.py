@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from plant_plugin.networks.attention_head import LinearReadoutHead
+from plant_plugin.errors import ConfigError
+from plant_plugin.networks.attention_head import LinearReadoutHead, pick
 from plant_plugin.networks.plantable import Hidden
 
 
@@ -29,7 +30,7 @@ class LabelAttentionHead(LinearReadoutHead):
     The pool is at most H wide and need not divide it. Without a strength there is no prior, as in the paper.
 
     Raises:
-        ValueError: A head count that does not divide H, or a pool larger than H.
+        ConfigError: A head count that does not divide H, or a pool larger than H.
 
     Source: PLANT, Equation 1 and the paragraph after it.
     """
@@ -49,30 +50,29 @@ class LabelAttentionHead(LinearReadoutHead):
     ) -> None:
         super().__init__(num_labels, num_heads, prior_strength)
         if hidden_size % num_heads:
-            raise ValueError(f"num_heads {num_heads} does not divide the hidden size {hidden_size}")
+            what, fix = (
+                f"{num_heads} heads do not divide the hidden size {hidden_size}",
+                "give a number that divides it",
+            )
+            raise ConfigError(what, where="network_config: num_heads", fix=fix)
         if not 1 <= pool_size <= hidden_size:
-            raise ValueError(f"pool_size {pool_size} is not between 1 and the hidden size {hidden_size}")
+            what = f"pool_size {pool_size} is not between 1 and the hidden size {hidden_size}"
+            raise ConfigError(what, where="network_config: pool_size", fix=f"set pool_size to at most {hidden_size}")
         self.hidden_size, self.matched_rates = hidden_size, matched_rates
         self.label_embeddings = nn.Parameter(torch.empty(num_labels, hidden_size))
         # the last one: the multi-head attention's output projection
         self.query, self.key, self.value, self.merge = (nn.Linear(hidden_size, hidden_size) for _ in range(4))
         self.boost_multiply = nn.Parameter(torch.empty(num_labels, hidden_size))
         self.boost_add = nn.Parameter(torch.zeros(num_labels, hidden_size))
-        self.classifier = nn.Parameter(torch.empty(pool_size))
+        self.classifier = nn.Parameter(torch.full((pool_size,), hidden_size / pool_size))
         identity = torch.eye(hidden_size)
         # the pool as a matrix (H, P): its windows overlap where P does not divide H, so it is applied, not assumed
         self.register_buffer("pool", functional.adaptive_avg_pool1d(identity, pool_size), persistent=False)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
         for linear in (self.query, self.key, self.value, self.merge):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
         nn.init.xavier_uniform_(self.label_embeddings)
-        nn.init.uniform_(self.boost_multiply, -1 / math.sqrt(self.hidden_size), 1 / math.sqrt(self.hidden_size))
-        nn.init.zeros_(self.boost_add)
-        nn.init.constant_(self.classifier, self.hidden_size / self.classifier.numel())
+        nn.init.uniform_(self.boost_multiply, -1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
 
     def start_at(self, logit: float) -> None:
         """Let B_a give every label this bias."""
@@ -124,9 +124,9 @@ class LabelAttentionHead(LinearReadoutHead):
         return states.unflatten(-1, (self.num_heads, -1))  # (…, A, D)
 
     def _rows(self, table: Tensor, labels: Tensor | None) -> Tensor:
-        if labels is None:
-            return table
-        return functional.embedding(labels, table, sparse=True) if self.touched_rows else table[labels]
+        if labels is not None and self.touched_rows:
+            return functional.embedding(labels, table, sparse=True)
+        return pick(table, labels)
 
     def _few(self, labels: Tensor | None) -> Tensor | None:
         """The labels to project: the chosen ones where they are fewer than all, else all (None) to pick from."""

@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Value
-from plant_plugin.networks.attention_head import INITIAL_SPREAD, AttentionHead, HeadNetwork, LabelwiseHead
+from plant_plugin.networks.attention_head import INITIAL_SPREAD, AttentionHead, HeadNetwork, LabelwiseHead, pick
 from plant_plugin.networks.backbone import HuggingFaceBackbone, backbone_class
 from plant_plugin.networks.plantable import Hidden
 
@@ -32,10 +32,8 @@ class PLMICD(HeadNetwork):
         given = arguments.PLMICD(**options)
         backbone = _backbone(given)
         width = backbone.hidden_size
-        rows = given.projection_size or width
-        super().__init__(
-            backbone, LabelwiseHead(width, num_classes, rows, given.strength, INITIAL_SPREAD), given.initial_logit
-        )
+        head = LabelwiseHead(width, num_classes, given.projection_size or width, given.strength, INITIAL_SPREAD)
+        super().__init__(backbone, head, given.initial_logit)
 
 
 class CrossAttentionHead(AttentionHead):
@@ -68,8 +66,7 @@ class CrossAttentionHead(AttentionHead):
 
     def queries(self, labels: Tensor | None = None) -> Tensor:
         """Label embeddings over the scale, (…, 1, H)."""
-        chosen = self.label_embeddings if labels is None else self.label_embeddings[labels]
-        return chosen.unsqueeze(-2) / self.scale
+        return pick(self.label_embeddings, labels).unsqueeze(-2) / self.scale
 
     def keys(self, states: Tensor) -> Tensor:
         """W_k h, (B, T, 1, H)."""
@@ -124,11 +121,8 @@ class PLMCA(HeadNetwork):
     def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Value) -> None:
         given = arguments.PLMCA(**options)
         backbone = _backbone(given)
-        super().__init__(
-            backbone,
-            CrossAttentionHead(backbone.hidden_size, num_classes, given.scale, given.strength),
-            given.initial_logit,
-        )
+        head = CrossAttentionHead(backbone.hidden_size, num_classes, given.scale, given.strength)
+        super().__init__(backbone, head, given.initial_logit)
 
 
 def _backbone(given: arguments.Windows) -> HuggingFaceBackbone:

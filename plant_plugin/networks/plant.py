@@ -32,17 +32,8 @@ class PLANT(HeadNetwork):
         given = arguments.PLANT(**options)
         _check(given)
         backbone = _backbone(given, embed_vecs)
-        try:
-            head = LabelAttentionHead(
-                backbone.hidden_size,
-                num_classes,
-                given.num_heads,
-                given.pool_size,
-                given.strength,
-                matched_rates=given.matched_rates,
-            )
-        except ValueError as error:
-            raise _unfit(str(error), "num_heads, pool_size") from error
+        sizes = backbone.hidden_size, num_classes, given.num_heads, given.pool_size
+        head = LabelAttentionHead(*sizes, given.strength, matched_rates=given.matched_rates)
         super().__init__(backbone, head, given.initial_logit)
 
 

@@ -137,12 +137,11 @@ class PlantedHead(LabelwiseHead):
         # split and not sliced: each slice's gradient would be as long as the document
         for first, segment in zip(range(0, states.shape[1], width), states.split(width, dim=1), strict=True):
             positions = slice(first, first + width)
-            given = (state, segment, hidden.mask[:, positions], planted.part(positions))
-            state = (
-                checkpoint(self._segment, *given, use_reentrant=False, preserve_rng_state=False)
-                if again
-                else self._segment(*given)
-            )
+            given = state, segment, hidden.mask[:, positions], planted.part(positions)
+            if again:
+                state = checkpoint(self._segment, *given, use_reentrant=False, preserve_rng_state=False)
+            else:
+                state = self._segment(*given)
         learned, differentiable, static = state
         logits = self.output.bias + learned.read / learned.total + static
         return logits if planted.scores is None else logits + differentiable.read / differentiable.total
@@ -208,9 +207,8 @@ class PlantedHead(LabelwiseHead):
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
         """(A + S + P) times what the label reads from the state there; and the label's bias."""
         weights = torch.stack([*self.parts(hidden, labels).values()]).sum(dim=0)
-        return weights * (self.output.weight[labels] @ self._wide(hidden.states).transpose(1, 2)), self.output.bias[
-            labels
-        ]
+        read = self.output.weight[labels] @ self._wide(hidden.states).transpose(1, 2)
+        return weights * read, self.output.bias[labels]
 
     def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
         """The ranker's (B, M, T) for chosen labels (B, M); of a head without one, queries · keys."""

@@ -5,6 +5,7 @@ Shapes: N training documents, L labels, V token types.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,8 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import PlantError
-from plant_plugin.networks.footprint import Footprint, footprint, l2r_footprint, plan_of, words_footprint
+from plant_plugin.networks.backbone.loading import read_config
+from plant_plugin.networks.footprint import Footprint, NoFormula, footprint, l2r_footprint, plan_of, words_footprint
 from plant_plugin.report.machine import free_and_total_memory
 from plant_plugin.training.devices import device_of, is_first
 from plant_plugin.training.prepare import Prepared
@@ -114,8 +116,6 @@ def _shape_of(network: Keys) -> PretrainedConfig:
     """Transformers' configuration: of a preset from the list, without a connection; else from where the weights lie."""
     from transformers import AutoConfig
 
-    from plant_plugin.networks.backbone.loading import read_config
-
     name = network["lm_weight"]
     preset = registry.preset(name)
     if preset is None or preset.shape is None:
@@ -139,9 +139,10 @@ def run_needs(settings: Settings, shape: Shape, tokens: int, vocabulary: int) ->
         found.append(need._replace(bytes=before + need.bytes))
         before += need.stays
     if is_worked_out(settings) and device_of(settings.cpu).type == "cpu":
-        own = network_footprint(settings, tokens, shape.labels, vocabulary, on_gpu=False)
-        found.append(Need("training the network", before + own.total, own.total, NETWORK_FIX))
-        before += 4 * own.parameters  # float32
+        with contextlib.suppress(NoFormula):
+            own = network_footprint(settings, tokens, shape.labels, vocabulary, on_gpu=False)
+            found.append(Need("training the network", before + own.total, own.total, NETWORK_FIX))
+            before += 4 * own.parameters  # float32
     rows = ROWS * 4 * shape.labels * settings.eval_batch_size
     return [*found, Need("validation and test", before + rows, 0, ROW_FIX)]
 

@@ -13,7 +13,11 @@ from plant_plugin.networks.construct import construct
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"embed_dropout": 3}, "between 0 and 1, but got 3"), ({"hidden_size": -1}, "PLANT cannot be built")],
+    [
+        ({"embed_dropout": 3}, "between 0 and 1, but got 3"),
+        ({"hidden_size": -1}, "PLANT cannot be built"),
+        ({"encoder": "awd_lstm", "directions": "sideways"}, "PLANT cannot be built: 'sideways'"),
+    ],
 )
 def test_values_that_no_network_can_have(wrong: dict[str, Any], message: str) -> None:
     options = {"encoder": "cnn", "hidden_size": 4, "filter_sizes": [3], "num_heads": 1, "pool_size": 2}

@@ -14,10 +14,12 @@ from plant_plugin.config.network import PLANT as Arguments
 from plant_plugin.config.network import PLANTL2R as FirstArguments
 from plant_plugin.config.options import LoraOptions, ShortlistOptions, Stage1Options, Stage2Options
 from plant_plugin.config.sections import Settings
+from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.footprint import (
     STEP,
     STORED,
+    NoFormula,
     Plan,
     footprint,
     graph_bytes,
@@ -118,6 +120,14 @@ def test_parameters_and_checkpoint_are_counted(folders: dict[str, str], options:
     assert found.bytes["weights of the language model"] == pytest.approx(held * scales, rel=0.05)
 
 
+@pytest.mark.parametrize("family", ["gpt2", "albert"])
+def test_layers_of_another_kind_have_no_formula(family: str) -> None:
+    from transformers import AutoConfig
+
+    with pytest.raises(NoFormula, match=f"the kind '{family}' is not worked out"):
+        footprint(AutoConfig.for_model(family), plan())
+
+
 def test_checkpoints_leave_the_inputs_and_one_layer(folders: dict[str, str]) -> None:
     config = HuggingFaceBackbone(folders["mistral"]).config
     whole = footprint(config, plan(lora={})).bytes["activations"]
@@ -164,6 +174,14 @@ def test_word_encoders_keep_what_autograd_keeps(options: dict[str, Any]) -> None
     if made.network.encoder == "bilstm":  # no hook can tell how much of its workspace is in use: see benchmarks/speed
         expected -= int(BATCH * TOKENS * 4 * STEP["bilstm"] * made.network.hidden_size * made.network.num_layers)
     assert expected == pytest.approx(kept_bytes(network.backbone), rel=0.1)
+
+
+def test_a_head_that_does_not_fit_is_told_by_its_key(folders: dict[str, str]) -> None:
+    unfit = {"num_heads": 3}
+    with pytest.raises(ConfigError, match="network_config: num_heads"):
+        words_footprint(plan(encoder="cnn", **unfit), 50, 20)
+    with pytest.raises(ConfigError, match="network_config: num_heads"):
+        footprint(HuggingFaceBackbone(folders["bert"]).config, plan(**unfit))
 
 
 def test_the_relevance_of_a_batch_is_a_table_of_its_distinct_tokens() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from plant_plugin.errors import ConfigError
 from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.label_attention_head import LabelAttentionHead, reference_logits
 from plant_plugin.networks.plantable import Hidden
@@ -83,9 +84,9 @@ def test_starts_as_a_label_wise_linear_output() -> None:
 
 
 def test_sizes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="num_heads"):
+    with pytest.raises(ConfigError, match="num_heads"):
         LabelAttentionHead(10, 5, num_heads=3)
-    with pytest.raises(ValueError, match="pool_size"):
+    with pytest.raises(ConfigError, match="pool_size"):
         LabelAttentionHead(8, 5, num_heads=2, pool_size=9)
 
 

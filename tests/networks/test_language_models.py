@@ -208,6 +208,28 @@ def test_what_does_not_fit_names_its_key(folders: dict[str, str], options: dict[
         network(folders["bert"], **options)
 
 
+def test_a_model_that_reads_no_text_is_told(tmp_path: Path) -> None:
+    from transformers import ViTConfig
+
+    ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4).save_pretrained(tmp_path)
+    with pytest.raises(ConfigError, match="reads pixel_values, not text"):
+        network(str(tmp_path), lm_from_scratch=True)
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta-xl", "data2vec-text"])
+def test_positions_are_numbered_behind_the_padding_id(family: str, tmp_path: Path) -> None:
+    from transformers import AutoConfig
+
+    AutoConfig.for_model(
+        family, vocab_size=50, hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4,
+        max_position_embeddings=66, pad_token_id=1,
+    ).save_pretrained(tmp_path)  # fmt: skip
+    plant = network(str(tmp_path), lm_from_scratch=True)
+    assert plant.backbone.window == 64
+    text = torch.randint(3, 50, (1, 150))
+    assert plant.encode({"text": text, "length": torch.tensor([150])}).states.shape == (1, 150, 32)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_dropout_of_the_language_model_is_ours_to_set(folders: dict[str, str], family: str) -> None:
     def states(rate: float | None) -> list[Tensor]:

@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from plant_plugin.config import Config, load_config
+from plant_plugin.config.sections import Settings
 from plant_plugin.config.yaml_file import find_config
 from plant_plugin.errors import DataError, PlantError
 from plant_plugin.networks.footprint import plan_of, words_footprint
@@ -144,3 +145,11 @@ def test_vectors_are_measured_as_they_are_read(made: Made, tmp_path: Path) -> No
     (tmp_path / "empty.txt").touch()
     with pytest.raises(DataError, match="holds no vectors"):
         run(made(embed_file=str(tmp_path / "empty.txt")))
+
+
+def test_a_language_model_without_a_formula_is_trained_all_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("transformers").GPT2Config(n_embd=128, n_layer=1, n_head=2).save_pretrained(tmp_path)
+    settings = Settings(
+        model_name="PLANT", cpu=True, strategy="end_to_end", network_config={"lm_weight": str(tmp_path)}
+    )
+    assert [need.step for need in run_needs(settings, Shape(1000, 60, 0), 100, 50_000)] == ["validation and test"]

@@ -80,7 +80,6 @@ class HuggingFaceBackbone(nn.Module):
         if own_dropout is not None:
             for name in dropout_rates(text_config):
                 setattr(text_config, name, own_dropout)
-        self.window, self.overlap = _windows(_longest_input(self.config), window, overlap)
         self.model = load_language_model(
             lm_weight,
             self.config,
@@ -89,6 +88,7 @@ class HuggingFaceBackbone(nn.Module):
             frozen=self.frozen,
             trust_remote_code=trust_remote_code,
         )
+        self.window, self.overlap = _windows(_longest_input(self.model, text_config), window, overlap)
         if dequantize and quantization != "none":
             self.model = self.model.dequantize()  # type: ignore[operator]
         # A decoder's states know what stands to their left only, so an overlap helps its right window alone.
@@ -232,13 +232,14 @@ def _windows(longest: int | None, window: int | None, overlap: int | None) -> tu
     return window, overlap
 
 
-def _longest_input(config: PretrainedConfig) -> int | None:
-    """Positions that a model can take; RoBERTa's numbering starts behind the padding id."""
-    longest = getattr(config.get_text_config(), "max_position_embeddings", None)
+def _longest_input(model: nn.Module, config: PretrainedConfig) -> int | None:
+    """Positions that a model can take; RoBERTa and its like number them from behind the padding id on."""
+    longest = getattr(config, "max_position_embeddings", None)
     if longest is None or longest <= 0:
         return None
-    roberta_like = config.model_type in {"roberta", "xlm-roberta", "camembert", "longformer", "mpnet"}
-    return int(longest) - (config.pad_token_id + 1 if roberta_like else 0)
+    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+    padding = [getattr(table, "padding_idx", None) for table in tables]
+    return int(longest) - max((index + 1 for index in padding if index is not None), default=0)
 
 
 def fingerprint(model: nn.Module) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 QUANTIZATIONS = ("none", "nf4", "int8")
 HUB_KERNEL = "_attn_implementation_internal"  # transformers' name, of `attn_implementation` in config.json
 PACKS_ON_CPU = "support_avx512bf16_for_cpu"  # of bitsandbytes' 4-bit layers
+NAME_ANOTHER = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
 
 
@@ -33,18 +35,15 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedCo
     from transformers import AutoConfig
 
     name = registry.language_model(lm_weight)
-    try:
+    with _told(lm_weight):
         config: PretrainedConfig = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
-    except Exception as error:  # of a dozen kinds, where a config.json says what no model can be
-        raise _no_model(lm_weight, error) from error
     kernels = [one for one in (config, config.get_text_config()) if "/" in str(getattr(one, HUB_KERNEL, None))]
     if kernels and not trust_remote_code:  # compiled code that transformers would download and run
         what, where = "it names a kernel on the hub, which is code", f"{lm_weight}: attn_implementation"
         raise ConfigError(what, where=where, fix="leave it out, or trust_remote_code: true if you trust its author")
     if config.is_encoder_decoder:
         what = f"{lm_weight!r} is an encoder with a decoder; the label attention needs one row of states"
-        fix = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
-        raise ConfigError(what, where="network_config: lm_weight", fix=fix)
+        raise ConfigError(what, where="network_config: lm_weight", fix=NAME_ANOTHER)
     return config
 
 
@@ -63,7 +62,8 @@ def load_language_model(
     the quantised ones.
 
     Raises:
-        ConfigError: The weights cannot be loaded, ``quantization`` is unknown, or drawn weights are to be quantised.
+        ConfigError: No weights can be loaded, they read no text, ``quantization`` is unknown, or drawn ones are to be
+            quantised.
         MissingExtraError: bitsandbytes or accelerate is needed and not installed.
     """
     from transformers import AutoModel
@@ -74,17 +74,22 @@ def load_language_model(
     config.use_cache = False  # keys and values of earlier positions are for generating text
     width = _narrow_type() if frozen else torch.float32
     options: Keys = {"trust_remote_code": trust_remote_code}
-    if from_scratch:
-        if quantization != "none":
+    if quantization != "none":
+        if from_scratch:
             fix = "leave out quantization, or save the model to a folder and name that as lm_weight"
             raise ConfigError("drawn weights are not quantised", where="network_config: lm_from_scratch", fix=fix)
-        return _model(lm_weight, lambda: AutoModel.from_config(config, dtype=width, **options))
-    if quantization != "none":
         # quantised weights are made where they are used
         device = int(os.environ.get("LOCAL_RANK", 0)) if torch.cuda.is_available() else "cpu"
         options |= {"quantization_config": _quantization(quantization), "device_map": {"": device}}
-    name = registry.language_model(lm_weight)
-    model = _model(lm_weight, lambda: AutoModel.from_pretrained(name, config=config, dtype=width, **options))
+    with _told(lm_weight):
+        if from_scratch:
+            model: nn.Module = AutoModel.from_config(config, dtype=width, **options)
+        else:
+            name = registry.language_model(lm_weight)
+            model = AutoModel.from_pretrained(name, config=config, dtype=width, **options)
+    if model.main_input_name != "input_ids":
+        what = f"{lm_weight!r} reads {model.main_input_name}, not text"
+        raise ConfigError(what, where="network_config: lm_weight", fix=NAME_ANOTHER)
     for module in model.modules():
         # else bitsandbytes packs the weights anew at the first evaluation on a processor with AVX-512 bf16: other
         # numbers than elsewhere, in training after it too, and an error where a width is no multiple of 64
@@ -93,13 +98,21 @@ def load_language_model(
     return model
 
 
-def _model(lm_weight: str, make: Callable[[], nn.Module]) -> nn.Module:
+@contextlib.contextmanager
+def _told(lm_weight: str) -> Iterator[None]:
+    """Errors of transformers, of a dozen kinds, are one: this is no model. Our own pass."""
     try:
-        return make()
+        yield
     except PlantError:  # larger than it may be
         raise
-    except Exception as error:  # transformers raises errors of a dozen kinds, and unpickling refuses one more
-        raise _no_model(lm_weight, error) from error
+    except Exception as error:
+        what = f"{lm_weight!r} is no model that transformers can load ({type(error).__name__})"
+        fix = (
+            "give a preset (`plant list backbones`), the name of a model on the hub that this machine can download, a "
+            "GGUF file, or a folder with config.json and weights; "
+            "one with code of its own needs trust_remote_code: true"
+        )
+        raise ConfigError(what, where="network_config: lm_weight", fix=fix) from error
 
 
 def _narrow_type() -> torch.dtype:
@@ -122,15 +135,6 @@ def _quantization(kind: str) -> object:
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=_narrow_type(),
-    )
-
-
-def _no_model(lm_weight: str, error: Exception) -> ConfigError:
-    return ConfigError(
-        f"{lm_weight!r} is no model that transformers can load ({type(error).__name__})",
-        where="network_config: lm_weight",
-        fix="give a preset (`plant list backbones`), the name of a model on the hub that this machine can download, a "
-        "GGUF file, or a folder with config.json and weights; one with code of its own needs trust_remote_code: true",
     )
 
 

@@ -24,9 +24,9 @@ _LOWEST_POWER = np.float32(-126)  # of 2; below it are subnormal numbers only, w
 def coefficients(
     function: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], degree: int, domain: tuple[float, float]
 ) -> tuple[np.float32, ...]:
-    """Of the polynomial that meets ``function`` in the Chebyshev points of an interval, lowest power first."""
+    """Of the polynomial that meets ``function`` in the Chebyshev points of an interval, highest power first."""
     polynomial = Chebyshev.interpolate(function, degree, domain=domain).convert(kind=Polynomial)
-    return tuple(np.float32(coefficient) for coefficient in polynomial.coef)
+    return tuple(np.float32(coefficient) for coefficient in polynomial.coef[::-1])
 
 
 _EXP2 = coefficients(np.exp2, 6, (-0.5, 0.5))  # off by at most 2e-8 before rounding
@@ -35,19 +35,21 @@ _LOG1P = coefficients(lambda a: np.log1p(a) / a, 8, (1e-12, 1.0))
 
 
 @register_jitable(inline="always")
+def _polynomial(factors, x):
+    """From the factors of its powers, the highest first: so many are known, that compiled code has no loop."""
+    found = factors[0]
+    for factor in factors[1:]:
+        found = found * x + factor
+    return found
+
+
+@register_jitable(inline="always")
 def power_of_two(exponent):
     """2^exponent of a float32 in [-126, 127]; NaN stays NaN."""
     whole = np.floor(exponent + SINGLE(0.5))
     part = exponent - whole
-    power = _EXP2[6]
-    power = power * part + _EXP2[5]
-    power = power * part + _EXP2[4]
-    power = power * part + _EXP2[3]
-    power = power * part + _EXP2[2]
-    power = power * part + _EXP2[1]
-    power = power * part + _EXP2[0]
     # (whole + 127) · 2²³ are the bits of 2^whole
-    return power * INTEGER((INTEGER(whole) + INTEGER(127)) * INTEGER(1 << 23)).view(SINGLE)
+    return _polynomial(_EXP2, part) * INTEGER((INTEGER(whole) + INTEGER(127)) * INTEGER(1 << 23)).view(SINGLE)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=REORDERED)
@@ -189,18 +191,9 @@ def _in_single(x):
     exponent = -abs(x) * LOG2_E
     exponent = exponent if exponent > _LOWEST_POWER else _LOWEST_POWER
     decayed = power_of_two(exponent)
-    series = _LOG1P[8]
-    series = series * decayed + _LOG1P[7]
-    series = series * decayed + _LOG1P[6]
-    series = series * decayed + _LOG1P[5]
-    series = series * decayed + _LOG1P[4]
-    series = series * decayed + _LOG1P[3]
-    series = series * decayed + _LOG1P[2]
-    series = series * decayed + _LOG1P[1]
-    series = series * decayed + _LOG1P[0]
     reciprocal = SINGLE(1) / (SINGLE(1) + decayed)
     above = -x if x < SINGLE(0) else SINGLE(0)
-    return above + decayed * series, (decayed * reciprocal if x >= SINGLE(0) else reciprocal)
+    return above + decayed * _polynomial(_LOG1P, decayed), (decayed * reciprocal if x >= SINGLE(0) else reciprocal)
 
 
 @overload(softplus_and_sigmoid, inline="always")

@@ -18,21 +18,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from plant_plugin.networks.kernels.label_attention_blocks import (
-    BLOCK_ELEMENTS,
-    BLOCK_ELEMENTS_GPU,
-    LabelAttention,
-    Operands,
-    attended_values,
-    gradients_of,
-)
-from plant_plugin.networks.kernels.passes import Context, Threads
+from plant_plugin.networks.kernels.label_attention_blocks import BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU, LabelAttention
 from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.kernels.triton_choice import takes_triton
 
@@ -40,9 +30,6 @@ NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops know no narro
 
 PLAIN_SCORES = 2**20  # (B·A·L·T) that are short
 _plain: ContextVar[int] = ContextVar("_plain", default=0)
-
-Tensors: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None, Tensor]  # queries … outputs, strength, mask
-Rest: TypeAlias = tuple[list[PriorLookup | None], torch.dtype | None]  # priors and product_dtype
 
 HALVINGS = 2  # at most: smaller blocks cost time, and save little behind that
 _halved = 0
@@ -139,33 +126,30 @@ def label_attention_logits(
                 queries, keys, values, outputs, strength, mask, prior, kind, elements
             )
             return found
-        tensors = queries, keys, values, outputs, strength, mask
-        logits: Tensor = LabelAttention.apply(*_operands(tensors, prior, product_dtype, elements))
-    return logits
+        beta = None if strength is None else strength[None]
+        tensors = queries[None], keys, values, outputs[None], beta, mask
+        return _by_blocks(tensors, [prior], product_dtype, elements)
 
 
 def _fitting_elements(device: torch.device) -> int:
     return (BLOCK_ELEMENTS if device.type == "cpu" else BLOCK_ELEMENTS_GPU) >> _halved
 
 
-def _operands(
-    tensors: Tensors, prior: PriorLookup | None, product_dtype: torch.dtype | None, block_elements: int
-) -> Operands:
-    """The arguments of :func:`label_attention_logits` as the blocks read them."""
+def _by_blocks(
+    tensors: tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None, Tensor],
+    priors: list[PriorLookup | None],
+    product_dtype: torch.dtype | None,
+    block_elements: int,
+) -> Tensor:
+    """Logits (B, L) of documents in groups of one size, each with labels (G, L, A, D) and a prior of its own."""
     queries, keys, values, outputs, strength, mask = tensors
-    if prior is not None and prior.entries is not None and queries.dtype not in NUMPY_TYPES:
-        prior = prior._replace(table=prior.dense().to(queries.dtype), entries=None)
-    return Operands(
-        queries.transpose(0, 1).contiguous(),
-        keys.to(queries.dtype),
-        values.to(queries.dtype),
-        outputs.transpose(0, 1).contiguous(),
-        None if prior is None or strength is None else strength.t().contiguous(),
-        mask,
-        prior,
-        product_dtype or queries.dtype,
-        block_elements,
-    )
+    kind = queries.dtype
+    if kind not in NUMPY_TYPES:
+        priors = [None if prior is None else prior.written_out(kind) for prior in priors]
+    states, dtype = (keys.to(kind), values.to(kind)), product_dtype or kind
+    by_head = [None if part is None else part.transpose(1, 2).contiguous() for part in (queries, outputs, strength)]
+    logits: Tensor = LabelAttention.apply(by_head[0], *states, *by_head[1:], mask, priors, dtype, block_elements)
+    return logits
 
 
 def chosen_label_logits(
@@ -190,12 +174,9 @@ def chosen_label_logits(
     # one after the other: on a GPU each is a dense table
     priors = (None if prior is None else prior.at(document, labels[document]) for document in range(len(labels)))
     if queries.device.type == "cpu":
-        keys, values = keys.to(queries.dtype), values.to(queries.dtype)
+        tensors = queries, keys, values, outputs, strength, mask
         with torch.autocast(device_type="cpu", enabled=False):
-            logits: Tensor = _ChosenLabels.apply(
-                queries, keys, values, outputs, strength, mask, list(priors), product_dtype
-            )
-        return logits
+            return _by_blocks(tensors, list(priors), product_dtype, _fitting_elements(queries.device))
     # unbind, not indexing: the backward pass then stacks gradients instead of adding up one batch per document
     by_document = [part.unbind() for part in (queries, keys, values, outputs, mask)]
     strengths = [None] * len(labels) if strength is None else strength.unbind()
@@ -206,45 +187,3 @@ def chosen_label_logits(
         for query, key, value, output, own, planted, beta in zip(*by_document, priors, strengths, strict=True)
     ]
     return torch.cat(found)
-
-
-class _ChosenLabels(torch.autograd.Function):
-    """One document after the other through the blocks, in threads."""
-
-    @staticmethod
-    def forward(ctx: Context[Rest], *arguments: Any) -> Tensor:
-        """Takes the :data:`Tensors`, their labels' being the chosen ones, the documents' priors and the narrow type."""
-        *tensors, priors, product_dtype = arguments
-        documents = list(_documents(tensors, priors, product_dtype))
-        with Threads(min(torch.get_num_threads(), len(documents))) as threads:
-            found = threads.map(attended_values, documents)
-        ctx.save_for_backward(*tensors, *(part for both in found for part in both))
-        ctx.rest = priors, product_dtype
-        return torch.stack([attended.sum(dim=0)[:, 0] for attended, _ in found])
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Context[Rest], *arriving: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradients of queries, keys, values, outputs and strength."""
-        tensors, kept = [*ctx.saved_tensors[:6]], ctx.saved_tensors[6:]
-        documents = _documents(tensors, *ctx.rest)
-        pull = arriving[0].to(tensors[0].dtype)[..., None]  # (B, M, 1)
-        tasks = list(zip(documents, kept[::2], kept[1::2], pull, strict=True))
-        with Threads(min(torch.get_num_threads(), len(tasks))) as threads:
-            found = threads.map(lambda task: gradients_of(*task), tasks)
-        to_queries, to_keys, to_values, to_outputs, to_strength = zip(*found, strict=True)
-        by_label = [torch.stack(part).transpose(1, 2) for part in (to_queries, to_outputs)]
-        betas = None if to_strength[0] is None else torch.stack(to_strength).transpose(1, 2)
-        return by_label[0], torch.cat(to_keys), torch.cat(to_values), by_label[1], betas, None, None, None
-
-
-def _documents(
-    tensors: list[Any], priors: list[PriorLookup | None], product_dtype: torch.dtype | None
-) -> Iterator[Operands]:
-    queries, keys, values, outputs, strength, mask = tensors
-    elements = _fitting_elements(mask.device)
-    for document, prior in enumerate(priors):
-        one = slice(document, document + 1)
-        beta = None if strength is None else strength[document]
-        own = queries[document], keys[one], values[one], outputs[document], beta, mask[one]
-        yield _operands(own, prior, product_dtype, elements)

@@ -9,9 +9,8 @@ each thread has labels of its own, and its products and passes run on one core: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -19,7 +18,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
-from plant_plugin.networks.kernels.passes import Context, Found, Threads
+from plant_plugin.networks.kernels.passes import Context, Found, Threads, add_product, shares
 from plant_plugin.networks.kernels.prior import BlockEntries, Places, PriorLookup, entries_of, room_for
 
 # Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants large products.
@@ -34,7 +33,7 @@ ELEMENTS_OF_A_THREAD = 2**20
 
 
 class Operands(NamedTuple):
-    """What forward and backward compute from."""
+    """What forward and backward compute from, of documents that have one prior."""
 
     queries: Tensor  # (A, L, D)
     keys: Tensor  # (B, T, A, D)
@@ -47,7 +46,8 @@ class Operands(NamedTuple):
     block_elements: int
 
 
-Rest: TypeAlias = tuple[PriorLookup | None, torch.dtype, int]  # the last fields of Operands
+# Priors without their tables, and the last fields of Operands.
+Rest: TypeAlias = tuple[list[PriorLookup | None], torch.dtype, int]
 
 
 class _Chunk(NamedTuple):
@@ -58,8 +58,7 @@ class _Chunk(NamedTuple):
     keys: Tensor  # (A, D, C)
     values: Tensor
     bias: Tensor | None  # (documents, positions) 0 or −∞; None where nothing is padded
-    columns: Tensor | None = None  # (C,)
-    marks: Tensor | None = None  # (C,)
+    columns: Sequence[Tensor] = ()  # each (C,): of the prior's table, and a second one where anything is marked
     places: Places | None = None  # the same the other way round, where the prior is sparse
 
     def by_document(self, block: Tensor) -> Tensor:
@@ -82,12 +81,12 @@ def _chunk(operands: Operands, part: slice) -> _Chunk:
     chunk = _Chunk(part, mask.shape[1], keys, values, bias)
     if operands.prior is None:
         return chunk
-    types = [operands.prior.columns] + ([] if operands.prior.marks is None else [operands.prior.marks])
-    types = [kind[part, : mask.shape[1]].flatten() for kind in types]
-    entries, places = operands.prior.entries, None
-    if entries is not None:
-        places = Places.of(*(kind.numpy() for kind in types), size=entries.by_type.shape[1])
-    return chunk._replace(columns=types[0], marks=types[1] if len(types) > 1 else None, places=places)
+    columns = [one[part, : mask.shape[1]].flatten() for one in operands.prior.all_columns()]
+    entries = operands.prior.entries
+    if entries is None:
+        return chunk._replace(columns=columns)
+    places = Places.of(*(one.numpy() for one in columns), size=entries.by_type.shape[1])
+    return chunk._replace(columns=columns, places=places)
 
 
 class _Block(NamedTuple):
@@ -138,17 +137,17 @@ class _Worker:
     def relevance(self, chunk: _Chunk, labels: slice) -> Tensor | BlockEntries | None:
         """The prior of a block: dense (l, C), or its entries; looked up once for all heads."""
         prior = self.operands.prior
-        if prior is None or chunk.columns is None:
+        if prior is None:
             return None
         if prior.entries is not None and chunk.places is not None:
-            size = labels.stop - labels.start, len(chunk.columns) * (1 if chunk.marks is None else 2)
+            size = labels.stop - labels.start, len(chunk.places.places)
             if self._room is None or len(self._room.rows) < size[0] * size[1]:
                 self._room = room_for(prior.entries, *size)
             return entries_of(prior.entries, chunk.places, labels, self._room)
-        table = prior.dense()[labels]
-        relevance = self.buffer("relevance", len(table), len(chunk.columns))
-        torch.index_select(table, 1, chunk.columns, out=relevance)
-        return relevance if chunk.marks is None else relevance.add_(table[:, chunk.marks])
+        table, columns = prior.dense()[labels], chunk.columns
+        relevance = self.buffer("relevance", len(table), len(columns[0]))
+        torch.index_select(table, 1, columns[0], out=relevance)
+        return relevance if len(columns) == 1 else relevance.add_(table[:, columns[1]])
 
     def blocks(self, chunk: _Chunk) -> Iterator[_Block]:
         """One block of labels after the other, and in it one head after the other."""
@@ -180,9 +179,7 @@ def _done(
     on_cpu, labels = operands.mask.device.type == "cpu", operands.queries.shape[1]
     batch, positions = operands.mask.shape
     enough = batch * positions * labels * operands.queries.shape[0] // ELEMENTS_OF_A_THREAD
-    count = max(1, min(torch.get_num_threads(), labels, enough)) if on_cpu else 1
-    ends = [labels * part // count for part in range(count + 1)]
-    workers = [_Worker(operands, slice(*both)) for both in pairwise(ends)]
+    workers = [_Worker(operands, part) for part in shares(labels, min(labels, enough) if on_cpu else 1)]
     documents = max(1, CHUNK_COLUMNS // max(1, positions) if on_cpu else batch)
     parts = [slice(start, min(start + documents, batch)) for start in range(0, batch, documents)]
     at_once = max(1, CHUNKS_ELEMENTS // max(1, documents * operands.keys[0].numel())) if batch else 1
@@ -191,40 +188,59 @@ def _done(
     def work(worker: _Worker) -> list[Found]:
         return [task(worker, chunk) for chunk in chunks]
 
-    with Threads(count) as threads:
+    with Threads(len(workers)) as threads:
         for first in range(0, len(parts), at_once):
             chunks = threads.map(partial(_chunk, operands), parts[first : first + at_once])
             yield chunks, threads.map(work, workers)
 
 
 class LabelAttention(torch.autograd.Function):
-    """Takes the fields of :class:`Operands`, gives logits (B, L); the backward pass makes the weights anew."""
+    """Logits (B, L) of groups of documents, each group with labels and a prior of its own; threads share the groups.
+
+    Takes the fields of :class:`Operands`: queries and outputs (G, A, L, D), strength (G, A, L), and a list of priors.
+    """
 
     @staticmethod
     def forward(ctx: Context[Rest], *arguments: Any) -> Tensor:
         """Softmax over positions of each document, then the weighted sum of the contributions."""
-        operands = Operands(*arguments)
-        attended, normaliser = attended_values(operands)
+        *tensors, priors, dtype, block_elements = arguments
+        groups = _groups(*arguments)
+        with Threads(len(groups)) as threads:
+            found = threads.map(attended_values, groups)
         # The backward pass frees what is saved; what hangs on ctx stays until the loss goes, and a table is large.
-        prior, table = operands.prior, None
-        if prior is not None:
-            table, prior = prior.table, prior._replace(table=None)
-        ctx.save_for_backward(*operands[:6], attended, normaliser, table)
-        ctx.rest = (prior, operands.dtype, operands.block_elements)
-        return attended.sum(dim=0).t().contiguous()
+        tables = [None if prior is None else prior.table for prior in priors]
+        ctx.save_for_backward(*tensors, *tables, *(part for both in found for part in both))
+        bare = [None if prior is None else prior._replace(table=None) for prior in priors]
+        ctx.rest = bare, dtype, block_elements
+        return torch.cat([attended.sum(dim=0).t() for attended, _ in found])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Context[Rest], *arriving: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradients of queries, keys, values, outputs and strength."""
-        queries, keys, values, outputs, strength, mask, attended, normaliser, table = ctx.saved_tensors
-        prior, dtype, block_elements = ctx.rest
-        if prior is not None:
-            prior = prior._replace(table=table)
-        operands = Operands(queries, keys, values, outputs, strength, mask, prior, dtype, block_elements)
-        with torch.autocast(device_type=operands.mask.device.type, enabled=False):
-            found = gradients_of(operands, attended, normaliser, arriving[0].t().to(operands.queries.dtype))
-        return (*found, None, None, None, None)
+        """Gradients of queries, keys, values, outputs and strength, from weights made anew."""
+        bare, *rest = ctx.rest
+        (*tensors, mask), others = ctx.saved_tensors[:6], ctx.saved_tensors[6:]
+        tables, kept = others[: len(bare)], others[len(bare) :]
+        pairs = zip(bare, tables, strict=True)
+        priors = [None if prior is None else prior._replace(table=table) for prior, table in pairs]
+        gradients = [None if part is None else torch.zeros_like(part) for part in tensors]
+        groups, totals = (_groups(*parts, mask, priors, *rest) for parts in (tensors, gradients))
+        pulls = arriving[0].to(tensors[0].dtype).chunk(len(groups))
+        tasks = list(zip(groups, totals, kept[::2], kept[1::2], pulls, strict=True))
+        with Threads(len(groups)) as threads, torch.autocast(device_type=mask.device.type, enabled=False):
+            threads.map(lambda task: add_gradients(*task), tasks)
+        return (*gradients, None, None, None, None)
+
+
+def _groups(*arguments: Any) -> list[Operands]:
+    """What each group computes from, of the arguments of :class:`LabelAttention`: views."""
+    queries, keys, values, outputs, strength, mask, priors, *rest = arguments
+    size, found = len(mask) // len(priors), []
+    for group, prior in enumerate(priors):
+        own = slice(group * size, (group + 1) * size)
+        beta = None if strength is None else strength[group]
+        found.append(Operands(queries[group], keys[own], values[own], outputs[group], beta, mask[own], prior, *rest))
+    return found
 
 
 def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:
@@ -243,13 +259,10 @@ def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:
     return attended, normaliser
 
 
-def gradients_of(
-    operands: Operands, attended: Tensor, normaliser: Tensor, arriving: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
-    """Of queries, keys, values, outputs and strength, each in its operand's shape; ``arriving`` is (L, B)."""
-    to_queries, to_outputs = torch.zeros_like(operands.queries), torch.zeros_like(operands.outputs)
-    to_keys, to_values = torch.zeros_like(operands.keys), torch.zeros_like(operands.values)
-    to_strength = None if operands.strength is None else torch.zeros_like(operands.strength)
+def add_gradients(operands: Operands, totals: Operands, attended: Tensor, normaliser: Tensor, arriving: Tensor) -> None:
+    """Add the gradients of the operands' first five to zeros in their places; ``arriving`` is (B, L)."""
+    to_queries, to_keys, to_values, to_outputs, to_strength = totals[:5]
+    by_label = arriving.t()
 
     def task(worker: _Worker, chunk: _Chunk) -> tuple[Tensor, Tensor]:
         chunk_keys, chunk_values = (torch.zeros_like(part, dtype=worker.wide) for part in (chunk.keys, chunk.values))
@@ -257,7 +270,7 @@ def gradients_of(
             head, labels = block.head, block.labels
             at = (head, labels, chunk.documents)
             scores, contributions = chunk.by_document(block.scores), chunk.by_document(block.contributions)
-            pull = arriving[labels, chunk.documents]
+            pull = by_label[labels, chunk.documents]
             turn_into_gradients(scores, contributions, chunk.bias, attended[at], normaliser[at], pull)
             to_contributions, to_scores = block.scores, block.contributions
             if to_strength is not None and block.relevance is not None:
@@ -266,11 +279,11 @@ def gradients_of(
                 else:
                     to_strength[head, labels] += torch.linalg.vecdot(to_scores, block.relevance)
             to_contributions = worker.narrow(to_contributions)
-            _add_product(to_outputs[head, labels], to_contributions, chunk.values[head].t())
-            _add_product(chunk_values[head], block.outputs.t(), to_contributions)
+            add_product(to_outputs[head, labels], to_contributions, chunk.values[head].t())
+            add_product(chunk_values[head], block.outputs.t(), to_contributions)
             to_scores = worker.narrow(to_scores)
-            _add_product(to_queries[head, labels], to_scores, chunk.keys[head].t())
-            _add_product(chunk_keys[head], block.queries.t(), to_scores)
+            add_product(to_queries[head, labels], to_scores, chunk.keys[head].t())
+            add_product(chunk_keys[head], block.queries.t(), to_scores)
         return chunk_keys, chunk_values
 
     for chunks, of_workers in _done(operands, task):
@@ -278,12 +291,3 @@ def gradients_of(
             for total, found in zip((to_keys, to_values), zip(*parts, strict=True), strict=True):
                 shaped = sum(found[1:], found[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
                 total[chunk.documents, : chunk.positions] = shaped
-    return to_queries, to_keys, to_values, to_outputs, to_strength
-
-
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Add ``left`` @ ``right`` to ``total``; the running sum stays wide."""
-    if total.dtype == left.dtype:
-        total.addmm_(left, right)
-    else:
-        total.add_(torch.mm(left, right))

@@ -28,7 +28,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from plant_plugin.networks.kernels.passes import Context
+from plant_plugin.networks.kernels.passes import Context, add_product
 from plant_plugin.networks.kernels.prior import PriorLookup
 
 # Labels of a tile, forward and backward. The backward kernel holds more numbers a score: with 128 labels it spills
@@ -288,8 +288,8 @@ def _gradients(
             )  # fmt: skip
         to_queries[part] = torch.bmm(to_scores, keys).transpose(0, 1)
         to_outputs[part] = torch.bmm(to_contributions, values).transpose(0, 1)
-        _add_products(to_keys, to_scores.transpose(1, 2), queries[:, part])
-        _add_products(to_values, to_contributions.transpose(1, 2), outputs[:, part])
+        add_product(to_keys, to_scores.transpose(1, 2), queries[:, part])
+        add_product(to_values, to_contributions.transpose(1, 2), outputs[:, part])
         if to_strength is not None:
             to_strength[part] = of_strength.sum(dim=1).t()
     by_place = (total.transpose(0, 1).unflatten(0, (batch, positions)) for total in (to_keys, to_values))
@@ -310,11 +310,3 @@ def _constants(operands: _Operands, planted: bool, tiles: Tiles) -> dict[str, in
         "PRECISION": "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32",
         "num_warps": tiles.warps,
     }
-
-
-def _add_products(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Add ``left`` @ ``right`` of each head to ``total``; the running sum stays wide."""
-    if total.dtype == left.dtype:
-        total.baddbmm_(left, right)
-    else:
-        total.add_(torch.bmm(left, right))

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 import torch
+from torch import Tensor
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -21,14 +22,21 @@ class Context(Protocol[Rest]):
     rest: Rest  # what else the backward pass reads
 
 
-class Threads:
-    """So many threads, for tasks that are too small for torch to share one operation among cores; use as a context.
+def shares(number: int, most: int) -> list[slice]:
+    """Runs of about one length that a number of items is cut to: as many as torch has threads, from 1 to ``most``."""
+    count = max(1, min(torch.get_num_threads(), most))
+    return [slice(number * part // count, number * (part + 1) // count) for part in range(count)]
 
-    With a count of 1 or less there are none: the caller does the tasks itself.
+
+class Threads:
+    """Threads for tasks that are too small for torch to share one operation among cores; use as a context.
+
+    As many as torch has, and no more than ``count``. Of one there is none: the caller does the tasks itself.
     """
 
     def __init__(self, count: int) -> None:
         self._before = torch.get_num_threads()
+        count = min(self._before, count)
         self._inference = torch.is_inference_mode_enabled()
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
 
@@ -51,3 +59,13 @@ class Threads:
                 return task(item)
 
         return list(self._pool.map(alone, items))
+
+
+def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add ``left`` @ ``right``, matrices or batches of them, to ``total``; the running sum stays wide."""
+    if total.dtype != left.dtype:
+        total.add_(left @ right)
+    elif total.ndim == 2:
+        total.addmm_(left, right)
+    else:
+        total.baddbmm_(left, right)

@@ -71,11 +71,19 @@ class PriorLookup(NamedTuple):
         assert self.table is not None
         return self.table
 
+    def written_out(self, kind: torch.dtype) -> PriorLookup:
+        """The same as a dense table of a type."""
+        return self._replace(table=self.dense().to(kind), entries=None)
+
     def everywhere(self) -> Tensor:
         """Relevance (L, B, T) of all labels at every position, written out."""
         table = self.dense()
-        found = table[:, self.columns]
-        return found if self.marks is None else found + table[:, self.marks]
+        first, *further = (table[:, columns] for columns in self.all_columns())
+        return sum(further, first)
+
+    def all_columns(self) -> list[Tensor]:
+        """Columns of the table whose relevance each position (B, T) has: one, or two where anything is marked."""
+        return [self.columns] if self.marks is None else [self.columns, self.marks]
 
     def at(self, document: int, labels: Tensor) -> PriorLookup:
         """The same of chosen labels (M,) for one document."""
@@ -89,18 +97,14 @@ class PriorLookup(NamedTuple):
 
     def of_labels(self, labels: Tensor) -> Tensor:
         """Relevance (B, M, T) of chosen labels (B, M), each document its own, at every position."""
-        if self.marks is not None:
-            marked = PriorLookup(self.table, self.marks, self.entries)
-            return self._replace(marks=None).of_labels(labels) + marked.of_labels(labels)
-        if self.entries is not None:
-            from plant_plugin.networks.kernels.compiled import relevance_at
+        if self.entries is None:
+            return torch.stack([self.at(document, own).everywhere()[:, 0] for document, own in enumerate(labels)])
+        from plant_plugin.networks.kernels.compiled import relevance_at
 
-            rows, own = self.entries.of(labels.numpy())
-            parts = rows.indptr, rows.indices, rows.data, rows.shape[1]
-            return torch.from_numpy(relevance_at(own, self.columns.numpy(), *parts))
-        table = self.dense()
-        picked = [table[chosen][:, columns] for chosen, columns in zip(labels, self.columns, strict=True)]
-        return torch.stack(picked)
+        rows, own = self.entries.of(labels.numpy())
+        parts = rows.indptr, rows.indices, rows.data, rows.shape[1]
+        found = [relevance_at(own, columns.numpy(), *parts) for columns in self.all_columns()]
+        return torch.from_numpy(sum(found[1:], found[0]))
 
 
 class PlantedRelevance:

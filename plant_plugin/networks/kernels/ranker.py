@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
-from plant_plugin.networks.kernels.passes import Context, Threads
+from plant_plugin.networks.kernels.passes import Context, Threads, shares
 
 BLOCK_ELEMENTS = 2**26  # (tokens, L, m) at once, off the CPU
 
@@ -49,8 +49,9 @@ class _Pairs(torch.autograd.Function):
         def work(part: slice) -> None:
             score_pairs(own[part], others, weights, found.numpy()[part])
 
-        with Threads(_count(len(tokens))) as threads:
-            threads.map(work, _parts(len(tokens)))
+        parts = shares(len(tokens), len(tokens))
+        with Threads(len(parts)) as threads:
+            threads.map(work, parts)
         ctx.save_for_backward(*given)
         return found
 
@@ -69,15 +70,7 @@ class _Pairs(torch.autograd.Function):
             add_pair_gradients(*given, pull[part].numpy(), to_tokens[part].numpy(), to_labels, to_weight)
             return own
 
-        with Threads(_count(len(tokens))) as threads:
-            of_labels, of_weight = zip(*threads.map(work, _parts(len(tokens))), strict=True)
+        parts = shares(len(tokens), len(tokens))
+        with Threads(len(parts)) as threads:
+            of_labels, of_weight = zip(*threads.map(work, parts), strict=True)
         return to_tokens, torch.stack(of_labels).sum(dim=0), torch.stack(of_weight).sum(dim=0)
-
-
-def _count(rows: int) -> int:
-    return max(1, min(torch.get_num_threads(), rows))
-
-
-def _parts(rows: int) -> list[slice]:
-    count = _count(rows)
-    return [slice(rows * part // count, rows * (part + 1) // count) for part in range(count)]

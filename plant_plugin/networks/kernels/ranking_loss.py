@@ -134,6 +134,6 @@ def ranking_rows(scores: Tensor, relevance: Tensor, mask: Tensor, k: int, every:
         add_ranking_rows(chosen, sorted_relevance, order, by_score, k, table, losses[part], gradients[part])
 
     starts = range(0, rows, ROWS_AT_ONCE)
-    with Threads(min(torch.get_num_threads(), len(starts))) as threads:
+    with Threads(len(starts)) as threads:
         threads.map(work, starts)
     return torch.from_numpy(losses), torch.from_numpy(gradients)

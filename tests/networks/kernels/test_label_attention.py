@@ -257,12 +257,6 @@ def test_compiled_rows_hide_no_broken_number(broken: float, place: int) -> None:
     assert contributions[0].isfinite().all()
 
 
-def test_a_prior_without_strength_is_refused() -> None:
-    *operands, prior, _ = case()
-    with pytest.raises(ValueError, match="strength"):
-        label_attention_logits(*operands, prior)
-
-
 def test_short_inputs_of_a_prediction_need_nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     *operands, prior, strength = (part.detach() if torch.is_tensor(part) else part for part in case())
     expected = label_attention_logits(*operands, with_entries(prior), strength)
