@@ -135,7 +135,7 @@ def names_of(labels: Iterable[int]) -> list[str]:
     return [str(label) for label in sorted(set(labels))]
 
 
-def find_shape(source: Path, vocabulary: Path | None = None, encoding: str = "utf-8-sig") -> Shape:
+def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
     """Recognise the shape of a folder by the names of its files.
 
     Raises:
