@@ -6,6 +6,7 @@ import io
 import logging
 import pickle
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypedDict
 
 import torch
@@ -33,7 +34,7 @@ def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
 
     Raises:
         DataError: Neither a file nor one of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
-        PlantError: The download failed or was cut short; no broken archive is left behind.
+        PlantError: The download failed or was cut short; nothing of it is left behind.
     """
     if embed_file not in data_utils.GLOVE_WORD_EMBEDDING:
         if Path(embed_file).is_file():
@@ -45,12 +46,14 @@ def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
     if file.is_file():
         return file
     try:
-        data_utils._download_glove_embedding(embed_file, cache_dir=str(folder))
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder) as own:
+            data_utils._download_glove_embedding(embed_file, cache_dir=own)
+            for whole in Path(own).glob("*.txt"):  # a release may hold several sizes
+                whole.replace(folder / whole.name)
     except Exception as error:
         # LibMultiLabel's clean-up names a variable that is not yet set when the download itself fails.
         cause = error.__context__ if isinstance(error, UnboundLocalError) and error.__context__ else error
-        for archive in folder.glob("*.zip"):
-            archive.unlink()
         what = f"the vectors {embed_file} could not be downloaded ({type(cause).__name__}: {cause})"
         fix = f"put {file.name} into {folder}, or train vectors on your own text: plant embeddings TRAIN --out FILE"
         raise PlantError(what, where="embed_file", fix=fix) from cause
