@@ -144,4 +144,4 @@ def codiesp_x(
     drawn = np.array([precision_recall_f1(one) for one in draws @ counts])
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0).tolist()
     means = precision_recall_f1(counts)
-    return {name: (means[place], low[place], high[place]) for place, name in enumerate(("precision", "recall", "F1"))}
+    return dict(zip(("precision", "recall", "F1"), zip(means, low, high, strict=True), strict=True))

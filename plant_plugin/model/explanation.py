@@ -23,7 +23,6 @@ from plant_plugin.model.word_strength import (
     EXPLAINED,
     MIG,
     PARTS,
-    PHRASES,
     EncodedDocument,
     label_strengths,
     words_of_tokens,
@@ -62,11 +61,6 @@ class LabelEvidence:
     def relevance(self) -> Floats | None:
         """(W,) relevance (MIG, normalised as in training) of each word for the label; None without a table."""
         return self.measures.get(MIG)
-
-    @property
-    def phrases(self) -> Floats | None:
-        """(W,) what planted phrases at each word add to the planted scores; None where there are none."""
-        return self.measures.get(PHRASES)
 
     @property
     def attention_parts(self) -> dict[str, Floats]:

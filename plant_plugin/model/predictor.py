@@ -104,7 +104,7 @@ class Predictor(ReadyModel):
             for labels, logits, documents, lengths in self._rows(chunk, most if math.isinf(limit) else 0):
                 for row, document, length in zip(range(len(logits)), documents.tolist(), lengths.tolist(), strict=True):
                     own, scores = None if labels is None else labels[row], logits[row]
-                    if own is not None and len(own) < min(most, len(self.labels)) and scores.min() > limit:
+                    if own is not None and len(own) < most and scores.min() > limit:
                         own, scores = None, self.logits([chunk[document]])[0]  # others may be above it too
                     chosen = self._chosen(own, scores, limit, most)
                     found[document] = Prediction(chosen, length, length >= self.max_tokens)

@@ -250,7 +250,7 @@ class ReadyModel:
 
             try:
                 folder = Path(snapshot_download(str(name)))
-            except OSError as error:  # its own errors are such
+            except (OSError, ValueError) as error:  # its own errors are such; the latter of a name that none can have
                 what = f"neither a folder nor a repository that can be fetched ({type(error).__name__})"
                 raise CheckpointError(what, where=str(name), fix=COMPLETE) from error
         return cls.load(folder, device=device, trust_code=trust_code)
