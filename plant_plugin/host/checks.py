@@ -52,12 +52,10 @@ def check_labels(corpus: Corpus, labels: list[str], checkpoint_path: str, *, tra
     if training:
         missing = set(corpus.label_names) - known
         if missing:
-            raise CheckpointError(
-                f"the checkpoint has {len(known)} labels and lacks {len(missing)} of the {len(corpus.label_names)} "
-                "labels of the data",
-                where=checkpoint_path,
-                fix="train from scratch, or give the data that the checkpoint was made with",
-            )
+            have = f"{len(missing)} of the {len(corpus.label_names)} labels of the data"
+            what = f"the checkpoint has {len(known)} labels and lacks {have}"
+            fix = "train from scratch, or give the data that the checkpoint was made with"
+            raise CheckpointError(what, where=checkpoint_path, fix=fix)
     elif corpus.test is not None:
         tested = {label for names in corpus.test.labels for label in names}
         if tested and not tested & known:

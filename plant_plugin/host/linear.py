@@ -237,11 +237,10 @@ def _load(path: Path, *, trust_code: bool) -> tuple[linear.Preprocessor, LinearM
     try:
         with path.open("rb") as stream:
             found = KnownUnpickler(stream, path, "arrays", "linear", trust_code=trust_code).load()
-        preprocessor, model = found["preprocessor"], found["model"]
+        return found["preprocessor"], found["model"]
     except CheckpointError:
         raise
     except Exception as error:  # a damaged pickle raises whatever its bytes say
         what = f"not a linear model of LibMultiLabel ({type(error).__name__})"
         fix = "give the linear_pipeline.pickle of a run's folder"
         raise CheckpointError(what, where=str(path), fix=fix) from error
-    return preprocessor, model

@@ -98,11 +98,11 @@ def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
     if not path.is_file():
         fix = "keep the checkpoint in the folder of the run that made it"
         raise CheckpointError(f"{WORD_DICT}, the vocabulary of the checkpoint, is missing", where=str(folder), fix=fix)
+    content = path.read_bytes()
     if keep_in is not None and not (keep_in / WORD_DICT).exists():
-        (keep_in / WORD_DICT).write_bytes(path.read_bytes())
+        (keep_in / WORD_DICT).write_bytes(content)
     try:
-        words: dict[str, int] = KnownUnpickler(io.BytesIO(path.read_bytes()), path).load()  # which needs no names
+        return dict(KnownUnpickler(io.BytesIO(content), path).load())  # which needs no names
     except Exception as error:  # a damaged pickle raises whatever its bytes say
         what = f"not a vocabulary of LibMultiLabel ({type(error).__name__})"
         raise CheckpointError(what, where=str(path), fix="keep the file of the run that made the checkpoint") from error
-    return words

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.special import expit
 
 from plant_plugin.errors import DataError
 from plant_plugin.model.explanation import Explanation, LabelEvidence, explain
@@ -139,6 +140,4 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> n
         if planted is not None and planted.weight:
             planted.add_scores(found, planted.scores([texts[document] for document in documents])[:, column])
         logits[documents] = found
-    from scipy.special import expit
-
     return np.asarray(expit(logits), dtype=np.float64)
