@@ -108,8 +108,7 @@ def explain(
     evidence = []
     strengths, added = label_strengths(encoded, words, columns, (*EXPLAINED, *PARTS)), _planted(encoded, columns)
     listed = predictor.model.shortlist([text])
-    for column, own, (planted, terms) in zip(columns, strengths, added, strict=True):
-        measures, bias, elsewhere = own
+    for column, (measures, bias, elsewhere), (planted, terms) in zip(columns, strengths, added, strict=True):
         found = predictor.scored_label(column, float(logits[column]))
         if listed is not None and column not in listed[0]:  # what the network would have said did not count
             measures = {order: values * (order not in OF_NETWORK) for order, values in measures.items()}

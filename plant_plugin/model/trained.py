@@ -223,8 +223,10 @@ class ReadyModel:
 
         Raises:
             CheckpointError: The folder is no model, or torn, or of another version, or names code.
-            ConfigError: There is no such device.
+            ConfigError: There is no such device, or ``batch_size`` is below 1.
         """
+        if batch_size < 1:
+            raise ConfigError(f"{batch_size} is below 1", where="batch_size", fix="give a number of documents")
         chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             torch.empty(0, device=chosen)

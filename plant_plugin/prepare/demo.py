@@ -93,13 +93,9 @@ class _Condition:
 
     def stands_apart(self, other: _Condition) -> bool:
         """Whether no coder gives a patient both: one category, or one of the pairs that are known."""
-        if self.code[:3] == other.code[:3]:
-            return True
-        return any(
-            (self.code.startswith(a) and other.code.startswith(b))
-            or (self.code.startswith(b) and other.code.startswith(a))
-            for a, b in PHRASES["apart"]
-        )
+        pairs = ((self.code, other.code), (other.code, self.code))
+        apart = any(one.startswith(a) and two.startswith(b) for a, b in PHRASES["apart"] for one, two in pairs)
+        return apart or self.code[:3] == other.code[:3]
 
 
 class _Pool:

@@ -191,11 +191,13 @@ def test_a_torn_folder(trained: Path, tmp_path: Path, missing: str) -> None:
         Predictor.load(folder)
 
 
-def test_no_such_folder_and_no_such_device(trained: Path, tmp_path: Path) -> None:
+def test_no_such_folder_no_such_device_and_no_documents_at_once(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no complete PLANT model"):
         Predictor.load(tmp_path / "nothing")
     with pytest.raises(ConfigError, match="cannot be used here"):
         Predictor.load(trained, device="nothing:7")
+    with pytest.raises(ConfigError, match="batch_size: 0 is below 1"):
+        Predictor.load(trained, device="cpu", batch_size=0)
 
 
 def test_probability_does_not_overflow() -> None:
