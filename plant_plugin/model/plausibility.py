@@ -20,7 +20,7 @@ from plant_plugin.evaluation.names import BINS
 from plant_plugin.evaluation.plausibility import MEASURES, OrderedPairs, bootstrap_means, marked_words
 from plant_plugin.model.passages import GAPS, EvidenceRule, strong_runs
 from plant_plugin.model.trained import Floats, ReadyModel
-from plant_plugin.model.word_strength import EXPLAINED, word_strengths
+from plant_plugin.model.word_strength import EXPLAINED, RANDOM, word_strengths
 
 Interval = tuple[float, float, float]  # mean, lower and upper end of its 95 % interval
 Marks = npt.NDArray[np.bool_]
@@ -58,7 +58,7 @@ def marked_pairs(
 ) -> MarkedPairs:
     """The strengths of all words of documents that have evidence, for the labels that have it.
 
-    ``seed`` is that of the random order.
+    ``seed`` is that of the random order, which any other has to beat.
 
     Raises:
         ConfigError: The network does not show its attention.
@@ -70,7 +70,8 @@ def marked_pairs(
         pairs.unknown += len(marked) - len(known)
         if not known:
             continue
-        words, strengths = word_strengths(predictor, text, list(known.values()), random)
+        words, strengths = word_strengths(predictor, text, list(known.values()))
+        strengths[RANDOM] = random.random((len(known), len(words)), dtype=np.float32)
         for row, (label, column) in enumerate(known.items()):
             named = marked_words(words.spans, marked[label])
             if not named.any():

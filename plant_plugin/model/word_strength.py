@@ -236,10 +236,8 @@ def _measures(
     return found, bias, elsewhere
 
 
-def word_strengths(
-    predictor: ReadyModel, text: str, columns: Sequence[int], random: np.random.Generator
-) -> tuple[Words, dict[str, Floats]]:
-    """The words of a document, and order -> strengths (M, W); ``random`` gives the order that any other has to beat.
+def word_strengths(predictor: ReadyModel, text: str, columns: Sequence[int]) -> tuple[Words, dict[str, Floats]]:
+    """The words of a document, and order -> strengths (M, W), by every measure but ``RANDOM``.
 
     Raises:
         ConfigError: The network does not show its attention.
@@ -249,9 +247,7 @@ def word_strengths(
     # planted scores alone stand on a network of nothing
     orders = EVERY if any(True for _ in predictor.network.parameters()) else WITHOUT_NETWORK
     rows = [measures for measures, _, _ in label_strengths(encoded, words, columns, orders)]
-    found = {order: np.stack([row[order] for row in rows]) for order in rows[0]} if rows else {}
-    found[RANDOM] = random.random((len(columns), len(words)), dtype=np.float32)
-    return words, found
+    return words, {order: np.stack([row[order] for row in rows]) for order in rows[0]} if rows else {}
 
 
 def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Sequence[int]) -> Floats:
