@@ -101,10 +101,7 @@ def measure(predictor: ReadyModel, explanation: Explanation, *, seed: int) -> li
                 variants += [_without(text, words, chosen), _without(text, words, ~chosen)]
         whole, *changed = probabilities(predictor, variants, predictor.column_of[evidence.found.label])
         lost = (whole - np.array(changed)).reshape(len(names), len(SHARES), 2).mean(axis=1)
-        pairs: dict[str, list[npt.NDArray[np.float64]]] = {}
-        for name, pair in zip(names, lost, strict=True):
-            pairs.setdefault(name, []).append(pair)
-        means = {name: np.mean(several, axis=0).tolist() for name, several in pairs.items()}
+        means = {name: lost[np.array(names) == name].mean(axis=0).tolist() for name in names}
         found.append({name: (without, alone) for name, (without, alone) in means.items()})
     return found
 

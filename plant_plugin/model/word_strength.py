@@ -115,6 +115,7 @@ class EncodedDocument:
         spans = predictor.model.tokens.spans(text, predictor.max_tokens)
         self.tokens, self.spans = len(spans), spans or [(0, 0)]  # no token: one position of padding
 
+    @torch.inference_mode()
     def attention(self, columns: Sequence[int], *, with_prior: bool = True) -> Floats:
         """Shares of the attention (M, T).
 
@@ -122,23 +123,22 @@ class EncodedDocument:
             ConfigError: The network does not show its attention.
         """
         try:
-            with torch.inference_mode():
-                found = self.predictor.network.attention(self._hidden, self._labels(columns), with_prior=with_prior)
+            found = self.predictor.network.attention(self._hidden, self._labels(columns), with_prior=with_prior)
         except ValueError as error:
             fix = "let the network define `attention`, see plant_plugin/networks/plantable.py"
             raise ConfigError("the network does not show its attention", where="model_name", fix=fix) from error
         return _numpy(found[0])
 
+    @torch.inference_mode()
     def attention_parts(self, columns: Sequence[int]) -> dict[str, Floats]:
         """What the attention is a sum of, each (M, T), as it goes into the logit; empty where it is one whole."""
-        with torch.inference_mode():
-            parts = self.predictor.network.attention_parts(self._hidden, self._labels(columns))
+        parts = self.predictor.network.attention_parts(self._hidden, self._labels(columns))
         return {name: _numpy(part[0]) for name, part in parts.items()}
 
+    @torch.inference_mode()
     def contributions(self, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
         """Logits that each token adds (M, T), and that none of them adds (M,); None: the network cannot tell."""
-        with torch.inference_mode():
-            parts = self.predictor.network.contributions(self._hidden, self._labels(columns))
+        parts = self.predictor.network.contributions(self._hidden, self._labels(columns))
         return None if parts is None else (_numpy(parts[0][0]), _numpy(parts[1][0]))
 
     def relevance(self, columns: Sequence[int]) -> Floats | None:
