@@ -57,7 +57,8 @@ class Predictor(ReadyModel):
             top: At most so many labels.
 
         Raises:
-            ConfigError: A threshold that the model does not have or that is no probability, or ``top`` below 1.
+            ConfigError: One text without a list, a threshold that the model does not have or that is no probability,
+                or ``top`` below 1.
         """
         return list(self.stream(texts, threshold=threshold, top=top))
 

@@ -305,6 +305,8 @@ class ReadyModel:
 
     def chunks(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """As many texts at a time as are read ahead."""
+        if isinstance(texts, str):  # whose characters would be the documents
+            raise ConfigError("one text, where any number is expected", where="texts", fix="give a list of it")
         texts = iter(texts)
         while chunk := list(itertools.islice(texts, CHUNK_BATCHES * self.batch_size)):
             yield chunk

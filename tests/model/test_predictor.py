@@ -125,6 +125,12 @@ def test_what_cannot_be_asked(predictor: Predictor, asked: dict[str, Any], messa
         predictor.stream(["a"], **asked)
 
 
+def test_one_text_is_not_taken_for_its_characters(predictor: Predictor) -> None:
+    for read in (predictor.predict, predictor.logits):
+        with pytest.raises(ConfigError, match="one text"):
+            read("sign3x")
+
+
 def test_a_model_without_tuned_thresholds(untrained: Callable[..., Path]) -> None:
     predictor = Predictor.load(untrained(), device="cpu")
     assert predictor.limit() == 0.0
