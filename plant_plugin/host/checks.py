@@ -19,7 +19,7 @@ from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.config.registry import language_model
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.host.pickles import known_networks
+from plant_plugin.host.pickles import known_networks, reading_pickle
 
 logger = logging.getLogger(__name__)
 
@@ -86,17 +86,12 @@ def load_checkpoint(
     """
     # Lightning would import what a checkpoint names as its instantiator, which no class of the pickle tells.
     load = functools.partial(kind.load_from_checkpoint, path, _instantiator=None, **options)
-    try:
+    fix = "give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel"
+    with reading_pickle("a checkpoint of LibMultiLabel that can be loaded", Path(path), fix):
         if own:
             return load(weights_only=False)
         with known_networks(Path(path), trust_code=trust_code) as weights_only:
             return load(weights_only=weights_only)
-    except CheckpointError:
-        raise
-    except Exception as error:
-        what = f"not a checkpoint of LibMultiLabel that can be loaded ({type(error).__name__}: {error})"
-        fix = "give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel"
-        raise CheckpointError(what, where=str(path), fix=fix) from error
 
 
 def load_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:

@@ -132,7 +132,7 @@ class NetworkBaseline:
         self.model.save_k_predictions = self.settings.save_k_predictions
         if self.tokenizer is None:
             keep_in = None if self.settings.eval else Path(self.settings.checkpoint_dir)
-            self.word_dict = saved_words(Path(checkpoint_path).parent, keep_in)
+            self.word_dict = saved_words(Path(checkpoint_path).parent, keep_in, trust_code=trust_code)
         self.labels = list(self.model.classes)
         check_labels(self.corpus, self.labels, checkpoint_path, training=not self.settings.eval)
 

@@ -15,7 +15,7 @@ from libmultilabel.nn import data_utils
 
 from plant_plugin.errors import CheckpointError, DataError, PlantError
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.host.pickles import KnownUnpickler
+from plant_plugin.host.pickles import KEEP, KnownUnpickler, reading_pickle
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ def read_labels(settings: AttributeDict, datasets: dict[str, list[Document]]) ->
     return labels
 
 
-def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
+def saved_words(folder: Path, keep_in: Path | None = None, *, trust_code: bool = False) -> dict[str, int]:
     """The vocabulary beside a checkpoint; ``keep_in`` gets a copy, unless it has one."""
     path = folder / WORD_DICT
     if not path.is_file():
@@ -101,8 +101,6 @@ def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
     content = path.read_bytes()
     if keep_in is not None and not (keep_in / WORD_DICT).exists():
         (keep_in / WORD_DICT).write_bytes(content)
-    try:
-        return dict(KnownUnpickler(io.BytesIO(content), path).load())  # which needs no names
-    except Exception as error:  # a damaged pickle raises whatever its bytes say
-        what = f"not a vocabulary of LibMultiLabel ({type(error).__name__})"
-        raise CheckpointError(what, where=str(path), fix="keep the file of the run that made the checkpoint") from error
+    with reading_pickle("a vocabulary of LibMultiLabel", path, KEEP):
+        words = dict(KnownUnpickler(io.BytesIO(content), path, trust_code=trust_code).load())  # it needs no names
+    return words

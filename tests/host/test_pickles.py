@@ -153,6 +153,13 @@ def test_a_vocabulary_that_is_none(content: bytes, tmp_path: Path) -> None:
         saved_words(tmp_path)
 
 
+def test_a_vocabulary_of_somebodys_own_class_needs_trust(tmp_path: Path) -> None:
+    (tmp_path / "word_dict.pickle").write_bytes(pickle.dumps({"heart": OwnNumber(2)}))
+    with pytest.raises(CheckpointError, match=r"imports test_pickles\.OwnNumber[\s\S]*--trust-code"):
+        saved_words(tmp_path)
+    assert saved_words(tmp_path, trust_code=True) == {"heart": 2}
+
+
 def test_an_instantiator_of_a_checkpoint_is_not_asked(baseline: Baseline) -> None:
     trained = baseline(**MODELS["KimCNN"][0])
     content = torch.load(trained.folder / "best_model.ckpt", weights_only=False)
