@@ -67,7 +67,7 @@ class AttentionXMLBaseline(NetworkBaseline):
                 raise CheckpointError(f"{name} of AttentionXML is missing", where=str(path.parent), fix=fix)
         labels = list(self._load(PLTModel, path.parent / "model_1.ckpt").classes)
         check_labels(self.corpus, labels, str(path), training=False)
-        self.word_dict = saved_words(path.parent)
+        self.word_dict = saved_words(path.parent, trust_code=self.settings["trust_code"])
         return labels
 
     def _load(self, kind: type[Model], path: Path) -> Model:

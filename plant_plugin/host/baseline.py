@@ -17,7 +17,7 @@ from plant_plugin.host.attention_xml import AttentionXMLBaseline
 from plant_plugin.host.checks import read_checked
 from plant_plugin.host.linear import LinearBaseline
 from plant_plugin.host.neural import NetworkBaseline, epochs_kept
-from plant_plugin.host.settings import OWN_TEST, library_log, library_settings, quiet
+from plant_plugin.host.settings import OWN_TEST, library_log, library_settings
 from plant_plugin.report.result import Result, Scored, report, tuned_thresholds
 from plant_plugin.report.run import Run
 
@@ -36,7 +36,7 @@ def run_baseline(config: Config, run: Run) -> Result:
         The content of ``result.json``, or an empty dictionary when there is no test file.
     """
     settings = library_settings(config, run)
-    with library_log(settings.silent), quiet(settings.silent), _full_disk(run):
+    with library_log(settings.silent), _full_disk(run):
         if settings["refit"] == "none":
             scored = _trained(settings, run)  # first: what is drawn at random is as without thresholds
             return report(config, run, scored, _part_thresholds(settings, run) if _can_be_parted(settings) else None)

@@ -19,7 +19,7 @@ from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.config.registry import language_model
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.host.pickles import known_networks
+from plant_plugin.host.pickles import known_networks, reading_pickle
 
 logger = logging.getLogger(__name__)
 
@@ -52,12 +52,10 @@ def check_labels(corpus: Corpus, labels: list[str], checkpoint_path: str, *, tra
     if training:
         missing = set(corpus.label_names) - known
         if missing:
-            raise CheckpointError(
-                f"the checkpoint has {len(known)} labels and lacks {len(missing)} of the {len(corpus.label_names)} "
-                "labels of the data",
-                where=checkpoint_path,
-                fix="train from scratch, or give the data that the checkpoint was made with",
-            )
+            have = f"{len(missing)} of the {len(corpus.label_names)} labels of the data"
+            what = f"the checkpoint has {len(known)} labels and lacks {have}"
+            fix = "train from scratch, or give the data that the checkpoint was made with"
+            raise CheckpointError(what, where=checkpoint_path, fix=fix)
     elif corpus.test is not None:
         tested = {label for names in corpus.test.labels for label in names}
         if tested and not tested & known:
@@ -88,17 +86,12 @@ def load_checkpoint(
     """
     # Lightning would import what a checkpoint names as its instantiator, which no class of the pickle tells.
     load = functools.partial(kind.load_from_checkpoint, path, _instantiator=None, **options)
-    try:
+    fix = "give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel"
+    with reading_pickle("a checkpoint of LibMultiLabel that can be loaded", Path(path), fix):
         if own:
             return load(weights_only=False)
         with known_networks(Path(path), trust_code=trust_code) as weights_only:
             return load(weights_only=weights_only)
-    except CheckpointError:
-        raise
-    except Exception as error:
-        what = f"not a checkpoint of LibMultiLabel that can be loaded ({type(error).__name__}: {error})"
-        fix = "give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel"
-        raise CheckpointError(what, where=str(path), fix=fix) from error
 
 
 def load_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:

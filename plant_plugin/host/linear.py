@@ -18,7 +18,7 @@ from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.names import check_ranks
 from plant_plugin.host.checks import check_labels, read_checked, warn_changed_labels
-from plant_plugin.host.pickles import KnownUnpickler
+from plant_plugin.host.pickles import KnownUnpickler, reading_pickle
 from plant_plugin.host.scores import Scores, listed_logits_of, logits_of, sizes_and_hashes, sparse_truth
 from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE
@@ -234,14 +234,8 @@ class _CountableColumns(sp.csc_matrix):
 
 def _load(path: Path, *, trust_code: bool) -> tuple[linear.Preprocessor, LinearModel]:
     """Preprocessing and model of ``linear_pipeline.pickle``."""
-    try:
-        with path.open("rb") as stream:
-            found = KnownUnpickler(stream, path, "arrays", "linear", trust_code=trust_code).load()
-        preprocessor, model = found["preprocessor"], found["model"]
-    except CheckpointError:
-        raise
-    except Exception as error:  # a damaged pickle raises whatever its bytes say
-        what = f"not a linear model of LibMultiLabel ({type(error).__name__})"
-        fix = "give the linear_pipeline.pickle of a run's folder"
-        raise CheckpointError(what, where=str(path), fix=fix) from error
-    return preprocessor, model
+    fix = "give the linear_pipeline.pickle of a run's folder"
+    with reading_pickle("a linear model of LibMultiLabel", path, fix), path.open("rb") as stream:
+        found = KnownUnpickler(stream, path, "arrays", "linear", trust_code=trust_code).load()
+        parts = found["preprocessor"], found["model"]
+    return parts

@@ -50,10 +50,10 @@ CHOSEN = {"train": "best_model.ckpt", "level_0": "model_0.ckpt", "level_1": "mod
 
 def epochs_kept(folder: Path) -> dict[str, int]:
     """The epoch, from 1, of each checkpoint that LibMultiLabel chose by ``val_metric``: pickles of this run's own."""
-    paths = {stage: folder / name for stage, name in CHOSEN.items() if (folder / name).is_file()}
     return {
-        stage: torch.load(path, map_location="cpu", mmap=True, weights_only=False)["epoch"] + 1
-        for stage, path in paths.items()
+        stage: torch.load(folder / name, map_location="cpu", mmap=True, weights_only=False)["epoch"] + 1
+        for stage, name in CHOSEN.items()
+        if (folder / name).is_file()
     }
 
 
@@ -132,7 +132,7 @@ class NetworkBaseline:
         self.model.save_k_predictions = self.settings.save_k_predictions
         if self.tokenizer is None:
             keep_in = None if self.settings.eval else Path(self.settings.checkpoint_dir)
-            self.word_dict = saved_words(Path(checkpoint_path).parent, keep_in)
+            self.word_dict = saved_words(Path(checkpoint_path).parent, keep_in, trust_code=trust_code)
         self.labels = list(self.model.classes)
         check_labels(self.corpus, self.labels, checkpoint_path, training=not self.settings.eval)
 

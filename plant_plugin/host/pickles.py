@@ -21,6 +21,8 @@ import yaml
 
 from plant_plugin.errors import CheckpointError
 
+KEEP = "keep the file of the run that made the checkpoint"
+
 logger = logging.getLogger(__name__)
 
 
@@ -43,6 +45,17 @@ def _refuse_or_say(path: Path, names: list[str], *, trust_code: bool) -> None:
         logger.warning("%s imports %s", path, name)
 
 
+@contextlib.contextmanager
+def reading_pickle(what: str, path: Path, fix: str) -> Iterator[None]:
+    """A ``CheckpointError`` in the place of what a damaged pickle raises, which is whatever its bytes say."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except Exception as error:
+        raise CheckpointError(f"not {what} ({type(error).__name__}: {error})", where=str(path), fix=fix) from error
+
+
 class KnownUnpickler(pickle.Unpickler):
     """Reads what the ``groups`` of the list hold; ``trust_code``: what else it names, too, and says so before."""
 
@@ -60,21 +73,14 @@ class KnownUnpickler(pickle.Unpickler):
 
 def read_clusters(path: Path, *, trust_code: bool = False) -> npt.NDArray[np.object_]:
     """AttentionXML's ``label_clusters.npy``: an array (C,) of one array of label numbers for each cluster."""
-    try:
-        with path.open("rb") as stream:
-            header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-            shape, _, dtype = header[np.lib.format.read_magic(stream)](stream)
-            if not dtype.hasobject:
-                raise ValueError("not an array of arrays")
-            found = np.asarray(KnownUnpickler(stream, path, "arrays", trust_code=trust_code).load())
+    with reading_pickle("clusters of labels", path, KEEP), path.open("rb") as stream:
+        header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, _, dtype = header[np.lib.format.read_magic(stream)](stream)
+        if not dtype.hasobject:
+            raise ValueError("not an array of arrays")
+        found = np.asarray(KnownUnpickler(stream, path, "arrays", trust_code=trust_code).load())
         if found.shape != shape or any(one.ndim != 1 or one.dtype.kind not in "iu" for one in found):
             raise ValueError("other arrays")
-    except CheckpointError:
-        raise
-    except Exception as error:  # a damaged pickle raises whatever its bytes say
-        what = f"not clusters of labels ({type(error).__name__})"
-        fix = "keep the file of the run that made the checkpoint"
-        raise CheckpointError(what, where=str(path), fix=fix) from error
     return found
 
 

@@ -108,7 +108,10 @@ def _checkpoint_in(folder: str, values: Mapping[str, object]) -> str:
 
 @contextlib.contextmanager
 def library_log(silent: bool) -> Iterator[None]:
-    """Show LibMultiLabel's log lines on stderr, and repeat at the end those that it marks as worth repeating."""
+    """Show LibMultiLabel's log lines on stderr, and repeat at the end those that it marks as worth repeating.
+
+    ``silent``: warnings alone, and nothing of what LibMultiLabel and Lightning print by themselves.
+    """
     root, handler, repeated = logging.getLogger(), logging.StreamHandler(sys.stderr), list[str]()
 
     def note(record: logging.LogRecord) -> bool:
@@ -126,9 +129,11 @@ def library_log(silent: bool) -> Iterator[None]:
         log.setLevel(handler.level)
     root.addHandler(handler)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.ExitStack() as hidden:
             if silent:
                 warnings.simplefilter("ignore")
+                hidden.enter_context(contextlib.redirect_stdout(io.StringIO()))
+                hidden.enter_context(contextlib.redirect_stderr(io.StringIO()))
             yield
     finally:
         root.removeHandler(handler)
@@ -136,13 +141,3 @@ def library_log(silent: bool) -> Iterator[None]:
             log.setLevel(level)
         if repeated and not silent:
             print("Worth knowing:", *repeated, sep="\n  ", file=sys.stderr)
-
-
-@contextlib.contextmanager
-def quiet(silent: bool) -> Iterator[None]:
-    """Hide what LibMultiLabel and Lightning print whatever ``silent`` says."""
-    with contextlib.ExitStack() as hidden:
-        if silent:
-            hidden.enter_context(contextlib.redirect_stdout(io.StringIO()))
-            hidden.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        yield

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from libmultilabel.common_utils import AttributeDict
 
-from plant_plugin.data.documents import label_hash
+from plant_plugin.data.documents import FILES, label_hash
 from plant_plugin.data.xmc_sparse import read_xmc, xmc_header
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write, cache_folder, sha256
@@ -19,7 +19,6 @@ from plant_plugin.files import atomic_write, cache_folder, sha256
 NUMBERS, FEATURE = r"[+\-]?\d+(?:,[+\-]?\d+)*", r"\d+:[^:\s]+"
 LINE = re.compile(rf"(?:{NUMBERS}|{FEATURE})?(?:\s+{FEATURE})*\s*")
 HEADER = re.compile(r"\d+ \d+ \d+\s*")
-SPLITS = {"train": "training_file", "val": "val_file", "test": "test_file"}
 
 
 def with_svm_files(settings: AttributeDict) -> AttributeDict:
@@ -28,7 +27,7 @@ def with_svm_files(settings: AttributeDict) -> AttributeDict:
         return settings
     changed = copy.copy(settings)
     widths = set()
-    for key in SPLITS.values():
+    for key in FILES.values():
         if settings[key] is not None:
             path = Path(settings[key])
             widths.add(xmc_header(path)[1])
@@ -53,7 +52,7 @@ def _as_svm(path: Path, cache_dir: str | None) -> Path:
 
 def check_svm(settings: AttributeDict) -> None:
     """Read the lines of every file once, looking at their form only; a ``DataError`` names the first that is wrong."""
-    for key in SPLITS.values():
+    for key in FILES.values():
         if settings[key] is None:
             continue
         path = Path(settings[key])
@@ -83,7 +82,7 @@ def _check_line(line: str, path: Path, number: int) -> None:
 def svm_hashes(settings: AttributeDict, labels: list[str]) -> tuple[dict[str, int], dict[str, str]]:
     """Counts (none are dropped) and hashes of the label set and of the files' bytes."""
     hashes = {"labels": label_hash(labels)}
-    for split, key in SPLITS.items():
+    for split, key in FILES.items():
         if settings[key] is not None:
             hashes[split] = sha256(settings[key])
     return {"dropped": 0}, hashes

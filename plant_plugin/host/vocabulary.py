@@ -6,6 +6,7 @@ import io
 import logging
 import pickle
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypedDict
 
 import torch
@@ -14,7 +15,7 @@ from libmultilabel.nn import data_utils
 
 from plant_plugin.errors import CheckpointError, DataError, PlantError
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.host.pickles import KnownUnpickler
+from plant_plugin.host.pickles import KEEP, KnownUnpickler, reading_pickle
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
 
     Raises:
         DataError: Neither a file nor one of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
-        PlantError: The download failed or was cut short; no broken archive is left behind.
+        PlantError: The download failed or was cut short; nothing of it is left behind.
     """
     if embed_file not in data_utils.GLOVE_WORD_EMBEDDING:
         if Path(embed_file).is_file():
@@ -45,12 +46,14 @@ def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
     if file.is_file():
         return file
     try:
-        data_utils._download_glove_embedding(embed_file, cache_dir=str(folder))
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder) as own:
+            data_utils._download_glove_embedding(embed_file, cache_dir=own)
+            for whole in Path(own).glob("*.txt"):  # a release may hold several sizes
+                whole.replace(folder / whole.name)
     except Exception as error:
         # LibMultiLabel's clean-up names a variable that is not yet set when the download itself fails.
         cause = error.__context__ if isinstance(error, UnboundLocalError) and error.__context__ else error
-        for archive in folder.glob("*.zip"):
-            archive.unlink()
         what = f"the vectors {embed_file} could not be downloaded ({type(cause).__name__}: {cause})"
         fix = f"put {file.name} into {folder}, or train vectors on your own text: plant embeddings TRAIN --out FILE"
         raise PlantError(what, where="embed_file", fix=fix) from cause
@@ -89,17 +92,15 @@ def read_labels(settings: AttributeDict, datasets: dict[str, list[Document]]) ->
     return labels
 
 
-def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
+def saved_words(folder: Path, keep_in: Path | None = None, *, trust_code: bool = False) -> dict[str, int]:
     """The vocabulary beside a checkpoint; ``keep_in`` gets a copy, unless it has one."""
     path = folder / WORD_DICT
     if not path.is_file():
         fix = "keep the checkpoint in the folder of the run that made it"
         raise CheckpointError(f"{WORD_DICT}, the vocabulary of the checkpoint, is missing", where=str(folder), fix=fix)
+    content = path.read_bytes()
     if keep_in is not None and not (keep_in / WORD_DICT).exists():
-        (keep_in / WORD_DICT).write_bytes(path.read_bytes())
-    try:
-        words: dict[str, int] = KnownUnpickler(io.BytesIO(path.read_bytes()), path).load()  # which needs no names
-    except Exception as error:  # a damaged pickle raises whatever its bytes say
-        what = f"not a vocabulary of LibMultiLabel ({type(error).__name__})"
-        raise CheckpointError(what, where=str(path), fix="keep the file of the run that made the checkpoint") from error
+        (keep_in / WORD_DICT).write_bytes(content)
+    with reading_pickle("a vocabulary of LibMultiLabel", path, KEEP):
+        words = dict(KnownUnpickler(io.BytesIO(content), path, trust_code=trust_code).load())  # it needs no names
     return words

@@ -24,14 +24,14 @@ FIX = "make it anew: plant export RUN_FOLDER --out model.zip"
 
 @contextlib.contextmanager
 def packed_folder(out: Path) -> Iterator[Path]:
-    """Yield the path of a folder for the block to make; its files become ``out``, whole or not at all."""
-    with atomic_write(out) as temporary:
+    """Yield a new folder for the block to fill; its files become ``out``, whole or not at all."""
+    with atomic_write(out) as temporary, zipfile.ZipFile(temporary, "w", strict_timestamps=False) as archive:
         folder = temporary.with_suffix("")
         try:
+            folder.mkdir()
             yield folder
-            with zipfile.ZipFile(temporary, "w", strict_timestamps=False) as archive:
-                for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-                    archive.write(path, path.relative_to(folder).as_posix())
+            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+                archive.write(path, path.relative_to(folder).as_posix())
         finally:
             remove(folder)
 

@@ -77,13 +77,5 @@ def _numbers(result: Result | None) -> str:
         told.append(f"with {counts['labels_unseen_in_training']:,} labels that training never showed")
     rows = [f"| {name} | {percent(metrics[name])} |" for name in SHOWN if metrics.get(name) is not None]
     how = f"Data set {result.get('dataset')}, configuration {result.get('config')}, seed {result.get('seed')}."
-    split = result.get("split", "test")
-    return "\n".join(
-        (
-            f"{how} On its {split} split, {' '.join(told)}, percent, one run:",
-            "",
-            "| metric | value |",
-            "|---|---:|",
-            *rows,
-        )
-    )
+    where = f"On its {result.get('split', 'test')} split, {' '.join(told)}, percent, one run:"
+    return "\n".join((f"{how} {where}", "", "| metric | value |", "|---|---:|", *rows))

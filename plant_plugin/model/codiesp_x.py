@@ -18,7 +18,7 @@ from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.evaluation.codiesp_x import codiesp_x_counts, place_found, precision_recall_f1
 from plant_plugin.model.passages import GAPS, EvidenceRule, passages
 from plant_plugin.model.predictor import Predictor
-from plant_plugin.model.word_strength import RANDOM, word_strengths
+from plant_plugin.model.word_strength import word_strengths
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(1, 20))  # that are tried on validation
 
@@ -94,13 +94,13 @@ def predicted_codes(
     Raises:
         ConfigError: A threshold that the model does not have, or a network that does not show its attention.
     """
-    random, found = np.random.default_rng(0), []
+    found = []
     for case, prediction in enumerate(predictor.stream(texts, threshold=threshold)):
         codes = [label.label for label in prediction.labels]
         columns = [predictor.column_of[code] for code in codes]
-        words, strengths = word_strengths(predictor, texts[case], columns, random)
+        words, strengths = word_strengths(predictor, texts[case], columns)
         for row, code in enumerate(codes):
-            own = {order: values[row] for order, values in strengths.items() if order != RANDOM}
+            own = {order: values[row] for order, values in strengths.items()}
             found.append(PredictedCode(case, code, texts[case], words.spans, own))
     return found
 
@@ -144,4 +144,4 @@ def codiesp_x(
     drawn = np.array([precision_recall_f1(one) for one in draws @ counts])
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0).tolist()
     means = precision_recall_f1(counts)
-    return {name: (means[place], low[place], high[place]) for place, name in enumerate(("precision", "recall", "F1"))}
+    return dict(zip(("precision", "recall", "F1"), zip(means, low, high, strict=True), strict=True))

@@ -23,7 +23,6 @@ from plant_plugin.model.word_strength import (
     EXPLAINED,
     MIG,
     PARTS,
-    PHRASES,
     EncodedDocument,
     label_strengths,
     words_of_tokens,
@@ -62,11 +61,6 @@ class LabelEvidence:
     def relevance(self) -> Floats | None:
         """(W,) relevance (MIG, normalised as in training) of each word for the label; None without a table."""
         return self.measures.get(MIG)
-
-    @property
-    def phrases(self) -> Floats | None:
-        """(W,) what planted phrases at each word add to the planted scores; None where there are none."""
-        return self.measures.get(PHRASES)
 
     @property
     def attention_parts(self) -> dict[str, Floats]:
@@ -114,8 +108,7 @@ def explain(
     evidence = []
     strengths, added = label_strengths(encoded, words, columns, (*EXPLAINED, *PARTS)), _planted(encoded, columns)
     listed = predictor.model.shortlist([text])
-    for column, own, (planted, terms) in zip(columns, strengths, added, strict=True):
-        measures, bias, elsewhere = own
+    for column, (measures, bias, elsewhere), (planted, terms) in zip(columns, strengths, added, strict=True):
         found = predictor.scored_label(column, float(logits[column]))
         if listed is not None and column not in listed[0]:  # what the network would have said did not count
             measures = {order: values * (order not in OF_NETWORK) for order, values in measures.items()}

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
+from torch import Tensor, nn
 
 from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.files import atomic_folder, write_text
 from plant_plugin.model.archive import ARCHIVE, packed_folder
 from plant_plugin.model.card import CARD, model_card
 from plant_plugin.model.folder import (
+    Content,
     language_model_of,
     read_content,
     read_labels,
@@ -55,20 +57,32 @@ def export_model(
     """
     if out.exists():
         raise PlantError("it is there already", where=str(out), fix="name a new one")
-    if out.suffix == ARCHIVE:
-        with packed_folder(out) as unpacked:
-            export_model(folder, unpacked, dtype, lm_weight, languages=languages, trust_code=trust_code, check=check)
-        return
     content = read_content(folder, trust_code=trust_code)
     verify(folder, promised=content.get("manifest", False), contents=check)
     card = model_card(folder, content, len(read_labels(folder)[0]), languages)
-    if content["base"] is None:  # the checkpoint holds the whole network
+    files = list(model_files(folder))
+    merged = None if content["base"] is None else _merged(folder, content, lm_weight, dtype)
+    if merged is None:  # the checkpoint holds the whole network
         load_model(folder, trust_code=trust_code, check=False)  # nothing torn is handed on
-        with atomic_folder(out) as partial:
-            _copy(folder, partial, list(model_files(folder)))
-            _finish(partial, card)
-        return
-    identity, tensors = read_metadata(folder / MODEL), load_file(folder / MODEL)
+    else:
+        files = [name for name in files if name not in (MODEL, CONFIG) and not name.startswith(f"{BACKBONE}/")]
+    with (packed_folder if out.suffix == ARCHIVE else atomic_folder)(out) as partial:
+        for name in files:
+            (partial / name).parent.mkdir(exist_ok=True, parents=True)
+            shutil.copyfile(folder / name, partial / name)
+        if merged is not None:
+            language_model, tensors, changed = merged
+            language_model.save_pretrained(partial / BACKBONE)  # type: ignore[operator]
+            write_tensors(partial / MODEL, tensors, read_metadata(folder / MODEL))
+            write_json(partial / CONFIG, changed)
+        write_text(partial / CARD, card)
+        write_manifest(partial)
+
+
+def _merged(
+    folder: Path, content: Content, lm_weight: str | None, dtype: torch.dtype
+) -> tuple[nn.Module, dict[str, Tensor], Content]:
+    """The language model with its adapters in its weights, the network's other weights, and their configuration."""
     if any(needed.startswith("backbones: ") for needed in content.get("added", {})):
         what = "its language model is of a registry's own class, which AutoModel does not know"
         raise CheckpointError(what, where=str(folder), fix="use the folder as it is, with --registry")
@@ -84,6 +98,7 @@ def export_model(
     if backbone.fingerprint != content["base"]:
         what, where = "the language model is not the one that the adapters were trained over", folder / CONFIG
         raise CheckpointError(what, where=f"{where}: lm_weight", fix="name the same weights with --lm-weight FOLDER")
+    tensors = load_file(folder / MODEL)
     frozen = config.get("freeze_encoder", False)  # then the trained part of the backbone is a layer over its states
     of_model = {} if frozen else {name: value for name, value in tensors.items() if name.startswith(PART)}
     adapters = {name.removeprefix(PART): value for name, value in of_model.items()}
@@ -91,25 +106,6 @@ def export_model(
         raise CheckpointError("the adapters do not fit the language model", where=str(folder / MODEL), fix="train anew")
     merged = merge_adapters(backbone.model).to(dtype)
     kept = {key: value for key, value in config.items() if key not in ADAPTED}
-    content["network_config"] = {**kept, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
-    content["base"], content["manifest"] = fingerprint(merged), True
-    with atomic_folder(out) as partial:
-        whole = (MODEL, CONFIG)
-        kept_files = [name for name in model_files(folder) if name not in whole and not name.startswith(f"{BACKBONE}/")]
-        _copy(folder, partial, kept_files)
-        merged.save_pretrained(partial / BACKBONE)  # type: ignore[operator]
-        kept_tensors = {name: value for name, value in tensors.items() if name not in of_model}
-        write_tensors(partial / MODEL, kept_tensors, identity)
-        write_json(partial / CONFIG, content)
-        _finish(partial, card)
-
-
-def _copy(folder: Path, partial: Path, names: Sequence[str]) -> None:
-    for name in names:
-        (partial / name).parent.mkdir(exist_ok=True, parents=True)
-        shutil.copyfile(folder / name, partial / name)
-
-
-def _finish(partial: Path, card: str) -> None:
-    write_text(partial / CARD, card)
-    write_manifest(partial)
+    options = {**kept, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
+    changed: Content = {**content, "network_config": options, "base": fingerprint(merged), "manifest": True}
+    return merged, {name: value for name, value in tensors.items() if name not in of_model}, changed

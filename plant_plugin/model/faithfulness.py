@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.special import expit
 
 from plant_plugin.errors import DataError
 from plant_plugin.model.explanation import Explanation, LabelEvidence, explain
@@ -89,29 +90,18 @@ def measure(predictor: ReadyModel, explanation: Explanation, *, seed: int) -> li
     random = np.random.default_rng(seed)
     words = explanation.words
     text = explanation.text[: int(words[-1, 1])]
-    variants: list[str] = []
-    columns: list[int] = []
-    orders: list[list[str]] = []
+    found = []
     for evidence in explanation.labels:
-        names, changed = [], [text]
+        names, variants = [], [text]
         for name, order in _orders(evidence, len(words), random):
             names.append(name)
             rank = np.argsort(order)
             for share in SHARES:
                 chosen = rank < math.ceil(share * len(words))
-                changed += [_without(text, words, chosen), _without(text, words, ~chosen)]
-        orders.append(names)
-        variants += changed
-        columns += [predictor.column_of[evidence.found.label]] * len(changed)
-    values = iter(probabilities(predictor, variants, columns).tolist())
-    found = []
-    for names in orders:
-        whole = next(values)
-        pairs: dict[str, list[npt.NDArray[np.float64]]] = {}
-        for name in names:
-            lost = whole - np.array([[next(values), next(values)] for _ in SHARES])
-            pairs.setdefault(name, []).append(lost.mean(axis=0))
-        means = {name: np.mean(several, axis=0).tolist() for name, several in pairs.items()}
+                variants += [_without(text, words, chosen), _without(text, words, ~chosen)]
+        whole, *changed = probabilities(predictor, variants, predictor.column_of[evidence.found.label])
+        lost = (whole - np.array(changed)).reshape(len(names), len(SHARES), 2).mean(axis=1)
+        means = {name: lost[np.array(names) == name].mean(axis=0).tolist() for name in names}
         found.append({name: (without, alone) for name, (without, alone) in means.items()})
     return found
 
@@ -134,20 +124,17 @@ def _without(text: str, words: Places, gone: npt.NDArray[np.bool_]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def probabilities(predictor: ReadyModel, texts: Sequence[str], columns: Sequence[int]) -> npt.NDArray[np.float64]:
-    """Of one label in each text, (N,), planted scores included."""
-    wanted, planted = np.array(columns), predictor.model.planted_scores
+def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> npt.NDArray[np.float64]:
+    """Of a label in each text, (N,), planted scores included."""
+    planted = predictor.model.planted_scores
     logits = np.empty(len(texts), dtype=np.float64)
 
     def chosen(batch: dict[str, torch.Tensor], documents: Places) -> torch.Tensor:
-        labels = torch.from_numpy(wanted[documents])[:, None].to(predictor.device)
+        labels = torch.full((len(documents), 1), column, device=predictor.device)
         return predictor.network.selected_logits(predictor.network.encode(batch), labels)[:, 0]
 
     for found, documents, _ in predictor.by_batch(predictor.model.batches(texts, predictor.batch_size), chosen):
         if planted is not None and planted.weight:
-            scores = planted.scores([texts[document] for document in documents])
-            found = found + planted.weight * scores[np.arange(len(documents)), wanted[documents]] - planted.offset
+            planted.add_scores(found, planted.scores([texts[document] for document in documents])[:, column])
         logits[documents] = found
-    from scipy.special import expit
-
     return np.asarray(expit(logits), dtype=np.float64)

@@ -51,10 +51,7 @@ def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str) ->
         if found:
             explained = predictor.explain(document.text, [one.label for one in found])
             evidence = {one.found.label: one.passages for one in explained.labels}
-        bundle: dict[str, object] = {
-            "resourceType": "Bundle",
-            "type": "collection",
-        }
+        bundle: dict[str, object] = {"resourceType": "Bundle", "type": "collection"}
         if document.id:
             bundle["identifier"] = {"system": f"{OURS}:document", "value": document.id}
         if found:  # an empty list is no FHIR

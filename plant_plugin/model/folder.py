@@ -38,8 +38,6 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 FORMAT = 3  # 2: planted scores; 3: language models that are not trained themselves
 READABLE = (2, 3)
 COMPLETE = "give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)"
-
-
 ROOM, LEAST = 4, 1 << 28  # bytes that a network may take while it is built: of each in its weights file, and always
 HALF = "0.5"  # the threshold that every model has
 YOURS = "if you trust whoever wrote it: --trust-code, or trust_code=True in Python"
@@ -73,7 +71,7 @@ class Content(Version):
 
 def save_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
     """Write ``<stage>.safetensors`` with the hashes of what it was trained on."""
-    write_tensors(folder / f"{stage}.safetensors", trained_state(network), _identity(hashes))
+    write_tensors(stage_path(folder, stage), trained_state(network), _identity(hashes))
 
 
 def stage_path(folder: Path, stage: str) -> Path:

@@ -92,7 +92,8 @@ def verify(folder: Path, *, promised: bool, contents: bool = True) -> None:
     """
     if not (folder / MANIFEST).is_file():
         if promised:
-            raise CheckpointError("missing: nothing tells whether the model is whole", where=_at(folder), fix=AGAIN)
+            what = "missing: nothing tells whether the model is whole"
+            raise CheckpointError(what, where=str(folder / MANIFEST), fix=AGAIN)
         logger.warning("%s has no %s, as older versions wrote none: its files are not compared", folder, MANIFEST)
         return
     noted = _read(folder)
@@ -113,10 +114,6 @@ def verify(folder: Path, *, promised: bool, contents: bool = True) -> None:
             raise CheckpointError(what, where=str(folder / name), fix=AGAIN)
 
 
-def _at(folder: Path) -> str:
-    return str(folder / MANIFEST)
-
-
 def _line(path: Path) -> File:
     return {"size": path.stat().st_size, "sha256": sha256(path)}
 
@@ -127,8 +124,9 @@ def _write(folder: Path, files: dict[str, File]) -> None:
 
 def _read(folder: Path) -> dict[str, File]:
     """The lines of the manifest, none of which leads out of the folder."""
-    files = read_json(folder / MANIFEST, Manifest, what="the manifest of a model", fix=AGAIN)["files"]
+    path = folder / MANIFEST
+    files = read_json(path, Manifest, what="the manifest of a model", fix=AGAIN)["files"]
     for name in files:
         if not belongs(name):
-            raise CheckpointError(f"it names {name[:80]!r}, no file of a model", where=_at(folder), fix=AGAIN)
+            raise CheckpointError(f"it names {name[:80]!r}, no file of a model", where=str(path), fix=AGAIN)
     return files

@@ -20,7 +20,7 @@ from plant_plugin.evaluation.names import BINS
 from plant_plugin.evaluation.plausibility import MEASURES, OrderedPairs, bootstrap_means, marked_words
 from plant_plugin.model.passages import GAPS, EvidenceRule, strong_runs
 from plant_plugin.model.trained import Floats, ReadyModel
-from plant_plugin.model.word_strength import EXPLAINED, word_strengths
+from plant_plugin.model.word_strength import EXPLAINED, RANDOM, word_strengths
 
 Interval = tuple[float, float, float]  # mean, lower and upper end of its 95 % interval
 Marks = npt.NDArray[np.bool_]
@@ -58,7 +58,7 @@ def marked_pairs(
 ) -> MarkedPairs:
     """The strengths of all words of documents that have evidence, for the labels that have it.
 
-    ``seed`` is that of the random order.
+    ``seed`` is that of the random order, which any other has to beat.
 
     Raises:
         ConfigError: The network does not show its attention.
@@ -70,7 +70,8 @@ def marked_pairs(
         pairs.unknown += len(marked) - len(known)
         if not known:
             continue
-        words, strengths = word_strengths(predictor, text, list(known.values()), random)
+        words, strengths = word_strengths(predictor, text, list(known.values()))
+        strengths[RANDOM] = random.random((len(known), len(words)), dtype=np.float32)
         for row, (label, column) in enumerate(known.items()):
             named = marked_words(words.spans, marked[label])
             if not named.any():
@@ -125,19 +126,15 @@ def chosen_rule(validation: MarkedPairs) -> EvidenceRule:
     Raises:
         DataError: The model offers no order of the words that explanations show.
     """
-    best: tuple[float, EvidenceRule] | None = None
-    for order in EXPLAINED:
-        if order not in validation.strengths:
-            continue
+    f1_of: dict[EvidenceRule, float] = {}
+    for order in filter(validation.strengths.__contains__, EXPLAINED):
         share = OrderedPairs(validation.strengths[order], validation.marked).best_share()
         for rule in (EvidenceRule(order, share, gap, None) for gap in GAPS):
             pairs = zip(validation.strengths[order], validation.marked, strict=True)
-            mean = float(np.mean([_run_f1(strength, marked, rule) for strength, marked in pairs]))
-            if best is None or mean > best[0]:
-                best = mean, rule
-    if best is None:
+            f1_of[rule] = float(np.mean([_run_f1(strength, marked, rule) for strength, marked in pairs]))
+    if not f1_of:
         raise DataError("the model offers no order of the words that explanations show", fix="train a network")
-    return best[1]
+    return max(f1_of, key=f1_of.__getitem__)
 
 
 def _run_f1(strength: Floats, marked: Marks, rule: EvidenceRule) -> float:
@@ -161,4 +158,4 @@ def _bins(columns: Sequence[int], train_counts: npt.NDArray[np.int64] | None) ->
 
 def _intervals(values: npt.NDArray[np.float64], documents: npt.NDArray[np.int64], seed: int) -> dict[str, Interval]:
     means, low, high = bootstrap_means(values, documents, seed=seed).tolist()
-    return {name: (means[place], low[place], high[place]) for place, name in enumerate(MEASURES)}
+    return dict(zip(MEASURES, zip(means, low, high, strict=True), strict=True))

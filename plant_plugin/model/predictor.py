@@ -12,7 +12,7 @@ import numpy.typing as npt
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.model.explanation import Explanation, explain
-from plant_plugin.model.trained import Floats, Places, ReadyModel, ScoredLabel
+from plant_plugin.model.trained import Floats, ReadyModel, ScoredBatches, ScoredLabel
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Predictor(ReadyModel):
             top: At most so many labels.
 
         Raises:
-            ConfigError: A threshold that the model does not have or that is no probability, or ``top`` below 1.
+            ConfigError: One text without a list, a threshold that the model does not have or that is no probability,
+                or ``top`` below 1.
         """
         return list(self.stream(texts, threshold=threshold, top=top))
 
@@ -104,22 +105,18 @@ class Predictor(ReadyModel):
             for labels, logits, documents, lengths in self._rows(chunk, most if math.isinf(limit) else 0):
                 for row, document, length in zip(range(len(logits)), documents.tolist(), lengths.tolist(), strict=True):
                     own, scores = None if labels is None else labels[row], logits[row]
-                    if own is not None and len(own) < min(most, len(self.labels)) and scores.min() > limit:
+                    if own is not None and len(own) < most and scores.min() > limit:
                         own, scores = None, self.logits([chunk[document]])[0]  # others may be above it too
                     chosen = self._chosen(own, scores, limit, most)
                     found[document] = Prediction(chosen, length, length >= self.max_tokens)
             yield from (found[document] for document in range(len(chunk)))
 
-    def _rows(
-        self, texts: Sequence[str], least: int
-    ) -> Iterator[tuple[npt.NDArray[np.int32] | None, Floats, Places, Places]]:
-        """Labels and logits of a shortlist of ``least`` labels or more; without one of all, None in their place."""
+    def _rows(self, texts: Sequence[str], least: int) -> ScoredBatches:
+        """Of a shortlist of ``least`` labels or more; without one of all."""
         size, planted = self.model.content["shortlist"], self.model.planted_scores
         if size is not None and planted is not None and size >= least:
-            yield from self.listed(planted, texts, size)
-            return
-        for logits, documents, lengths in self.scored(texts):
-            yield None, logits, documents, lengths
+            return self.listed(planted, texts, size)
+        return self.scored(texts)
 
     def _chosen(
         self, labels: npt.NDArray[np.int32] | None, logits: Floats, limit: float, most: int

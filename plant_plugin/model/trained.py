@@ -49,6 +49,8 @@ from plant_plugin.report.record import FIRST_PASS
 Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
 Names = Callable[[str], str | None]
+# Labels (B, S) ascending, or None for all L; their logits, places of the texts (B,) and tokens read (B,): each batch.
+ScoredBatches = Iterator[tuple[npt.NDArray[np.int32] | None, Floats, Places, Places]]
 Loaded = TypeVar("Loaded", bound="ReadyModel")
 
 CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
@@ -223,8 +225,10 @@ class ReadyModel:
 
         Raises:
             CheckpointError: The folder is no model, or torn, or of another version, or names code.
-            ConfigError: There is no such device.
+            ConfigError: There is no such device, or ``batch_size`` is below 1.
         """
+        if batch_size < 1:
+            raise ConfigError(f"{batch_size} is below 1", where="batch_size", fix="give a number of documents")
         chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             torch.empty(0, device=chosen)
@@ -250,7 +254,7 @@ class ReadyModel:
 
             try:
                 folder = Path(snapshot_download(str(name)))
-            except OSError as error:  # its own errors are such
+            except (OSError, ValueError) as error:  # its own errors are such; the latter of a name that none can have
                 what = f"neither a folder nor a repository that can be fetched ({type(error).__name__})"
                 raise CheckpointError(what, where=str(name), fix=COMPLETE) from error
         return cls.load(folder, device=device, trust_code=trust_code)
@@ -276,7 +280,7 @@ class ReadyModel:
         found = [np.empty((0, len(self.labels)), dtype=np.float32)]
         for chunk in self.chunks(texts):
             part = np.empty((len(chunk), len(self.labels)), dtype=np.float32)
-            for logits, documents, _ in self.scored(chunk):
+            for _, logits, documents, _ in self.scored(chunk):
                 part[documents] = logits
             found.append(part)
         return np.concatenate(found)
@@ -301,20 +305,21 @@ class ReadyModel:
 
     def chunks(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """As many texts at a time as are read ahead."""
+        if isinstance(texts, str):  # whose characters would be the documents
+            raise ConfigError("one text, where any number is expected", where="texts", fix="give a list of it")
         texts = iter(texts)
         while chunk := list(itertools.islice(texts, CHUNK_BATCHES * self.batch_size)):
             yield chunk
 
-    def scored(self, texts: Sequence[str]) -> Iterator[tuple[Floats, Places, Places]]:
-        """Logits (B, L), places in ``texts`` (B,) and tokens read (B,), batch by batch, longest documents first."""
+    def scored(self, texts: Sequence[str]) -> ScoredBatches:
+        """All labels of each text, the longest first."""
         batches = self.model.batches(texts, self.batch_size)
         for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network(batch)["logits"]):
-            yield with_planted(logits, self.model.planted_scores, [texts[one] for one in documents]), documents, lengths
+            own = [texts[one] for one in documents]
+            yield None, with_planted(logits, self.model.planted_scores, own), documents, lengths
 
-    def listed(
-        self, planted: PlantedScores, texts: Sequence[str], size: int
-    ) -> Iterator[tuple[npt.NDArray[np.int32], Floats, Places, Places]]:
-        """As :meth:`scored`, of the shortlist alone: its labels (B, S) ascending and their logits, then as there.
+    def listed(self, planted: PlantedScores, texts: Sequence[str], size: int) -> ScoredBatches:
+        """As :meth:`scored`, of the shortlist alone.
 
         They are the highest of all, since outside a label has the lowest logit inside and no higher planted score.
         """

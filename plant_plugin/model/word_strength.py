@@ -115,6 +115,7 @@ class EncodedDocument:
         spans = predictor.model.tokens.spans(text, predictor.max_tokens)
         self.tokens, self.spans = len(spans), spans or [(0, 0)]  # no token: one position of padding
 
+    @torch.inference_mode()
     def attention(self, columns: Sequence[int], *, with_prior: bool = True) -> Floats:
         """Shares of the attention (M, T).
 
@@ -122,23 +123,22 @@ class EncodedDocument:
             ConfigError: The network does not show its attention.
         """
         try:
-            with torch.inference_mode():
-                found = self.predictor.network.attention(self._hidden, self._labels(columns), with_prior=with_prior)
+            found = self.predictor.network.attention(self._hidden, self._labels(columns), with_prior=with_prior)
         except ValueError as error:
             fix = "let the network define `attention`, see plant_plugin/networks/plantable.py"
             raise ConfigError("the network does not show its attention", where="model_name", fix=fix) from error
         return _numpy(found[0])
 
+    @torch.inference_mode()
     def attention_parts(self, columns: Sequence[int]) -> dict[str, Floats]:
         """What the attention is a sum of, each (M, T), as it goes into the logit; empty where it is one whole."""
-        with torch.inference_mode():
-            parts = self.predictor.network.attention_parts(self._hidden, self._labels(columns))
+        parts = self.predictor.network.attention_parts(self._hidden, self._labels(columns))
         return {name: _numpy(part[0]) for name, part in parts.items()}
 
+    @torch.inference_mode()
     def contributions(self, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
         """Logits that each token adds (M, T), and that none of them adds (M,); None: the network cannot tell."""
-        with torch.inference_mode():
-            parts = self.predictor.network.contributions(self._hidden, self._labels(columns))
+        parts = self.predictor.network.contributions(self._hidden, self._labels(columns))
         return None if parts is None else (_numpy(parts[0][0]), _numpy(parts[1][0]))
 
     def relevance(self, columns: Sequence[int]) -> Floats | None:
@@ -236,10 +236,8 @@ def _measures(
     return found, bias, elsewhere
 
 
-def word_strengths(
-    predictor: ReadyModel, text: str, columns: Sequence[int], random: np.random.Generator
-) -> tuple[Words, dict[str, Floats]]:
-    """The words of a document, and order -> strengths (M, W); ``random`` gives the order that any other has to beat.
+def word_strengths(predictor: ReadyModel, text: str, columns: Sequence[int]) -> tuple[Words, dict[str, Floats]]:
+    """The words of a document, and order -> strengths (M, W), by every measure but ``RANDOM``.
 
     Raises:
         ConfigError: The network does not show its attention.
@@ -249,9 +247,7 @@ def word_strengths(
     # planted scores alone stand on a network of nothing
     orders = EVERY if any(True for _ in predictor.network.parameters()) else WITHOUT_NETWORK
     rows = [measures for measures, _, _ in label_strengths(encoded, words, columns, orders)]
-    found = {order: np.stack([row[order] for row in rows]) for order in rows[0]} if rows else {}
-    found[RANDOM] = random.random((len(columns), len(words)), dtype=np.float32)
-    return words, found
+    return words, {order: np.stack([row[order] for row in rows]) for order in rows[0]} if rows else {}
 
 
 def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Sequence[int]) -> Floats:

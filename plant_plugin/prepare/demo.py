@@ -8,7 +8,6 @@ Importing this module reads all of ICD-10-CM (seconds).
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from bisect import bisect
@@ -24,16 +23,13 @@ import yaml
 
 from plant_plugin.data.documents import DEMO_SPLITS
 from plant_plugin.errors import ConfigError
-from plant_plugin.prepare.output import Made, staged, write_provenance
+from plant_plugin.prepare.output import Made, opened, staged, write_provenance
 
 GENERATOR_VERSION = 2  # counts up whenever this module writes other notes
 RANK_SHIFT = 5  # Zipf-Mandelbrot: keeps the first few codes from being in every note
 SAME_GROUP = 0.5  # chance that the next code comes from the group of one already drawn
 DRAWS = 100  # after which a note keeps the codes that it has: few labels may all stand apart
-STEEP, FLAT = (
-    2.0,
-    1.2,
-)  # Zipf's exponents: of the common codes (the rarest in a dozen notes), of large label sets
+STEEP, FLAT = 2.0, 1.2  # Zipf's exponents: of the common codes (the rarest in a dozen notes), of large label sets
 EMPTY_WORDS = re.compile(r"\b(?:other|unspecified|specified|not elsewhere classified|nos|nec)\b|[,;:()\[\]]")
 VALID, TEST, WHOLE = 3, 5, 28  # parts of all documents, those of the built-in data: 300 and 500 of 2,800
 PHRASES = yaml.safe_load(Path(__file__).with_name("demo_phrases.yml").read_text(encoding="utf-8"))
@@ -74,8 +70,7 @@ def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: boo
     counts = {split: getattr(options, split) for split in DEMO_SPLITS}
     with nullcontext() if dry_run else staged(out) as stage:
         for split in DEMO_SPLITS:
-            path = os.devnull if stage is None else stage / f"{split}.txt"
-            with open(path, "w", encoding="utf-8", newline="\n") as stream:
+            with opened(stage, f"{split}.txt") as stream:
                 for line in notes[split]:
                     given.update(line.partition("\t")[0].split())
                     stream.write(line)
@@ -98,13 +93,9 @@ class _Condition:
 
     def stands_apart(self, other: _Condition) -> bool:
         """Whether no coder gives a patient both: one category, or one of the pairs that are known."""
-        if self.code[:3] == other.code[:3]:
-            return True
-        return any(
-            (self.code.startswith(a) and other.code.startswith(b))
-            or (self.code.startswith(b) and other.code.startswith(a))
-            for a, b in PHRASES["apart"]
-        )
+        pairs = ((self.code, other.code), (other.code, self.code))
+        apart = any(one.startswith(a) and two.startswith(b) for a, b in PHRASES["apart"] for one, two in pairs)
+        return apart or self.code[:3] == other.code[:3]
 
 
 class _Pool:

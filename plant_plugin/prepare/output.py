@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypedDict
+from typing import IO, TypedDict
 
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.errors import PlantError
@@ -53,6 +53,11 @@ def write_names(folder: Path, labels: Iterable[str], names: Mapping[str, str]) -
     lines = [f"{label}\t{names[label]}\n" for label in sorted(labels) if names.get(label)]
     if lines:
         (folder / LABEL_NAMES).write_text("".join(lines), encoding="utf-8")
+
+
+def opened(stage: Path | None, name: str) -> IO[str]:
+    """A new text file of a stage; without one, for a dry run, what is written to it goes nowhere."""
+    return open(os.devnull if stage is None else stage / name, "w", encoding="utf-8", newline="\n")
 
 
 @contextmanager

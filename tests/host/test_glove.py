@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,30 @@ def test_glove_that_cannot_be_downloaded(
         vectors_file("glove.6B.50d", tmp_path)
     assert "plant embeddings" in (caught.value.fix or "")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("interruption", [OSError("no route to host"), KeyboardInterrupt()])
+def test_a_download_touches_nothing_else_in_the_folder(
+    interruption: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(url: str, filename: str) -> tuple[str, None]:
+        Path(filename).with_name("glove.6B.50d.txt").write_text("heart 1")  # half of it is unpacked
+        raise interruption
+
+    monkeypatch.setattr(data_utils, "urlretrieve", interrupted)
+    (tmp_path / "somebodys.zip").touch()
+    with pytest.raises((PlantError, KeyboardInterrupt)):
+        vectors_file("glove.6B.50d", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["somebodys.zip"]
+
+
+def test_every_size_of_a_release_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch(url: str, filename: str) -> tuple[str, None]:
+        with zipfile.ZipFile(filename, "w") as archive:
+            for size in (50, 100):
+                archive.writestr(f"glove.6B.{size}d.txt", "heart 1 2\n")
+        return filename, None
+
+    monkeypatch.setattr(data_utils, "urlretrieve", fetch)
+    assert vectors_file("glove.6B.50d", tmp_path / "new").read_text() == "heart 1 2\n"
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["glove.6B.100d.txt", "glove.6B.50d.txt"]

@@ -20,6 +20,7 @@ from test_baselines import LANGUAGE_MODELS, NETWORKS
 from test_linear import LINEAR, TREE
 
 from plant_plugin.errors import CheckpointError
+from plant_plugin.host.vocabulary import saved_words
 
 Baseline = Callable[..., Outcome]
 MODELS: dict[str, tuple[dict[str, Any], str]] = {
@@ -143,6 +144,20 @@ def test_a_canary_that_sings(tmp_path: Path) -> None:
         except TypeError:  # of a partial of what was called first
             pass
         (tmp_path / "canary").unlink()
+
+
+@pytest.mark.parametrize("content", [pickle.dumps(["heart"]), pickle.dumps(7), b"torn"])
+def test_a_vocabulary_that_is_none(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "word_dict.pickle").write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"word_dict\.pickle: not a vocabulary of LibMultiLabel"):
+        saved_words(tmp_path)
+
+
+def test_a_vocabulary_of_somebodys_own_class_needs_trust(tmp_path: Path) -> None:
+    (tmp_path / "word_dict.pickle").write_bytes(pickle.dumps({"heart": OwnNumber(2)}))
+    with pytest.raises(CheckpointError, match=r"imports test_pickles\.OwnNumber[\s\S]*--trust-code"):
+        saved_words(tmp_path)
+    assert saved_words(tmp_path, trust_code=True) == {"heart": 2}
 
 
 def test_an_instantiator_of_a_checkpoint_is_not_asked(baseline: Baseline) -> None:

@@ -216,3 +216,10 @@ def test_a_repository_is_fetched_from_the_hub(exported: Path, monkeypatch: pytes
     with pytest.raises(CheckpointError, match="no complete PLANT model"):
         Predictor.from_pretrained("../some/where/else")
     assert asked == ["somebody/model", "somebody/else"]
+
+
+def test_a_folder_that_is_not_there_and_no_repository_can_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("runs/a--b", "runs/a."):
+        with pytest.raises(CheckpointError, match="neither a folder nor a repository"):
+            Predictor.from_pretrained(name)

@@ -67,12 +67,12 @@ def predictor(trained: Path) -> Predictor:
 
 def test_every_order_of_the_words(predictor: Predictor) -> None:
     columns = [predictor.column_of[label] for label in ("L3", "L5")]
-    words, found = word_strengths(predictor, NOTE, columns, np.random.default_rng(0))
+    words, found = word_strengths(predictor, NOTE, columns)
     assert [NOTE[start:end] for start, end in words.spans] == [
         "filler1", "filler2", "SIGN3x", "filler3", "12", "sign5x", "filler7", "sign3x",
     ]  # fmt: skip
     assert list(found) == [
-        "contribution", "attention", "attention without prior", "gradient × input", "MIG", "linear", "random",
+        "contribution", "attention", "attention without prior", "gradient × input", "MIG", "linear",
     ]  # fmt: skip
     explanation = predictor.explain(NOTE, ["L3", "L5"])
     own = {evidence.found.label: evidence.measures for evidence in explanation.labels}
@@ -90,7 +90,7 @@ def test_every_order_of_the_words(predictor: Predictor) -> None:
 def test_linear_strengths_sum_to_the_linear_score(predictor: Predictor) -> None:
     planted = predictor.model.planted_scores
     assert planted is not None
-    _, found = word_strengths(predictor, NOTE, [3, 5], np.random.default_rng(0))
+    _, found = word_strengths(predictor, NOTE, [3, 5])
     scores = planted.linear.scores_of(planted.linear.features([NOTE]))[0, [3, 5]]
     np.testing.assert_allclose(found["linear"].sum(axis=1), scores, atol=1e-6)
 
@@ -127,7 +127,7 @@ def test_gradient_times_input_is_the_gradient(untrained: Callable[..., Path], na
     embedding = network.backbone.embedding
     assert isinstance(embedding, torch.nn.Embedding)
     text = "sign1x filler2 sign4x"
-    _, found = word_strengths(predictor, text, [1, 4], np.random.default_rng(0))
+    _, found = word_strengths(predictor, text, [1, 4])
     ids = predictor.model.tokens.encode([text], 10).ids
     for place, token in enumerate(ids):
         start = embedding.weight.data[token].clone()

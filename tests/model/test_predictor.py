@@ -125,6 +125,12 @@ def test_what_cannot_be_asked(predictor: Predictor, asked: dict[str, Any], messa
         predictor.stream(["a"], **asked)
 
 
+def test_one_text_is_not_taken_for_its_characters(predictor: Predictor) -> None:
+    for read in (predictor.predict, predictor.logits):
+        with pytest.raises(ConfigError, match="one text"):
+            read("sign3x")
+
+
 def test_a_model_without_tuned_thresholds(untrained: Callable[..., Path]) -> None:
     predictor = Predictor.load(untrained(), device="cpu")
     assert predictor.limit() == 0.0
@@ -191,11 +197,13 @@ def test_a_torn_folder(trained: Path, tmp_path: Path, missing: str) -> None:
         Predictor.load(folder)
 
 
-def test_no_such_folder_and_no_such_device(trained: Path, tmp_path: Path) -> None:
+def test_no_such_folder_no_such_device_and_no_documents_at_once(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no complete PLANT model"):
         Predictor.load(tmp_path / "nothing")
     with pytest.raises(ConfigError, match="cannot be used here"):
         Predictor.load(trained, device="nothing:7")
+    with pytest.raises(ConfigError, match="batch_size: 0 is below 1"):
+        Predictor.load(trained, device="cpu", batch_size=0)
 
 
 def test_probability_does_not_overflow() -> None:

@@ -141,6 +141,8 @@ WHERE = r"mdace, file 1 of 1 by name, note 1, annotation 2"
          f"{WHERE}: a span outside its note"),
         ({100: {REPORT: [mark(REPORT, "sick", "0389"), mark(REPORT, "sick", "0389", begin=None)]}},
          rf"{WHERE}: not of MDACE's format \(TypeError\)"),
+        ({100: {REPORT: [mark(REPORT, "sick", "0389"), mark(REPORT, "sick", "0389", end=float("inf"))]}},
+         rf"{WHERE}: not of MDACE's format \(OverflowError\)"),
         ({100: {REPORT: [mark(REPORT, "sick", "0389"), {}]}}, rf"{WHERE}: not of MDACE's format \(KeyError\)"),
         ({200: {REPORT: [mark(REPORT, "sick", "0389")]}},
          "file 1 of 1 by name, note 1, annotation 1: the note is another"),

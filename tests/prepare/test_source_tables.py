@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.mimic import tables
+from plant_plugin.files import LIMITS
 from plant_plugin.prepare.mimic.tables import find_table, read_id, read_table
 
 
@@ -56,10 +56,10 @@ LONG = b"a,b\n" + b"secret,value\n" * 50_000
     [
         ("T.csv", b"a,B2\nsecret,2\n", "line 1: no column b\n"),
         ("T.csv", b"", "the file is empty"),
-        ("T.csv", b"a,b\n1,2\nsecret\n", "line 3: 1 values where the header has 2"),
-        ("T.csv", b"a,b\n1,2\n1,2,secret\n", "line 3: 3 values where the header has 2"),
-        ("T.csv", b'a,b\n1,2\n3,"secret\nvalue\n', "line 3: a quote opens here that never closes"),
-        ("T.csv", b'a,b\n1,"secret"x\n', "line 2: not well-formed CSV"),
+        ("T.csv", b"a,b\n1,2\nsecret\n", "line 3: 1 columns where the header has 2"),
+        ("T.csv", b"a,b\n1,2\n1,2,secret\n", "line 3: 3 columns where the header has 2"),
+        ("T.csv", b'a,b\n1,2\n3,"secret\nvalue\n', "line 3: no row of a table\n.*a quote that never closes"),
+        ("T.csv", b'a,b\n1,"secret"x\n', "line 2: no row of a table"),
         ("T.csv", b"a,b\n1,\xff\n", "not valid UTF-8"),
         ("T.csv.gz", cut(LONG), "the compressed file is cut off"),
         ("T.csv.gz", LONG, "not a .gz file"),
@@ -74,8 +74,8 @@ def test_bad_files(name: str, content: bytes, message: str, tmp_path: Path) -> N
 
 
 def test_a_quote_that_swallows_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_FIELD", 1000)
-    with pytest.raises(DataError, match="line 2: not well-formed CSV"):
+    monkeypatch.setenv(LIMITS, "1e-5")
+    with pytest.raises(DataError, match="line 2: no row of a table"):
         rows(write(tmp_path, b'a,b\n1,"' + b"secret\n" * 1000), "a")
 
 

@@ -106,6 +106,16 @@ def test_without_pyxclib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert made["counts"]["train_compared_with_pyxclib"] is False
 
 
+def test_what_is_read_is_not_replaced(tmp_path: Path) -> None:
+    content = b"1 2 1\n0 0:1 1:2\n"
+    for name in ("train.txt", "test.txt"):
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    with pytest.raises(DataError, match=r"train\.txt: this is read"):
+        prepare_xmc(tmp_path, tmp_path, vocabulary=tmp_path / "words.txt")
+    assert (tmp_path / "train.txt").read_bytes() == content
+
+
 def test_a_vocabulary_makes_texts_of_bags(tmp_path: Path) -> None:
     text_lines(tmp_path / "in" / "train.txt", ["3 3 2", "1,0 0:2 2:1", " 1:0.5 2:3", "1"])
     text_lines(tmp_path / "in" / "test.txt", ["1 3 2", "0 1:1"])

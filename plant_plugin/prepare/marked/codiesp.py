@@ -20,12 +20,14 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import PLACES, Marked, spans_of, whole_text, write_sets
 
 FOLDERS = {"train": "train", "valid": "dev", "test": "test"}
-SETS = {"D": "es_diagnoses", "P": "es_procedures"}
-ENGLISH = "en_diagnoses"
-# What the codes of each set stand for: kind of the list, and the column of its language.
-NAMES = {"es_diagnoses": ("D", 1), "es_procedures": ("P", 1), ENGLISH: ("D", 2)}
-LIST = "codiesp-{}_codes.tsv"
-KINDS = {"DIAGNOSTICO": "D", "PROCEDIMIENTO": "P"}
+# Of each set: the folder of its texts, the kind of its codes, and the column that tells in its language what they are.
+SETS = {
+    "es_diagnoses": ("text_files", "D", 1),
+    "es_procedures": ("text_files", "P", 1),
+    "en_diagnoses": ("text_files_en", "D", 2),
+}
+LISTS = {"D": "codiesp-D_codes.tsv", "P": "codiesp-P_codes.tsv"}
+KINDS = {"DIAGNOSTICO": "es_diagnoses", "PROCEDIMIENTO": "es_procedures"}  # the sets that have the marks
 
 Cases = dict[str, Marked]
 
@@ -42,20 +44,19 @@ def prepare_codiesp(raw: Path, out: Path, dry_run: bool = False, names: Path | N
         PlantError: The folder cannot be written.
     """
     release = _release(raw)
-    sets: dict[str, dict[str, list[Marked]]] = {name: {} for name in (*SETS.values(), ENGLISH)}
+    sets: dict[str, dict[str, list[Marked]]] = {name: {} for name in SETS}
     tables: list[Path] = []
-    for split, name in FOLDERS.items():
-        folder = release / name
-        table = {kind: folder / f"{name}{kind}.tsv" for kind in "DPX"}
-        cases = {kind: _cases(folder / "text_files", table[kind]) for kind in SETS}
+    for split, part in FOLDERS.items():
+        folder = release / part
+        table = {kind: folder / f"{part}{kind}.tsv" for kind in "DPX"}
+        cases = {name: _cases(folder / texts, table[kind]) for name, (texts, kind, _) in SETS.items()}
         _mark(cases, table["X"])
-        for kind, found in cases.items():
-            sets[SETS[kind]][split] = list(found.values())
-        sets[ENGLISH][split] = list(_cases(folder / "text_files_en", table["D"]).values())
+        for name, found in cases.items():
+            sets[name][split] = list(found.values())
         tables += table.values()
-    lists = {kind: path for kind in SETS for path in sorted((names or raw).rglob(LIST.format(kind)))}
-    of_sets = {name: _names(lists[kind], column) for name, (kind, column) in NAMES.items() if kind in lists}
-    counts = {"name_tables_missing": len(SETS) - len(lists)}
+    lists = {kind: path for kind, name in LISTS.items() for path in sorted((names or raw).rglob(name))}
+    of_sets = {name: _names(lists[kind], column) for name, (_, kind, column) in SETS.items() if kind in lists}
+    counts = {"name_tables_missing": len(LISTS) - len(lists)}
     content = {"command": "prepare codiesp", "options": {}, "counts": counts}
     return write_sets(out, sets, [*tables, *lists.values()], content, dry_run, of_sets)
 

@@ -21,7 +21,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.mimic.notes import Admission, Note, Order, Style, moved
 from plant_plugin.prepare.mimic.tables import dotted
 
-SYSTEMS: dict[str, tuple[int | None, str]] = {
+SYSTEMS = {  # version and kind of its codes
     "ICD-9-CM": (9, "diagnosis"),
     "ICD-9-PCS": (9, "procedure"),
     "ICD-10-CM": (10, "diagnosis"),
@@ -32,9 +32,11 @@ FORMAT_FIX = "give a folder of MDACE's repository as it was downloaded, e.g. dat
 
 class _Annotation(NamedTuple):
     admission: int
+    note: int
     start: int
     end: int
-    code: str  # as prepared files have it
+    system: str
+    code: str
     where: str
 
 
@@ -53,15 +55,15 @@ class Mdace:
             where = f"{folder}, file {number} of {len(files)} by name"
             content = path.read_bytes()
             digest.update(content)
-            for note, system, code, annotation in _annotations(content, where):
+            for one in _annotations(content, where):
                 counts["mdace_annotations"] += 1
-                its_version, kind = SYSTEMS.get(system, (None, ""))
+                its_version, kind = SYSTEMS.get(one.system, (0, ""))
                 if its_version != version:
                     counts["mdace_annotations_of_other_code_systems"] += 1
                     continue
-                code = code.strip().upper().replace(".", "")
-                code = dotted(code, version, kind, caml_compatible=caml_compatible)
-                self.annotations.setdefault(note, []).append(annotation._replace(code=code))
+                code = one.code.strip().upper().replace(".", "")
+                code = dotted(code, version, kind, caml_compatible=caml_compatible)  # as prepared files have it
+                self.annotations.setdefault(one.note, []).append(one._replace(code=code))
         if not self.annotations:
             seen = f"{counts['mdace_annotations']:,} annotations in {len(files)} files *.json"
             what = f"{seen}, none with an ICD-{version} code"
@@ -119,8 +121,7 @@ class Mdace:
         return {"labels_of_documents_with_evidence": len(spans), "spans": sum(map(len, spans))}
 
 
-def _annotations(content: bytes, where: str) -> Iterator[tuple[int, str, str, _Annotation]]:
-    """Note, code system, code, and the annotation, whose code is still empty."""
+def _annotations(content: bytes, where: str) -> Iterator[_Annotation]:
     place = where
     try:
         chart = json.loads(content)
@@ -128,7 +129,8 @@ def _annotations(content: bytes, where: str) -> Iterator[tuple[int, str, str, _A
             for number, one in enumerate(note["annotations"], 1):
                 place = f"{where}, note {note_number}, annotation {number}"
                 admission, note_id, start, end = map(int, (chart["hadm_id"], note["note_id"], one["begin"], one["end"]))
-                yield note_id, str(one["code_system"]), str(one["code"]), _Annotation(admission, start, end, "", place)
-    except (ValueError, KeyError, TypeError) as error:  # a message of these could show an id
+                system, code = str(one["code_system"]), str(one["code"])
+                yield _Annotation(admission, note_id, start, end, system, code, place)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:  # a message could show an id
         what = f"not of MDACE's format ({type(error).__name__})"
         raise DataError(what, where=place, fix=FORMAT_FIX) from None

@@ -31,6 +31,7 @@ from plant_plugin.prepare.output import Made, describe, staged, unnamed, write_n
 
 ENOUGH_CODES = 1000  # in so many ICD-9 codes some start with 0, unless they were read as numbers
 LIST_NAMES = {"full": "full", "top50": "50", "rare50": "rare50", "few": "few"}
+CODE_TABLES = {"diagnosis": "DIAGNOSES_ICD", "procedure": "PROCEDURES_ICD"}
 NAME_TABLES = {"diagnosis": "D_ICD_DIAGNOSES", "procedure": "D_ICD_PROCEDURES"}
 MIMIC3_NOTES = ("SUBJECT_ID", "HADM_ID", "CATEGORY", "DESCRIPTION", "CHARTDATE", "ROW_ID", "TEXT")
 MIMIC4_NOTES = ("subject_id", "hadm_id", "note_type", "note_seq", "text")
@@ -71,9 +72,8 @@ class MimicSource:
     name: str  # of the command
     folder: str  # of the full set; those of subsets get an ending
     version: int  # of the codes, 9 or 10
-    code_tables: dict[str, Path]  # by kind of code
+    tables: Path  # the folder of ``CODE_TABLES`` and, as far as they are there, of ``NAME_TABLES``
     code_columns: tuple[str, ...]  # admission, code, and the code's version where there are several
-    name_tables: dict[str, Path]  # what codes stand for, by kind of code; those that are there
     notes_file: Path
     notes: Callable[[Path, Counter[str]], Iterator[Note]]  # reads that file; gets the counts to add to
     options: Mapping[str, object]  # chosen beside MimicOptions
@@ -81,18 +81,15 @@ class MimicSource:
 
 def mimic3_source(raw: Path) -> MimicSource:
     """MIMIC-III v1.4: ``NOTEEVENTS``, ``DIAGNOSES_ICD`` and ``PROCEDURES_ICD`` of a folder."""
-    tables = {"diagnosis": find_table(raw, "DIAGNOSES_ICD"), "procedure": find_table(raw, "PROCEDURES_ICD")}
-    names, notes = find_tables(raw, NAME_TABLES), find_table(raw, "NOTEEVENTS")
-    return MimicSource("prepare mimic3", "MIMIC", 9, tables, ("HADM_ID", "ICD9_CODE"), names, notes, _mimic3_notes, {})
+    columns, notes = ("HADM_ID", "ICD9_CODE"), find_table(raw, "NOTEEVENTS")
+    return MimicSource("prepare mimic3", "MIMIC", 9, raw, columns, notes, _mimic3_notes, {})
 
 
 def mimic4_source(hosp: Path, note: Path, icd: int) -> MimicSource:
     """MIMIC-IV: ``hosp/diagnoses_icd``, ``hosp/procedures_icd``, ``note/discharge``; codes of one version."""
-    tables = {"diagnosis": find_table(hosp, "diagnoses_icd"), "procedure": find_table(hosp, "procedures_icd")}
     columns, notes = ("hadm_id", "icd_code", "icd_version"), find_table(note, "discharge")
     folder = "MIMIC-IV" if icd == 10 else "MIMIC-IV-9"
-    names = find_tables(hosp, NAME_TABLES)
-    return MimicSource("prepare mimic4", folder, icd, tables, columns, names, notes, _mimic4_notes, {"icd": icd})
+    return MimicSource("prepare mimic4", folder, icd, hosp, columns, notes, _mimic4_notes, {"icd": icd})
 
 
 def _mimic3_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
@@ -149,6 +146,8 @@ class _Preparation:
     def __init__(self, source: MimicSource, options: MimicOptions) -> None:
         self.source, self.options = source, options
         self.counts: Counter[str] = Counter()
+        self.code_tables = {kind: find_table(source.tables, name) for kind, name in CODE_TABLES.items()}
+        self.name_tables = find_tables(source.tables, NAME_TABLES)
         # Lists are read first: a mistake there should not show after minutes.
         self.lists = find_split_lists(options.splits) if options.splits else None
         self.own_lists = find_split_lists(options.splits, top50=True) if options.splits else None
@@ -178,7 +177,7 @@ class _Preparation:
     def _read_codes(self) -> dict[int, frozenset[str]]:
         found: dict[int, set[str]] = {}
         known: dict[str, str] = {}  # one string per code, however often it is read
-        for kind, path in self.source.code_tables.items():
+        for kind, path in self.code_tables.items():
             rows = zeros = 0
             for admission, code in self._code_rows(kind, path):
                 rows, zeros = rows + 1, zeros + code.startswith("0")
@@ -213,13 +212,13 @@ class _Preparation:
         """What labels stand for; one that CAML's reading makes of several codes stands for all of them."""
         found: dict[str, dict[str, None]] = {}
         columns = (self.source.code_columns[1], "LONG_TITLE", *self.source.code_columns[2:])
-        for kind, path in self.source.name_tables.items():
+        for kind, path in self.name_tables.items():
             for line, (value, title, *version) in read_table(path, columns):
                 if not version or version[0].strip() == str(self.source.version):
                     label = self._label(clean_code(value, columns[0], path, line), kind)
                     found.setdefault(label, {})[" ".join(title.split())] = None
         self.names = {label: "; ".join(filter(None, titles)) for label, titles in found.items()}
-        self.counts["name_tables_missing"] = len(NAME_TABLES) - len(self.source.name_tables)
+        self.counts["name_tables_missing"] = len(NAME_TABLES) - len(self.name_tables)
 
     def _read_notes(self, codes: dict[int, frozenset[str]], scratch: Scratch) -> list[Admission]:
         clean = style_named(self.options.style, caml_compatible=self.options.caml_compatible)
@@ -267,7 +266,7 @@ class _Preparation:
 
     def _write(self, stage: Path, chosen: dict[str, tuple[Splits, dict[str, int]]], scratch: Scratch) -> None:
         lists = [path for found in (self.lists, self.own_lists) if found is not None for path in found.files]
-        tables = [*self.source.code_tables.values(), *self.source.name_tables.values()]
+        tables = [*self.code_tables.values(), *self.name_tables.values()]
         sources = describe([self.source.notes_file, *tables, *lists])
         if self.mdace is not None:
             sources.append(self.mdace.described)

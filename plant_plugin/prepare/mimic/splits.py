@@ -20,7 +20,6 @@ SHARES = (0.905, 0.031, 0.064)  # CAML's, as shares of admissions
 CAML_NAMES = {"train": "train", "dev": "valid", "test": "test"}
 FEATHER_NAMES = {"train": "train", "val": "valid", "test": "test"}
 FEATHER_ENDINGS = ("*_split.feather", "*_splits.feather")
-HALF = 0.5
 TOP = 50
 FEW = (1, 5)  # training documents of a code
 RARE50 = Path(__file__).with_name("rare50_codes.txt")
@@ -133,7 +132,7 @@ def assign(admissions: list[Admission], lists: SplitList | None, seed: int, coun
     if lists is not None:
         absent = len(lists.split_of.keys() - {admission.number for admission in admissions})
         counts["split_ids_without_document"] = absent
-        if absent > HALF * len(lists.split_of):
+        if 2 * absent > len(lists.split_of):
             what = f"{absent:,} of {len(lists.split_of):,} listed admissions have no document"
             fix = "these lists belong to another data set or version; compare them with the tables"
             raise DataError(what, where=str(lists.files[0]), fix=fix)

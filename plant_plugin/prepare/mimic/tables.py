@@ -7,15 +7,13 @@ tables take minutes either way, for the cleaning of the text.
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from plant_plugin.data.text import text_lines
+from plant_plugin.data.text import csv_rows, text_lines
 from plant_plugin.errors import DataError
 
-MAX_FIELD = 1 << 24  # characters; far above any note, so that a quote that never closes is noticed
 SHORTEST = 3  # characters of an ICD code: fewer means that leading zeros were lost
 # Characters before the dot, by version and kind of code; those of ICD-10-PCS have seven characters and no dot.
 DOTS = {(9, "diagnosis"): 3, (9, "procedure"): 2, (10, "diagnosis"): 3, (10, "procedure"): 7}
@@ -48,37 +46,25 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[s
         DataError: The file cannot be read, is cut off, lacks a column, or has a row of another width. Messages hold
             the line, never a value.
     """
-    csv.field_size_limit(MAX_FIELD)
-    start = 1
-    try:
-        with text_lines(path, newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            header = next(reader, None)
-            if header is None:
-                raise DataError("the file is empty", where=str(path), fix="download it again")
-            places = _places(header, columns, path)
-            for row in reader:
-                line, start = start + 1, reader.line_num
-                if len(row) != len(header):
-                    if not row:
-                        continue
-                    what = f"{len(row)} values where the header has {len(header)}"
-                    fix = "the file is cut off here or a quote is missing: download it again"
-                    raise DataError(what, where=f"{path}, line {line}", fix=fix)
+    places: list[int] = []
+    with text_lines(path, newline="") as stream:
+        for line, row in csv_rows(stream, strict=True):
+            if isinstance(row, DataError):
+                fix = "the file is cut off, was changed, or has a quote that never closes: download it again"
+                raise DataError(row.what, where=f"{path}, line {line}", fix=fix)
+            if places:
                 yield line, [row[place] for place in places]
-    except csv.Error as error:
-        what = "a quote opens here that never closes" if "end of data" in str(error) else "not well-formed CSV"
-        fix = "the file is cut off or was changed: download it again"
-        raise DataError(what, where=f"{path}, line {start + 1}", fix=fix) from None
+            else:
+                places = _places(row, columns, path)
+    if not places:
+        raise DataError("the file is empty", where=str(path), fix="download it again")
 
 
 def _places(header: list[str], columns: Sequence[str], path: Path) -> list[int]:
     found = [name.strip().lower() for name in header]
     missing = [name for name in columns if name.lower() not in found]
     if missing:
-        fix = (
-            "use the table as it was downloaded, with its header line"  # without one, what stands there is a patient's
-        )
+        fix = "use the table as it was downloaded, with its header line"  # without it this line is a patient's
         raise DataError(f"no column {', '.join(missing)}", where=f"{path}, line 1", fix=fix)
     return [found.index(name.lower()) for name in columns]
 

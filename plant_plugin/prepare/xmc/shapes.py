@@ -135,7 +135,7 @@ def names_of(labels: Iterable[int]) -> list[str]:
     return [str(label) for label in sorted(set(labels))]
 
 
-def find_shape(source: Path, vocabulary: Path | None = None, encoding: str = "utf-8-sig") -> Shape:
+def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
     """Recognise the shape of a folder by the names of its files.
 
     Raises:
@@ -144,21 +144,14 @@ def find_shape(source: Path, vocabulary: Path | None = None, encoding: str = "ut
     if not source.is_dir():
         raise DataError("no such folder", where=str(source), fix="give the folder that the archive was unpacked into")
     folder = Folder(source, vocabulary, encoding)
-    for pattern, shape_of in SHAPES.items():
-        files = folder.both(pattern)
-        if files is not None:
-            return _with_filter(folder, shape_of(folder, files))
-    files = _sparse_files(source)
-    if files:
-        return _with_filter(folder, _sparse(folder, files))
-    what = "none of the shapes of the extreme classification repository"
-    names = "trn.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt"
-    fix = f"it should hold {names}, or a *train.txt that starts with three numbers"
-    raise DataError(what, where=str(source), fix=fix)
-
-
-def _with_filter(folder: Folder, shape: Shape) -> Shape:
-    path = folder.first([TEST_FILTER])
+    known = ((found, shape_of) for pattern, shape_of in SHAPES.items() if (found := folder.both(pattern)))
+    files, shape_of = next(known, None) or (_sparse_files(source), _sparse)
+    if not files:
+        what = "none of the shapes of the extreme classification repository"
+        names = "trn.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt"
+        fix = f"it should hold {names}, or a *train.txt that starts with three numbers"
+        raise DataError(what, where=str(source), fix=fix)
+    shape, path = shape_of(folder, files), folder.first([TEST_FILTER])
     if path is None:
         return shape
     if shape.labels is None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import warnings
-from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.xmc_sparse import read_filter, read_pairs, read_xmc
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.output import Made, describe, staged, write_provenance
+from plant_plugin.prepare.output import Made, describe, opened, staged, write_provenance
 from plant_plugin.prepare.xmc.shapes import Shape, find_shape
 
 # A and B of Jain et al. 2016, by what the texts are from.
@@ -50,10 +48,14 @@ def prepare_xmc(
         dry_run: Only count.
 
     Raises:
-        DataError: A file is missing, broken or does not fit the others.
+        DataError: A file is missing, broken or does not fit the others, or would be replaced.
         PlantError: The folder cannot be written.
     """
     shape = find_shape(source, vocabulary, "utf-8-sig" if encoding == "utf-8" else encoding)
+    for path in shape.files:
+        if path.name in ("train.txt", "test.txt") and path.resolve() == (out / path.name).resolve():
+            fix = "name another folder to write"
+            raise DataError("this is read, and would be replaced by what is made of it", where=str(path), fix=fix)
     kind = propensities or propensities_of(source.resolve().name)
     with nullcontext() if dry_run else staged(out) as stage:
         counts = _counts(shape, stage, kind)
@@ -76,8 +78,7 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, int | str]
     for split in ("train", "test"):
         documents = without_labels = without_text = labels_in_all = 0
         seen[split] = set()
-        path = os.devnull if stage is None else stage / f"{split}.txt"
-        with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        with opened(stage, f"{split}.txt") as stream:
             for labels, text in shape.read(split):
                 stream.write(f"{' '.join(labels)}\t{text}\n")
                 documents += 1
@@ -99,10 +100,9 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, int | str]
     counts["labels_in_training"] = len(seen["train"])
     counts["test_labels_unseen_in_training"] = len(seen["test"] - seen["train"])
     counts["propensities"] = kind
-    if stage is not None:
-        ids: Iterable[object] = names if shape.labels is None else range(len(names))
-        with open(stage / LABEL_NAMES, "w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(f"{label}\t{name}\n" for label, name in zip(ids, names, strict=True))
+    with opened(stage, LABEL_NAMES) as stream:
+        for number, name in enumerate(names):
+            stream.write(f"{name if shape.labels is None else number}\t{name}\n")
     return counts
 
 
@@ -110,8 +110,7 @@ def _write_filter(source: Path, stage: Path | None, counts: dict[str, int | str]
     """Write ``test_filter.txt``, where there is a stage, and count its pairs."""
     pairs = 0
     documents, labels = int(counts["test"]), int(counts["labels"])
-    path = os.devnull if stage is None else stage / "test_filter.txt"
-    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+    with opened(stage, "test_filter.txt") as stream:
         for where, document, label in read_filter(source):
             if document >= documents or not label.isdecimal() or int(label) >= labels:
                 what = f"not one of {documents:,} test documents and one of {labels:,} labels, both from 0"
