@@ -76,7 +76,9 @@ def watched_training() -> AbstractContextManager[Any]:
         evaluator = self.prepared.evaluator(self.config.monitor_metrics, "train")
         drawn = self.prepared.split("train", size, shuffle=True, seed=WATCHED_SEED)
         for batch in itertools.islice(drawn, -(-WATCHED // size)):
-            self._add(self._scored(move(batch, self.device)), "train", evaluator)
+            logits, documents, loss = self._scored(move(batch, self.device))
+            scores = self.prepared.placed("train", documents, logits)
+            evaluator.update(scores, self.prepared.labels["train"][documents], documents, loss=loss)
         append_log(self.config.log_path, "train", evaluator.compute())
 
     return mock.patch.object(Stage2, "on_validation_epoch_end", also_training)

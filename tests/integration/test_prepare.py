@@ -11,7 +11,7 @@ import pytest
 
 from plant_plugin.data.evidence import read_evidence
 from plant_plugin.data.text import read_libmultilabel_text
-from plant_plugin.prepare.marked.codiesp import ENGLISH, FOLDERS, KINDS, SETS, prepare_codiesp
+from plant_plugin.prepare.marked.codiesp import FOLDERS, KINDS, SETS, prepare_codiesp
 from plant_plugin.prepare.xmc.xmc import prepare_xmc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "prepare"))
@@ -39,12 +39,12 @@ def test_eurlex6k_there_and_back(shape: str, shared: Path, tmp_path: Path) -> No
 def test_codiesp_there_and_back(split: str, shared: Path, tmp_path: Path) -> None:
     """A release made of the prepared files, prepared again, gives their content; the real one gives their bytes."""
     source, official = shared / "data" / "codiesp", FOLDERS[split]
-    sets = {name: read_libmultilabel_text(source / name / f"{split}.txt.xz") for name in (*SETS.values(), ENGLISH)}
+    sets = {name: read_libmultilabel_text(source / name / f"{split}.txt.xz") for name in SETS}
     names = {text: f"case-{number:03}" for number, text in enumerate(sets["es_diagnoses"].texts)}
     parts: dict[str, list[tuple[str, ...]]] = {"D": [], "P": [], "X": []}
-    for word, kind in KINDS.items():
-        documents = sets[SETS[kind]]
-        evidence = read_evidence(source / SETS[kind] / f"{split}_evidence.tsv.xz", documents)
+    for word, name in KINDS.items():
+        documents, kind = sets[name], SETS[name][1]
+        evidence = read_evidence(source / name / f"{split}_evidence.tsv.xz", documents)
         for text, labels, found in zip(documents.texts, documents.labels, evidence, strict=True):
             parts[kind] += [(names[text], label.lower()) for label in labels]
             for label, spans in found.items():
@@ -52,14 +52,17 @@ def test_codiesp_there_and_back(split: str, shared: Path, tmp_path: Path) -> Non
                 where = ";".join(f"{start} {end}" for start, end in spans)
                 parts["X"].append((names[text], word, label.lower(), words, where))
     texts = {name: text for text, name in names.items()}
-    english = dict(zip(texts, sets[ENGLISH].texts, strict=True))
+    english = dict(zip(texts, sets["en_diagnoses"].texts, strict=True))
     made = {"texts": texts, "english": english, "diagnoses": parts["D"], "procedures": parts["P"], "marks": parts["X"]}
     release = write_codiesp(tmp_path / "raw") / "final_dataset_v4_to_publish"
     shutil.rmtree(release / official)
     write_split(release / official, **made)
     prepare_codiesp(tmp_path / "raw", tmp_path / "out")
-    for name in (*SETS.values(), ENGLISH):
+    for name in SETS:
         for file in (f"{split}.txt", f"{split}_evidence.tsv"):
-            if name != ENGLISH or file.endswith(".txt"):
+            if name != "en_diagnoses" or file.endswith(".txt"):
                 with lzma.open(source / name / f"{file}.xz") as stream:
-                    assert (tmp_path / "out" / name / file).read_bytes() == stream.read(), (name, file)
+                    made_again = (tmp_path / "out" / name / file).read_bytes()
+                    if file.endswith(".tsv"):  # these do not tell yet which spans are one mark
+                        made_again = made_again.replace(b"+", b";")
+                    assert made_again == stream.read(), (name, file)
