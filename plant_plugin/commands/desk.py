@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, count_line, json_option, reads_documents
 from plant_plugin.commands.shared import as_json as json_text
-from plant_plugin.errors import needs_extra
+from plant_plugin.errors import ConfigError, needs_extra
 
 if TYPE_CHECKING:
     from plant_plugin.data.new_documents import Documents
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from plant_plugin.serving.desk.store import Desk
 
 DESK = click.argument("desk_file", metavar="DESK.sqlite", type=FILE)
+READING = {"form": "--input", "text_field": "--text-field", "id_field": "--id-field", "skip_bad": "--skip-bad"}
 SHOWN_CODES = 30
 SQLITE = b"SQLite format 3\0"  # how such a file begins
 
@@ -89,6 +91,10 @@ def add_documents(
     else:
         from plant_plugin.serving.desk.imports import add_coded
 
+        here = click.get_current_context()
+        for name, flag in READING.items():
+            if here.get_parameter_source(name) is not ParameterSource.DEFAULT:
+                raise ConfigError("--coded-by reads LibMultiLabel's lines alone", where=flag, fix="leave out one")
         ids = add_coded(at, Path(documents.source), at.people.named(coded_by), day, wanted)
     added = sum(map(bool, ids))
     click.echo(f"{added:,} documents added, {len(ids) - added:,} were there")

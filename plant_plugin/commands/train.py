@@ -59,6 +59,8 @@ def train(file: str, config: str, folder: Path | None, **flags: object) -> None:
     With --from the run's own configuration and documents are taken, and those of FILE are added: text with its evidence
     beside it, or the DESK.sqlite of `plant desk`. That takes a small part of the time of a new training.
     """
+    if flags.get("training_file") is not None:
+        raise ConfigError("FILE is what is trained on", where="--training_file", fix="leave out one of the two")
     if folder is None:
         return _train(config, False, {**flags, "training_file": file})
     if click.get_current_context().get_parameter_source("config") is not ParameterSource.DEFAULT:

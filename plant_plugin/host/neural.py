@@ -181,6 +181,8 @@ class NetworkBaseline:
             tokenizer=self.tokenizer,
             **self._taken(LOADER_KEYS),
         )
+        if 0 < settings[f"limit_{split}_batches"] * len(loader) < 1:  # Lightning refuses what our networks read as one
+            setattr(self.trainer, f"limit_{split}_batches", 1)
         return loader
 
     def test(self) -> None:

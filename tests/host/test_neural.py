@@ -166,6 +166,12 @@ def test_numbers_of_documents_and_batches(baseline: Baseline) -> None:
     assert outcome.logs["config"]["val_size"] == 20
 
 
+def test_a_share_below_one_batch_is_one_batch(baseline: Baseline) -> None:
+    shares = {f"limit_{name}_batches": 1e-6 for name in ("train", "val", "test")}
+    outcome = baseline(**KIM_CNN, **shares, eval_batch_size=7)
+    assert outcome.result["counts"]["documents"] == 7
+
+
 def test_an_interrupted_training_says_how_to_go_on(
     baseline: Baseline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,6 +84,8 @@ def test_a_training_plants_from_an_export(desk: Desk, marked_task: Path, tmp_pat
     assert done.exit_code == 0, done.output
     assert "90 documents added" in done.output
     assert "0 documents added, 90 were there" in run("add-documents", desk.path, marked_task / "train.txt").output
+    refused = run("add-documents", desk.path, marked_task / "train.txt", "--coded-by", who.name, "--input", "jsonl")
+    assert "--input: --coded-by reads LibMultiLabel's lines alone" in refused.output
     assert run("export", desk.path, "--out", tmp_path / "train").exit_code == 0
     sent, came = (read_libmultilabel_text(folder / "train.txt") for folder in (marked_task, tmp_path / "train"))
     assert came.texts == sent.texts

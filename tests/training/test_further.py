@@ -48,6 +48,11 @@ def train(*arguments: object) -> Result:
     return CliRunner().invoke(plant, ["train", *map(str, arguments), "--silent"])
 
 
+def test_what_is_trained_on_is_said_once(tmp_path: Path) -> None:
+    done = train("new.txt", "--training_file", "other.txt")
+    assert "--training_file: FILE is what is trained on" in done.output
+
+
 def test_a_run_goes_on_with_new_documents_labels_and_words(old: Config, new: Path, tmp_path: Path) -> None:
     done = train("--from", old.checkpoint_dir, new, "--result_dir", tmp_path / "runs", "--stage2.learning_rate", 1e-9)
     assert done.exit_code == 0, done.output

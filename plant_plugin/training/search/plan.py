@@ -25,10 +25,10 @@ PACKAGES = {"optuna": ("optuna", "Optuna"), "bayesopt": ("bayes_opt", "bayesian-
 # Values of one validation metric on the same documents can be compared; these keys would change either.
 SAME_FOR_ALL = frozenset(
     {
-        "training_file", "val_file", "test_file", "val_size", "label_file", "data_format", "merge_train_val",
-        "registry", "refit", "include_test_labels", "remove_no_label_data", "allow_bad_lines", "monitor_metrics",
-        "val_metric", "limit_val_batches", "metric_threshold", "linear", "eval", "checkpoint_path", "cpu",
-        "limit_test_batches", "choose",
+        "training_file", "val_file", "test_file", "val_size", "label_file", "data_format", "text_column",
+        "labels_column", "merge_train_val", "registry", "refit", "include_test_labels", "remove_no_label_data",
+        "allow_bad_lines", "monitor_metrics", "val_metric", "limit_val_batches", "metric_threshold", "linear", "eval",
+        "checkpoint_path", "cpu", "limit_test_batches", "choose",
     }
 )  # fmt: skip
 
