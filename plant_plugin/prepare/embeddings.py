@@ -9,7 +9,7 @@ from pathlib import Path
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.tables import read_any
 from plant_plugin.data.word_tokens import WordTokens, words_of
-from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write, write_text
 
 LONGEST_SENTENCE = 10_000  # gensim silently drops what comes after so many words
@@ -60,13 +60,10 @@ def train_embeddings(
         allow_bad_lines: Drop malformed lines instead of stopping.
 
     Raises:
-        MissingExtraError: gensim is not installed.
         DataError: The file cannot be read, or no word is in ``min_count`` documents.
     """
-    try:
-        from gensim.models import Word2Vec
-    except ImportError as error:
-        raise MissingExtraError("training word vectors needs gensim", fix="pip install gensim") from error
+    from gensim.models import Word2Vec  # takes a second
+
     texts = read_any(source_path(str(train)), allow_bad_lines=allow_bad_lines).texts
     words = sorted(WordTokens.build(texts, min_count).words[2:])  # without <pad> and <unk>
     if not words:

@@ -223,6 +223,11 @@ def test_doctor_in_a_good_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "GiB free" in outcome.output
 
 
+def test_doctor_knows_every_extra() -> None:
+    declared = set(metadata.metadata("plant-plugin").get_all("Provides-Extra", []))
+    assert set(doctor.EXTRAS) == declared - {"dev", "docs"}
+
+
 def test_doctor_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "requires", lambda name: ["click>=8", "no-such-package-of-anybody>=1"])
     outcome = invoke("doctor", "--json")

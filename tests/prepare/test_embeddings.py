@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import builtins
 from pathlib import Path
 
 import pytest
 
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
-from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.errors import DataError
 from plant_plugin.prepare.embeddings import passes_for, train_embeddings
 
 SENTENCES = ["The quick brown fox 12 jumps", "the lazy dog sleeps", "a quick dog and a lazy fox"] * 4
@@ -70,16 +69,3 @@ def test_no_word_is_frequent_enough(train: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no word is in 99 documents"):
         train_embeddings(train, tmp_path / "v.txt", min_count=99)
     assert not (tmp_path / "v.txt").exists()
-
-
-def test_without_gensim(train: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = builtins.__import__
-
-    def refuse(name: str, *args, **keys):
-        if name.startswith("gensim"):
-            raise ImportError(name)
-        return original(name, *args, **keys)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(MissingExtraError, match="pip install gensim"):
-        train_embeddings(train, tmp_path / "v.txt")
