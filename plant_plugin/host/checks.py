@@ -87,7 +87,7 @@ def load_checkpoint(
     # Lightning would import what a checkpoint names as its instantiator, which no class of the pickle tells.
     load = functools.partial(kind.load_from_checkpoint, path, _instantiator=None, **options)
     fix = "give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel"
-    with reading_pickle("a checkpoint of LibMultiLabel that can be loaded", Path(path), fix):
+    with reading_pickle("a checkpoint of LibMultiLabel that can be loaded", Path(path), fix, in_full=True):
         if own:
             return load(weights_only=False)
         with known_networks(Path(path), trust_code=trust_code) as weights_only:

@@ -46,14 +46,18 @@ def _refuse_or_say(path: Path, names: list[str], *, trust_code: bool) -> None:
 
 
 @contextlib.contextmanager
-def reading_pickle(what: str, path: Path, fix: str) -> Iterator[None]:
-    """A ``CheckpointError`` in the place of what a damaged pickle raises, which is whatever its bytes say."""
+def reading_pickle(what: str, path: Path, fix: str, *, in_full: bool = False) -> Iterator[None]:
+    """A ``CheckpointError`` in the place of what a damaged pickle raises, which is whatever its bytes say.
+
+    So what it says is told ``in_full`` only where the file holds no words.
+    """
     try:
         yield
     except CheckpointError:
         raise
     except Exception as error:
-        raise CheckpointError(f"not {what} ({type(error).__name__}: {error})", where=str(path), fix=fix) from error
+        told = f"{type(error).__name__}: {error}" if in_full else type(error).__name__
+        raise CheckpointError(f"not {what} ({told})", where=str(path), fix=fix) from error
 
 
 class KnownUnpickler(pickle.Unpickler):

@@ -210,11 +210,8 @@ class _Training:
     def _same(self, known: dict[str, str]) -> None:
         changed = [name for name, value in self.identity.items() if known.get(name) != value]
         if changed:
-            what, fix = (
-                f"a language model of other {', '.join(changed)} is here",
-                "name another folder, or remove this one",
-            )
-            raise CheckpointError(what, where=str(self.path), fix=fix)
+            what = f"a language model of other {', '.join(changed)} is here"
+            raise CheckpointError(what, where=str(self.path), fix="name another folder, or remove this one")
 
 
 @torch.no_grad()

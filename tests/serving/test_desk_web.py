@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +118,18 @@ def test_the_model_reads_ahead(app: Any, desk: Desk, predictor: Predictor) -> No
     assert Sitter(app, desk.people.add("ana")).post("next")["document"]["text"] == texts[most]
 
 
+async def reading_ahead(desk: Desk, predictor: Predictor, seconds: float, done: Callable[[], bool]) -> None:
+    """Let a desk read ahead until it is done, ten seconds at most; ``seconds`` as long as it waits for an answer."""
+    queue = ModelQueue(8, seconds, 8)
+    async with queue.running():
+        task = asyncio.create_task(web.Sitting(desk, predictor, queue).ahead())
+        for _ in range(500):
+            if await asyncio.to_thread(done):
+                break
+            await asyncio.sleep(0.02)
+        task.cancel()
+
+
 def test_reading_ahead_outlives_errors_and_waits_for_a_slow_model(
     desk: Desk, predictor: Predictor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -139,18 +151,7 @@ def test_reading_ahead_outlives_errors_and_waits_for_a_slow_model(
     monkeypatch.setattr(Desk, "unread", at_first)
     monkeypatch.setattr(web, "suggest", slow)
 
-    async def run() -> None:
-        queue = ModelQueue(8, 0.02, 8)
-        sitting = web.Sitting(desk, predictor, queue)
-        async with queue.running():
-            task = asyncio.create_task(sitting.ahead())
-            for _ in range(500):
-                if not await asyncio.to_thread(unread, desk, sitting.model, 1):
-                    break
-                await asyncio.sleep(0.02)
-            task.cancel()
-
-    asyncio.run(run())
+    asyncio.run(reading_ahead(desk, predictor, 0.02, lambda: not unread(desk, model_hash(predictor), 1)))
     assert not unread(desk, model_hash(predictor), 1)
     assert "reading ahead failed: RuntimeError" in caplog.text
     assert "secretpatient" not in caplog.text
@@ -169,18 +170,7 @@ def test_a_document_that_the_model_cannot_read_holds_no_other_up(
 
     monkeypatch.setattr(web, "suggest", fragile)
 
-    async def run() -> None:
-        queue = ModelQueue(8, 1, 8)
-        sitting = web.Sitting(desk, predictor, queue)
-        async with queue.running():
-            task = asyncio.create_task(sitting.ahead())
-            for _ in range(500):
-                if not await asyncio.to_thread(desk.unread, sitting.model, 1, last - 1):
-                    break
-                await asyncio.sleep(0.02)
-            task.cancel()
-
-    asyncio.run(run())
+    asyncio.run(reading_ahead(desk, predictor, 1, lambda: not desk.unread(model_hash(predictor), 1, last - 1)))
     assert [document for document, _ in desk.unread(model_hash(predictor), 99)] == list(range(1, AHEAD + 1))
 
 

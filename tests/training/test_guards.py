@@ -55,16 +55,22 @@ def test_a_guard_counts_and_ends(caplog: pytest.LogCaptureFixture) -> None:
         guard.skip(0, 7)
 
 
-def test_a_step_that_is_not_finite_is_left_out(
-    made: Made, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    loss, calls = Stage2.training_loss, []
+def documents_of_steps(monkeypatch: pytest.MonkeyPatch, *, not_finite: int) -> list[list[int]]:
+    """What each loss of stage 2 is asked of, as it is asked; the loss of that number, from 1, is NaN."""
+    loss, calls = Stage2.training_loss, list[list[int]]()
 
     def once(self: Any, batch: Any) -> torch.Tensor:
         calls.append(batch["document"].tolist())
-        return loss(self, batch) * (float("nan") if len(calls) == 3 else 1)
+        return loss(self, batch) * (float("nan") if len(calls) == not_finite else 1)
 
     monkeypatch.setattr(Stage2, "training_loss", once)
+    return calls
+
+
+def test_a_step_that_is_not_finite_is_left_out(
+    made: Made, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    calls = documents_of_steps(monkeypatch, not_finite=3)
     config = made(**SHORT)
     with caplog.at_level(logging.WARNING):
         result = run(config)
@@ -79,14 +85,8 @@ def test_a_step_that_is_not_finite_is_left_out(
 def test_of_a_batch_in_pieces_the_one_that_is_not_finite_is_named(
     made: Made, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    loss, calls = Stage2.training_loss, []
-
-    def once(self: Any, batch: Any) -> torch.Tensor:
-        calls.append(batch["document"].tolist())
-        return loss(self, batch) * (float("nan") if len(calls) == 1 else 1)
-
+    calls = documents_of_steps(monkeypatch, not_finite=1)
     monkeypatch.setattr(Stage2, "on_train_start", lambda self: setattr(self, "pieces", 2))
-    monkeypatch.setattr(Stage2, "training_loss", once)
     run(made(**SHORT))
     texts = [line.rstrip("\n").split("\t")[1] for line in (tmp_path / "train.txt").read_text().splitlines()]
     (said,) = (record.getMessage() for record in caplog.records if "not finite" in record.getMessage())
