@@ -171,6 +171,10 @@ def _table(lines: Iterator[str], fields: Fields, name: str) -> Items:
         # what stands there may be no header but a document
         fix = "begin with a line of column names, and name that of the text with --text-field"
         raise DataError(f"no column {fields.text!r}", where=f"{name}, line 1", fix=fix)
+    for column in (fields.text, fields.id):
+        if header.count(column) > 1:
+            fix = "give each a name of its own"
+            raise DataError(f"several columns are called {column!r}", where=f"{name}, line 1", fix=fix)
     place, key = header.index(fields.text), header.index(fields.id) if fields.id in header else None
     for line, row in rows:
         if isinstance(row, DataError):

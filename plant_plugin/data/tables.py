@@ -182,6 +182,8 @@ def _check_columns(columns: Sequence[str], found: Iterable[str], where: str) -> 
         if column not in found:
             fix = f"name the column: {key}; {suggestion(column, [str(name) for name in found])}"
             raise DataError(f"there is no column {column!r}", where=where, fix=fix)
+        if [*found].count(column) > 1:
+            raise DataError(f"several columns are called {column!r}", where=where, fix="give each a name of its own")
 
 
 def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:

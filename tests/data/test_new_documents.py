@@ -135,6 +135,8 @@ def test_no_file_and_no_column(tmp_path: Path) -> None:
         list(Documents(str(tmp_path / "none.txt")))
     with pytest.raises(DataError, match=r"no column 'text'\n"):
         pairs(tmp_path / "a.csv", "id,note\n1,a\n")
+    with pytest.raises(DataError, match="several columns are called 'id'"):
+        pairs(tmp_path / "a.csv", "id,text,id\n1,a,2\n")
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)

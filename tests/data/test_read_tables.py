@@ -123,6 +123,7 @@ def test_class_labels_of_hugging_face_become_names(tmp_path: Path) -> None:
     [
         ("a.csv", f"text,labels\n{SECRET},A\n{SECRET},A,B\n", "line 3: 3 columns where the header has 2"),
         ("a.csv", f"body,labels\n{SECRET},A\n", "line 1: there is no column 'text'"),
+        ("a.csv", f"text,labels,text\n{SECRET},A,b\n", "line 1: several columns are called 'text'"),
         ("a.csv", f'text,labels\n"{SECRET}"x,A\n', "line 2: no row of a table"),
         ("a.csv", "text,labels\n", "holds no document"),
         ("a.csv", f"\ntext,labels\n{SECRET},A,B\n", "line 3: 3 columns where the header has 2"),
