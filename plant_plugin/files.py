@@ -263,7 +263,8 @@ def cached(
         if write is not None:
             write(path, made)
     except PlantError as error:
-        logger.warning("%s not kept: %s", what, error)
+        if not os.path.exists(path):  # else a process that made the same meanwhile has kept it
+            logger.warning("%s not kept: %s", what, error)
     return made
 
 

@@ -185,7 +185,7 @@ class Plant:
     precision: Annotated[Literal["auto", "32", "bf16", "16"], AS_WRITTEN] = key("auto", "Numbers in training.")
     kernels: Literal["auto", "torch", "triton"] = aside(
         "auto",
-        "What computes label attention and ranking loss on a GPU; auto: Triton where torch would need too much memory.",
+        "What computes label attention and ranking loss on a GPU; auto: Triton where it runs.",
     )
     without_packing: Truth = aside(
         False,

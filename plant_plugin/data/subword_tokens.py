@@ -16,6 +16,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.files import atomic_folder
 
 if TYPE_CHECKING:
+    from tokenizers import Encoding
     from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 TOKENIZER_FOLDER = "tokenizer"
@@ -85,14 +86,17 @@ class SubwordTokens:
         texts = list(texts)
         ids, lengths, truncated = array("i"), [], 0
         for start in range(0, len(texts), SUBWORD_BATCH):
-            encoded = self._cut(texts[start : start + SUBWORD_BATCH], max_length)
+            part = texts[start : start + SUBWORD_BATCH]
+            encoded = self._cut(part, max_length)
             for row in encoded["input_ids"]:
                 ids.extend(row)
                 lengths.append(len(row))
-            if encoded.encodings is not None:
-                truncated += sum(bool(cut.overflowing) for cut in encoded.encodings)
-            else:  # a slow tokenizer, written in Python, does not tell: what fills the length counts as cut
-                truncated += sum(len(row) >= max_length for row in encoded["input_ids"])
+            # A slow tokenizer, written in Python, does not tell: what fills the length counts as cut.
+            fast = encoded.encodings or [None] * len(part)
+            full = zip(part, encoded["input_ids"], fast, strict=True)
+            truncated += sum(
+                len(row) >= max_length and (cut is None or _ends_before(text, cut)) for text, row, cut in full
+            )
         return TokenArrays.from_flat(ids, lengths, self.special_ids, truncated)
 
     def _cut(self, texts: str | list[str], max_length: int, **more: bool) -> BatchEncoding:
@@ -140,6 +144,11 @@ def _load_tokenizer(lm_weight: str, local_only: bool, trust_remote_code: bool) -
         what = f"no tokenizer could be loaded from it ({type(error).__name__})"
         fix = "give the folder of a saved Hugging Face model, a GGUF file, or a name that this machine can download"
         raise ConfigError(what, where=f"lm_weight: {lm_weight}", fix=fix) from error
+
+
+def _ends_before(text: str, cut: Encoding) -> bool:
+    """Whether tokens end before their text does; `Encoding.overflowing` is empty in some versions of tokenizers."""
+    return max(end for _, end in cut.offsets) < len(text.rstrip())
 
 
 def _tokenizer_hash(tokenizer: PreTrainedTokenizerBase, add_special_tokens: bool) -> str:

@@ -43,6 +43,9 @@ BESIDE_THE_POINT = (  # warnings of Lightning
     ".*It is recommended to use .*sync_dist.*",  # metrics are the same
     ".*Total length of `list` across ranks is zero.*",  # no validation
     ".*your dataloader is not resumable.*",  # it is: resumed_at
+    ".*GPU available but not used.*",  # `cpu: true`
+    ".*The dirpath has changed from.*",  # a relative folder by its whole path
+    ".*lr_scheduler.step.. before .optimizer.step.*",  # fp16 leaves out steps until its scale fits
 )
 KEPT = 2  # states of a stage on disk: the newest, and one to fall back on
 LOSS_EVERY = 10  # optimiser steps
@@ -93,10 +96,10 @@ def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
         module.guard.skipped, module.pieces = told["skipped"], max(module.pieces, told["pieces"])
         keep_state.has_ended = told["has_ended"]
         run.log(f"{module.stage} goes on behind step {told['step']}")
-    trainer = _trainer(module, run, keep_state)
     with warnings.catch_warnings(), run.stopping_by_itself():
         for message in BESIDE_THE_POINT:
             warnings.filterwarnings("ignore", message=message)
+        trainer = _trainer(module, run, keep_state)
         try:
             trainer.fit(module, ckpt_path=path and str(path), weights_only=True)
         except SystemExit as stop:  # how Lightning ends after Ctrl-C

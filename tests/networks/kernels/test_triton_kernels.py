@@ -216,7 +216,8 @@ def ranking_case(device: str, rows: int, tokens: int) -> tuple[Tensor, Tensor, T
     kind = torch.float64 if device == "cpu" else torch.float32
     scores = torch.randn(2, rows, tokens, generator=generator, dtype=kind)
     scores = torch.where(torch.rand(scores.shape, generator=generator) < 0.3, scores.round(), scores)
-    relevance = (torch.rand(scores.shape, generator=generator, dtype=kind) * 4).round() / 4
+    steps = tokens // 2  # few enough for ties, and more than the best tokens have
+    relevance = (torch.rand(scores.shape, generator=generator, dtype=kind) * steps).round() / steps
     relevance[:, 1] = 0
     mask = torch.rand(2, tokens, generator=generator) < 0.8
     mask[:, 0] = True
