@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 import plant_plugin
-from plant_plugin.config import Config, load_config
+from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.options import PLANTED_SCORES, PlantedScoresOptions
 from plant_plugin.config.yaml_file import find_config
 from plant_plugin.errors import ConfigError
@@ -74,6 +74,11 @@ class Planned:
     def config(self) -> Config:
         """The checked configuration, without a share of the training documents."""
         return load_config(self.config_name, {**self.flags, "seed": self.seed})
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether one of our strategies trains it."""
+        return not self.config.linear and registry.get("networks", self.config.model_name).ours
 
     @property
     def trains(self) -> bool:

@@ -14,11 +14,13 @@ from unittest import mock
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from plant_plugin.config import registry
 from plant_plugin.data.batches import move
+from plant_plugin.networks.language_baselines import CrossAttentionHead
 from plant_plugin.networks.losses import hard_negatives
+from plant_plugin.networks.plantable import Hidden
 from plant_plugin.relevance import Relevance, phrases
 from plant_plugin.report.logs import append_log
 from plant_plugin.training import prepare, stage2
@@ -82,6 +84,23 @@ def watched_training() -> AbstractContextManager[Any]:
         append_log(self.config.log_path, "train", evaluator.compute())
 
     return mock.patch.object(Stage2, "on_validation_epoch_end", also_training)
+
+
+def output_per_label() -> AbstractContextManager[Any]:
+    """PLM-CA's head reads each label's attended state by a vector of that label's own, not by one for all."""
+    made = CrossAttentionHead.__init__
+
+    def make(self: CrossAttentionHead, *arguments: Any) -> None:
+        made(self, *arguments)
+        self.outputs = nn.Parameter(self.output.weight.detach().repeat(self.num_labels, 1))
+
+    def read(self: CrossAttentionHead, hidden: Hidden, keys: Tensor, values: Tensor, labels: Tensor) -> Tensor:
+        narrow = self._product_dtype(hidden)
+        with torch.autocast(device_type=values.device.type, dtype=narrow, enabled=narrow is not None):
+            attended = self.norm(self._weights(hidden, keys, labels)[:, 0] @ values)  # (B, M, H)
+        return self._wide((attended * self.outputs[labels]).sum(dim=-1) + self.output.bias)
+
+    return mock.patch.multiple(CrossAttentionHead, __init__=make, _read=read)
 
 
 def common_labels_alone() -> AbstractContextManager[Any]:

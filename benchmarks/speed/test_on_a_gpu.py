@@ -1,4 +1,4 @@
-"""The issue's sizes for one H200: skipped without a GPU, and never run so far.
+"""Sizes of language models over MIMIC's codes, and of words over a few thousand labels: skipped without a GPU.
 
 `kernels: triton` is what is compared; `torch` is the same head with torch's operations, block by block.
 """
@@ -35,9 +35,13 @@ def on(case: str) -> str:
     return f"{case}, {torch.cuda.get_device_name()}"
 
 
+@pytest.mark.parametrize("kind", [NARROW, torch.float32], ids=["bf16", "fp32"])
+@pytest.mark.parametrize("shape", [(8, 8, 1024, 1024, 30_938), (16, 1, 1200, 128, 2600)], ids=["language", "words"])
 @pytest.mark.parametrize("way", ["LibMultiLabel", "two products", "torch", "plant_plugin"])
-def test_label_attention(measure: Callable[..., Any], way: str) -> None:
-    documents, heads, positions, width, labels = 8, 8, 1024, 1024, 30_938
+def test_label_attention(
+    measure: Callable[..., Any], way: str, shape: tuple[int, int, int, int, int], kind: torch.dtype
+) -> None:
+    documents, heads, positions, width, labels = shape
     torch.manual_seed(0)
     with torch.device("cuda"):
         states = torch.randn(documents, positions, width, requires_grad=True)
@@ -45,8 +49,8 @@ def test_label_attention(measure: Callable[..., Any], way: str) -> None:
         output = LabelwiseLinearOutput(width, labels)
         head = LabelAttentionHead(width, labels, num_heads=heads, pool_size=128)
         hidden = Hidden(states, torch.ones(documents, positions, dtype=torch.bool))
-        rows = torch.randn(heads, labels, width // heads, dtype=NARROW)
-        columns = torch.randn(heads, width // heads, documents * positions, dtype=NARROW)
+        rows = torch.randn(heads, labels, width // heads, dtype=kind)
+        columns = torch.randn(heads, width // heads, documents * positions, dtype=kind)
     triton_choice.choose("triton" if way == "plant_plugin" else "torch")
 
     def step() -> None:
@@ -56,12 +60,13 @@ def test_label_attention(measure: Callable[..., Any], way: str) -> None:
             for _ in range(2):
                 torch.bmm(rows, columns)
             return
-        with torch.autocast("cuda", NARROW):
+        with torch.autocast("cuda", NARROW, enabled=kind == NARROW):
             logits = output(attention(states)[0]) if way == "LibMultiLabel" else head(hidden)
         logits.float().sum().backward()
 
-    name = f"label attention, forward and backward: B={documents} A={heads} T={positions} H={width} L={labels:,} bf16"
-    measure(on(name), way, step, on_gpu=True)
+    sizes = f"B={documents} A={heads} T={positions} H={width} L={labels:,}"
+    named = "bf16" if kind == NARROW else "fp32"
+    measure(on(f"label attention, forward and backward: {sizes} {named}"), way, step, on_gpu=True)
 
 
 @pytest.mark.parametrize("way", ["all labels", "plant_plugin"])
@@ -93,17 +98,25 @@ def test_stage2_step(measure: Callable[..., Any], kernels: str, way: str) -> Non
     measure(on(name), way, step, on_gpu=True)
 
 
-def test_ranking_loss(measure: Callable[..., Any]) -> None:
-    documents, labels, positions, k = 8, 8930, 2048, 2000
+@pytest.mark.parametrize("way", ["torch", "plant_plugin"])
+@pytest.mark.parametrize(
+    ("documents", "labels", "positions", "k", "pairs"),
+    [(8, 8930, 2048, 2000, "within"), (8, 256, 2500, 500, "within"), (16, 64, 1200, 20, "top_vs_all")],
+)
+def test_ranking_loss(
+    measure: Callable[..., Any], way: str, documents: int, labels: int, positions: int, k: int, pairs: str
+) -> None:
+    if way == "torch" and documents * labels * k**2 > 2**32:
+        pytest.skip("torch would write out more pairs than the memory holds")
     torch.manual_seed(0)
     scores = (2 * torch.randn(documents, labels, positions, device="cuda")).requires_grad_()
     relevance = torch.rand(documents, labels, positions, device="cuda")
     mask = torch.ones(documents, positions, dtype=torch.bool, device="cuda")
-    triton_choice.choose("triton")
+    triton_choice.choose("triton" if way == "plant_plugin" else "torch")
 
     def step() -> None:
         scores.grad = None
-        ranking_loss(scores, relevance, mask, k).sum().backward()
+        ranking_loss(scores, relevance, mask, k, pairs).sum().backward()
 
-    name = f"ranking loss, value and gradient: within K={k}, {documents} × {labels:,} labels, T={positions}"
-    measure(on(name), "plant_plugin", step, on_gpu=True)
+    name = f"ranking loss, value and gradient: {pairs} K={k}, {documents} × {labels:,} labels, T={positions}"
+    measure(on(name), way, step, on_gpu=True)

@@ -80,6 +80,7 @@ class Result(TypedDict, total=False):
     time_s: dict[str, float]  # wall seconds of each phase, and their ``total``
     cpu_s: dict[str, float]  # the same of the process on all cores together; of a phase on a GPU they say little
     peak_memory_mb: float | dict[str, float] | None  # of the run, or phase by phase
+    gpu_memory_mb: dict[str, float]  # the most that tensors held on a GPU, phase by phase; empty without one
     device: str
     processor: Processor
     hashes: dict[str, str]  # of the label list, of each split and of the configuration
@@ -211,6 +212,7 @@ def report(config: Config, run: Run, scored: Scored, thresholds: dict[str, float
         "time_s": costs["time_s"],
         "cpu_s": costs["cpu_s"],
         "peak_memory_mb": costs["peak_memory_mb"],
+        "gpu_memory_mb": costs["gpu_memory_mb"],
         "device": scored.device,
         "hashes": {**scored.hashes, **filter_hash(config.test_filter_file), "config": config.hash()},
         "backend": evaluator.backend,

@@ -47,6 +47,7 @@ class Run:
         self.time_s: dict[str, float] = {}
         self.cpu_s: dict[str, float] = {}
         self.peak_memory_mb: dict[str, float] = {}
+        self.gpu_memory_mb: dict[str, float] = {}
         self._open: dict[str, tuple[float, float]] = {}  # phase -> when it began, by both clocks
         self._started = _clocks()
         self._before: dict[str, dict[str, float]] = {}
@@ -64,16 +65,31 @@ class Run:
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Add the block's wall seconds to ``time_s[name]``, its processor's to ``cpu_s``, and keep its peak memory."""
+        """Add the block's wall seconds to ``time_s[name]``, its processor's to ``cpu_s``, and keep its peaks of memory.
+
+        A phase inside another counts for that one too.
+        """
         name = name if name.endswith("test") else self.prefix + name
+        self._note_gpu()
         self._open[name] = _clocks()
         with _peak_memory() as peak:
             try:
                 yield
             finally:
+                self._note_gpu()
                 for seconds, passed in zip((self.time_s, self.cpu_s), _clocks(self._open.pop(name)), strict=True):
                     seconds[name] = seconds.get(name, 0.0) + passed
         self.peak_memory_mb[name] = max(self.peak_memory_mb.get(name, 0.0), peak[0])
+
+    def _note_gpu(self) -> None:
+        """Keep, for the phases that are open, the most that tensors held on the GPU since this was last called."""
+        cuda = torch.cuda if (torch := sys.modules.get("torch")) else None
+        if cuda is None or not cuda.is_initialized():
+            return
+        most = cuda.max_memory_allocated() / 1024**2
+        for name in ("total", *self._open):
+            self.gpu_memory_mb[name] = max(self.gpu_memory_mb.get(name, 0.0), most)
+        cuda.reset_peak_memory_stats()
 
     def go_on(self, before: dict[str, dict[str, float]]) -> None:
         """Count earlier starts too: what :meth:`totals` said when the state to go on from was written, if noted."""
@@ -118,10 +134,13 @@ class Run:
         for kind, seconds in found.items():
             for name, value in self._before.get(kind, {}).items():
                 seconds[name] = seconds.get(name, 0.0) + value
-        for name, value in self._before.get("peak_memory_mb", {}).items():
-            megabytes[name] = max(megabytes.get(name, 0.0), value)
+        self._note_gpu()
+        peaks = {"peak_memory_mb": megabytes, "gpu_memory_mb": dict(self.gpu_memory_mb)}
+        for kind, highest in peaks.items():
+            for name, value in self._before.get(kind, {}).items():
+                highest[name] = max(highest.get(name, 0.0), value)
         rounded = {kind: {name: round(value, 3) for name, value in each.items()} for kind, each in found.items()}
-        return {**rounded, "peak_memory_mb": {name: round(value, 1) for name, value in megabytes.items()}}
+        return rounded | {kind: {name: round(value, 1) for name, value in each.items()} for kind, each in peaks.items()}
 
     @property
     def keeps_nothing(self) -> bool:

@@ -130,10 +130,12 @@ def _footer(result: Result) -> str:
     seconds = ", ".join(f"{phase} {value:.1f} s" for phase, value in result.get("time_s", {}).items())
     memory = result.get("peak_memory_mb")
     memory = memory.get("total") if isinstance(memory, Mapping) else memory
+    on_gpu = result.get("gpu_memory_mb", {}).get("total")
     told = [
         f"time: {seconds}" if seconds else "",
         f"peak memory: {memory:,.0f} MB" if memory else "",
         f"device: {result['device']}" if result.get("device") else "",
+        f"memory there: {on_gpu:,.0f} MB" if on_gpu else "",
         f"P@k and propensity-scored metrics: {result['backend']}" if result.get("backend") else "",
     ]
     return " · ".join(part for part in told if part)

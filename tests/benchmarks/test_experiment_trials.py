@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 import scipy.sparse as sp
+import torch
 import trials
 from definitions import load_definitions, plan
 from made_up_task import made_config, write_splits
 
 from plant_plugin.errors import ConfigError
+from plant_plugin.networks.language_baselines import CrossAttentionHead
+from plant_plugin.networks.plantable import Hidden
 from plant_plugin.relevance import phrases
 from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.report.run import Run
@@ -52,7 +55,8 @@ def untried(places: Path) -> dict[str, Any]:
 
 
 def of_package() -> list[Any]:
-    return [stage2.Stage2._loss, stage2.Stage2.on_validation_epoch_end, prepare.compute_relevance, phrases.READINGS]
+    training = [stage2.Stage2._loss, stage2.Stage2.on_validation_epoch_end, prepare.compute_relevance]
+    return [*training, phrases.READINGS, CrossAttentionHead.__init__, CrossAttentionHead._read]
 
 
 @pytest.mark.parametrize("trial", TRIALS)
@@ -113,3 +117,17 @@ def test_on_validation_no_test_document_is_looked_at() -> None:
         assert {planned.trial for planned in runs} - {None} <= set(TRIALS)
         with pytest.raises(ConfigError, match="no file of them"):
             plan(experiment, "bc5cdr", [1])
+
+
+def test_an_output_per_label_starts_as_the_one_for_all_and_learns_by_itself() -> None:
+    torch.manual_seed(0)
+    hidden = Hidden(torch.randn(2, 5, 8), torch.ones(2, 5, dtype=torch.bool))
+    one = CrossAttentionHead(8, 3)
+    with trials.output_per_label():
+        torch.manual_seed(0)
+        many = CrossAttentionHead(8, 3)
+        many.load_state_dict(one.state_dict() | {"outputs": one.output.weight.repeat(3, 1)})
+        logits = many(hidden)
+        logits[:, 1].sum().backward()
+    torch.testing.assert_close(logits, one(hidden))
+    assert many.outputs.grad.abs().sum(dim=1).bool().tolist() == [False, True, False]

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from plant_plugin.errors import PlantError
 from plant_plugin.report.run import Run
@@ -28,12 +29,30 @@ def test_phases_add_up_and_have_a_peak(tmp_path: Path) -> None:
         started = time.process_time()
         while time.process_time() - started < 0.05:
             pass
-    seconds, processor, memory = run.totals().values()
+    seconds, processor, memory, on_gpu = run.totals().values()
     assert seconds["read"] >= 0.04 > processor["read"]  # asleep
     assert 0.05 <= processor["work"] <= processor["total"]
     assert seconds["total"] >= seconds["read"] + seconds["fill"] - 0.002  # each is rounded to a millisecond
     assert memory["fill"] > 0
     assert memory["total"] >= len(block) / 2**20
+    assert on_gpu == {}
+
+
+def test_a_phase_knows_the_most_that_a_gpu_held_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = iter([7, 1, 5, 9, 2, 3, 6, 0])  # MiB, the most since it was last asked
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 2**20 * next(held))
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: None)
+    run = Run(tmp_path / "run", silent=True)
+    run.go_on({"gpu_memory_mb": {"stage1": 4.0, "total": 8.0}})
+    with run.phase("stage2"):
+        with run.phase("thresholds"):
+            pass
+        run.totals()
+    with run.phase("test"):
+        pass
+    expected = {"total": 9.0, "stage2": 9.0, "thresholds": 5.0, "test": 6.0, "stage1": 4.0}
+    assert run.totals()["gpu_memory_mb"] == expected
 
 
 def test_a_run_that_goes_on_counts_its_earlier_starts(tmp_path: Path) -> None:
@@ -49,7 +68,7 @@ def test_a_run_that_goes_on_counts_its_earlier_starts(tmp_path: Path) -> None:
     again.go_on(before)
     with again.phase("stage2"), again.phase("test"):
         time.sleep(0.02)
-    both, processor, most = again.totals().values()
+    both, processor, most, _ = again.totals().values()
     assert processor["stage2"] >= 100
     assert both["stage2"] >= seconds["stage2"] + 0.02
     assert both["total"] >= seconds["total"] + 0.02
