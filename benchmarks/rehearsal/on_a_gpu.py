@@ -98,6 +98,7 @@ def measured(name: str, batches: int, lock: str | None) -> dict[str, Any]:
     from plant_plugin.training.run import run
     from plant_plugin.training.stage import StageModule
 
+    batches += 1  # the last one's begin is the end of the one before
     changes: dict[str, Any] = {
         "planted_scores.model": "none", "stage1.epochs": 1, "stage2.epochs": 1, "limit_train_batches": batches,
         "limit_val_batches": 2, "limit_test_batches": 2, "silent": True, "result_dir": f"runs/{name}",
@@ -123,8 +124,9 @@ def measured(name: str, batches: int, lock: str | None) -> dict[str, Any]:
     accumulate = {"stage1": config.stage1.accumulate, "stage2": config.stage2.accumulate}
     seconds = {}
     for stage, moments in begun.items():
-        kept = moments[accumulate[stage] :]  # what is compiled is compiled in the first step; then whole steps
-        whole = (len(kept) - 1) // accumulate[stage] * accumulate[stage]
+        every = accumulate[stage]
+        kept = moments[every:]  # what is compiled is compiled in the first step; then whole steps
+        whole = (len(kept) - 1) // every * every
         seconds[stage] = (kept[whole] - kept[0]) / whole
     return {
         "batch_size": config.batch_size, "seconds": seconds, "device": result["device"],
@@ -182,6 +184,8 @@ def main() -> None:
     records = options.folder.resolve() / "records"
     records.mkdir(parents=True, exist_ok=True)
     os.chdir(options.folder)
+    if options.batches < 8:
+        parser.error("--batches is below 8: of the first step nothing is counted")
     for name in () if options.page else options.configurations:
         with open("making", "a", encoding="utf-8") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)

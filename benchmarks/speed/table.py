@@ -1,7 +1,8 @@
 """From pytest-benchmark's record to a table of ratios: ``python benchmarks/speed/table.py RECORD.json``.
 
-Writes ``benchmarks/speed/results.json`` (medians, peak memory, the machine), ``benchmarks/tables/speed.md`` and beside
-it ``speed_growth.svg``, and prints the table. Without a record it writes the table anew from the results.
+Writes ``benchmarks/speed/results.json`` (medians, peak memory, the machine; ``results_gpu.json`` of a record of
+``test_on_a_gpu.py`` alone), ``benchmarks/tables/speed.md`` and beside it ``speed_growth.svg``, and prints the table.
+Without a record it writes the table anew from the results.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-RESULTS, TABLE = HERE / "results.json", HERE.parent / "tables" / "speed.md"
+RESULTS, ON_GPU, TABLE = HERE / "results.json", HERE / "results_gpu.json", HERE.parent / "tables" / "speed.md"
 PICTURE = TABLE.with_name("speed_growth.svg")
 OURS = "plant_plugin"
 
@@ -129,13 +130,19 @@ def draw(measurements: list[dict[str, Any]], path: Path) -> None:
     pyplot.close(figure)
 
 
-def page(results: dict[str, Any]) -> str:
+def page(results: dict[str, Any], on_gpu: dict[str, Any] | None = None) -> str:
     """The whole table as Markdown."""
 
     def rows(header: list[str], body: list[list[str]]) -> list[str]:
         return ["| " + " | ".join(line) + " |" for line in [header, ["---"] * len(header), *body]]
 
     machine, found = results["machine"], results["measurements"]
+    there = []
+    if on_gpu:
+        there = [
+            f"On a GPU (torch {on_gpu['machine']['torch']}; memory: that of tensors there):", "",
+            *rows(["case", "way", "time", "memory", "time ÷ ours", "memory ÷ ours"], ratios(on_gpu["measurements"])), "",
+        ]  # fmt: skip
     return "\n".join([
         "# Speed and memory", "",
         "Made by `make speed`; do not edit. Medians. Ways of a case ran one after the other: read the multiples of "
@@ -145,19 +152,20 @@ def page(results: dict[str, Any]) -> str:
         f"torch {machine['torch']}.", "",
         *rows(["case", "way", "time", "memory", "time ÷ ours", "memory ÷ ours"], ratios(found)), "",
         "Growth of ours, slope on logarithmic axes (1: proportional; picture: speed_growth.svg):", "",
-        *rows(["case", "along", "times", "slope of time", "slope of memory"], growth(found)), "",
+        *rows(["case", "along", "times", "slope of time", "slope of memory"], growth(found)), "", *there,
     ])  # fmt: skip
 
 
 def main() -> int:
     """Condense the record where one is given; write and print the table."""
     if len(sys.argv) > 1:
-        RESULTS.write_text(
-            json.dumps(condense(json.loads(Path(sys.argv[1]).read_text())), indent=1, ensure_ascii=False)
-        )
+        record = json.loads(Path(sys.argv[1]).read_text())
+        on_gpu = all("test_on_a_gpu.py" in one["fullname"] for one in record["benchmarks"])
+        target = ON_GPU if on_gpu else RESULTS
+        target.write_text(json.dumps(condense(record), indent=1, ensure_ascii=False))
     results = json.loads(RESULTS.read_text())
     draw(results["measurements"], PICTURE)
-    text = page(results)
+    text = page(results, json.loads(ON_GPU.read_text()) if ON_GPU.is_file() else None)
     TABLE.write_text(text, encoding="utf-8")
     print(text)
     return 0

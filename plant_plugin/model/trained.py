@@ -38,6 +38,7 @@ from plant_plugin.model.folder import (
 )
 from plant_plugin.model.manifest import CONFIG, LABELS, MODEL, RELEVANCE, verify
 from plant_plugin.model.passages import EvidenceRule, read_rule
+from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance import Relevance
@@ -235,7 +236,8 @@ class ReadyModel:
         except (RuntimeError, AssertionError) as error:
             what = f"{chosen!r} cannot be used here ({type(error).__name__})"
             raise ConfigError(what, where="device", fix="`plant doctor` tells which devices there are") from error
-        model = load_model(Path(folder), trust_code=trust_code, check=check)
+        with made_on(torch.device(chosen)):
+            model = load_model(Path(folder), trust_code=trust_code, check=check)
         return cls(model, Path(folder), torch.device(chosen), names, batch_size)
 
     @classmethod

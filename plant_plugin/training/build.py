@@ -29,6 +29,7 @@ from plant_plugin.files import atomic_write, cache_folder, cached, reserve
 from plant_plugin.model.folder import load_weights, read_content, save_model
 from plant_plugin.model.trained import load_model
 from plant_plugin.networks.backbone import FrozenBackbone
+from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.construct import construct, word_width
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -53,7 +54,8 @@ def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool
         file, seed = _vectors_file(config.embed_file, config.embed_cache_dir), config.seed or 0
         normalize, dim = config.normalize_embed, word_width(name, options)
         vectors = embedding_matrix(prepared.tokens, file, normalize=normalize, seed=seed, dim=dim)
-    network = construct(name, prepared.num_labels, vectors, options)
+    with made_on(device_of(config.cpu)):
+        network = construct(name, prepared.num_labels, vectors, options)
     if config.language_model.folder:
         load_pretrained(network.backbone, config.language_model.folder, prepared.hashes["vocabulary"])
     if planted or network.has_prior:

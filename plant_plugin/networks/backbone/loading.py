@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import torch
@@ -24,6 +25,7 @@ HUB_KERNEL = "_attn_implementation_internal"  # transformers' name, of `attn_imp
 PACKS_ON_CPU = "support_avx512bf16_for_cpu"  # of bitsandbytes' 4-bit layers
 NAME_ANOTHER = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
+_device: ContextVar[torch.device | None] = ContextVar("_device", default=None)
 
 
 def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedConfig:
@@ -78,9 +80,7 @@ def load_language_model(
         if from_scratch:
             fix = "leave out quantization, or save the model to a folder and name that as lm_weight"
             raise ConfigError("drawn weights are not quantised", where="network_config: lm_from_scratch", fix=fix)
-        # quantised weights are made where they are used
-        device = int(os.environ.get("LOCAL_RANK", 0)) if torch.cuda.is_available() else "cpu"
-        options |= {"quantization_config": _quantization(quantization), "device_map": {"": device}}
+        options |= {"quantization_config": _quantization(quantization), "device_map": {"": _place()}}
     with _told(lm_weight):
         if from_scratch:
             model: nn.Module = AutoModel.from_config(config, dtype=width, **options)
@@ -96,6 +96,25 @@ def load_language_model(
         if hasattr(module, PACKS_ON_CPU):
             setattr(module, PACKS_ON_CPU, False)
     return model
+
+
+@contextlib.contextmanager
+def made_on(device: torch.device) -> Iterator[None]:
+    """Inside, what does not train is made for a device: in the type that suits it, and there where it is quantised.
+
+    Weights of 8 bits cannot be moved to another one. Outside it is the GPU where there is one.
+    """
+    before = _device.set(device)
+    try:
+        yield
+    finally:
+        _device.reset(before)
+
+
+def _place() -> torch.device:
+    device = _device.get() or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    local = device.type == "cuda" and device.index is None
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if local else device
 
 
 @contextlib.contextmanager
@@ -117,7 +136,7 @@ def _told(lm_weight: str) -> Iterator[None]:
 
 def _narrow_type() -> torch.dtype:
     """The type of weights that do not train: narrow on a GPU, float32 on a CPU (no gain in speed there without AMX)."""
-    if not torch.cuda.is_available():
+    if _place().type != "cuda":
         return torch.float32
     return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 

@@ -117,11 +117,12 @@ def label_attention_logits(
     marked = prior is not None and prior.marks is not None  # the Triton kernel reads one column a position
     elements = block_elements or _fitting_elements(queries.device)
     with torch.autocast(device_type=queries.device.type, enabled=False):
-        if queries.dtype != torch.float64 and not marked and takes_triton(queries.device, where_auto=True):
+        kind = product_dtype or queries.dtype
+        quicker = kind.itemsize == 2  # products of fp32 are torch's strength
+        if queries.dtype != torch.float64 and not marked and takes_triton(queries.device, where_auto=quicker):
             from plant_plugin.networks.kernels.label_attention_triton import LabelAttentionTriton
 
             keys, values = keys.to(queries.dtype), values.to(queries.dtype)
-            kind = product_dtype or queries.dtype
             found: Tensor = LabelAttentionTriton.apply(
                 queries, keys, values, outputs, strength, mask, prior, kind, elements
             )

@@ -24,8 +24,6 @@ from torch.nn import functional
 from plant_plugin.networks.kernels.passes import Context, Threads
 from plant_plugin.networks.kernels.triton_choice import takes_triton
 
-# Up to here torch may write the pairs out on a GPU: about 3 GiB, a dozen float32 tensors of this size.
-PAIRS_WRITTEN_OUT = 2**26
 ROWS_AT_ONCE = 32  # one thread's share: small, because some labels have no pairs and because its sorting takes memory
 
 
@@ -52,17 +50,15 @@ def ranking_loss_reference(
 def ranking_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within") -> Tensor:
     """LambdaRank-nDCG (method §3) over all pairs, without ever holding the pairs.
 
-    Arguments as of :func:`plant_plugin.networks.losses.lambda_rank_loss`. On a GPU Triton computes this where it is
-    installed and the pairs are too many to be written out, else the reference; see :mod:`.triton_choice`.
+    Arguments as of :func:`plant_plugin.networks.losses.lambda_rank_loss`. On a GPU Triton computes this where it works,
+    else the reference; see :mod:`.triton_choice`.
 
     Returns:
         (B, M) loss, ≥ 0, in bits, in the type of ``scores``; the backward pass only scales the stored gradient.
 
     Source: PLANT, Equation 2; Burges 2010 (LambdaMART) for the weight.
     """
-    top = min(k, scores.shape[-1])
-    number = scores.numel() * top if pairs == "top_vs_all" else scores[..., :top].numel() * top
-    if scores.device.type != "cpu" and not takes_triton(scores.device, where_auto=number > PAIRS_WRITTEN_OUT):
+    if scores.device.type != "cpu" and not takes_triton(scores.device, where_auto=True):
         return ranking_loss_reference(scores, relevance, mask, k, pairs)
     found: Tensor = _RankingLoss.apply(scores, relevance, mask, k, pairs)
     return found
