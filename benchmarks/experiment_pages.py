@@ -71,18 +71,25 @@ def _training_seconds(result: Mapping[str, Any]) -> float:
     return float(seconds["total"] - sum(seconds.get(phase, 0.0) for phase in TESTING))
 
 
+def _on_processor(result: Mapping[str, Any]) -> bool:
+    """Whether its processor seconds and main memory tell what the run cost."""
+    return "cpu_s" in result and result.get("device", "cpu") == "cpu"
+
+
 COSTS: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
-    "training CPU s": lambda result: _training_seconds(result) if "cpu_s" in result else None,
+    "training CPU s": lambda result: _training_seconds(result) if _on_processor(result) else None,
     "minutes": lambda result: result["time_s"]["total"] / 60,
     "GiB": lambda result: None if (memory := peak(result)) is None else memory / 1024,
     "CPU ms a case": lambda result: (
-        1000 * result["cpu_s"]["test"] / result["counts"]["documents"] if "cpu_s" in result else None
+        1000 * result["cpu_s"]["test"] / result["counts"]["documents"] if _on_processor(result) else None
     ),
 }
 
 
 def _processor(result: Mapping[str, Any]) -> str:
-    return str(result.get("processor", {}).get("name", ""))
+    """The GPU's name where it trained on one."""
+    device = str(result.get("device", "cpu"))
+    return device if device != "cpu" else str(result.get("processor", {}).get("name", ""))
 
 
 def column(system: System, name: str) -> list[float]:
@@ -275,6 +282,7 @@ def processors(systems: list[System]) -> list[str]:
         for result in system.results:
             found = result.get("processor")
             told = f"{found['name']}, {found['cores']} core{'s' * (found['cores'] > 1)}" if found else NOT_NOTED
+            told = _processor(result) if result.get("device", "cpu") != "cpu" else told
             of.setdefault(told, {})[system.name] = None
     if set(of) <= {NOT_NOTED}:
         return []

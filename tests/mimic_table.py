@@ -61,7 +61,7 @@ def needs(name: str, documents: int, labels: int) -> list[str]:
     assert epoch is not None
     assert epochs is not None
     main = sum(map(float, re.findall(r"main memory +([\d.]+) GiB", told)))
-    bound = "" if " sub-words, " in told else "over "  # a recurrent encoder is far from the peak
+    bound = "over " if "l2r" in name else ""  # an AWD-LSTM is far from the peak
     times = (bound + epoch[place] for place in (1, 2))
     return [f"a GPU of {large} GB", f"{peak[1]} GiB", *times, epochs[1], f"{main:.1f} GiB"]
 

@@ -148,8 +148,8 @@ def page(records: dict[str, Any]) -> str:
     """The table of all records."""
     first = next(iter(records.values()))
     rows = [
-        "| configuration | stage | s a batch | an epoch | told for an H200 | GPU memory, GiB | told, GiB |",
-        "|---|---|--:|--:|--:|--:|--:|",
+        "| configuration | batch | stage | s a batch | an epoch | told for an H200 | GPU memory, GiB | told, GiB |",
+        "|---|--:|---|--:|--:|--:|--:|--:|",
     ]
     for name, record in records.items():
         epochs = (record["told"]["epoch"] or "").split(" and ")
@@ -158,7 +158,8 @@ def page(records: dict[str, Any]) -> str:
             shown = f"{epoch / 3600:.1f} h" if epoch >= 5400 else f"{epoch / 60:.1f} min"
             memory, before = record["gpu_memory_mb"][stage] / 1024, record["told"]["memory_gib"]
             promised = [epochs[place] if place < len(epochs) else "", "" if before is None else f"{before:.1f}"]
-            cells = [f"`{name}.yml`", stage[-1], f"{seconds:.3f}", shown, promised[0], f"{memory:.1f}", promised[1]]
+            times = ["–", "–"] if record.get("shared") else [f"{seconds:.3f}", shown]
+            cells = [f"`{name}.yml`", str(record["batch_size"]), stage[-1], *times, promised[0], f"{memory:.1f}", promised[1]]
             rows.append(f"| {' | '.join(cells)} |")
     head = f"""# MIMIC-III on a GPU
 
@@ -166,9 +167,9 @@ Written by `python benchmarks/rehearsal/on_a_gpu.py`. {first["device"]}, torch {
 made up, as long as MIMIC's notes and with as many codes; language models are as large as the true ones and random.
 Nothing here tells how good a model is, nor what reading, relevance and planted scores take, a processor's work.
 
-An epoch: {DOCUMENTS:,} documents, without validation. Memory is the most that tensors held; told is what
-`plant doctor --config` says of both stages together, before, its times if 35 % of the peak are reached. Only stages
-of networks that this package trains are here.
+An epoch: {DOCUMENTS:,} documents in batches of so many, without validation. Memory is the most that tensors held; told is
+what `plant doctor --config` said of both stages together, before, its times if 35 % of the peak are reached. Only
+stages of networks that this package trains are here. –: other programs trained on the GPU meanwhile.
 """
     return "\n".join([head, *rows, ""])
 

@@ -47,6 +47,9 @@ XCLIB_FIX = (
 )
 PEAKS = {"A100": 312e12, "H200": 989e12}  # bf16 operations a second with dense matrices, as their maker states them
 SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not a measurement
+# Seconds that both directions of a recurrent layer take for a word of the longest document of a batch, there and back,
+# however many documents that has: an H100 with 256 units each (benchmarks/tables/gpu.md).
+RECURRENT_STEP = 1.8e-4
 # Of what a processor does in a product of matrices; stage 1 reached 16 % and stage 2 26 % (benchmarks/rehearsal).
 CPU_SHARE = 0.2
 SIDE = 1024  # of matrices whose product is timed
@@ -230,7 +233,7 @@ def _show_needs(
 ) -> None:
     """Print parameters, memory part by part, disk and time of a configuration; what is None is counted."""
     from plant_plugin.data.text import Documents
-    from plant_plugin.networks.footprint import plan_of
+    from plant_plugin.networks.footprint import STEP, plan_of
     from plant_plugin.training.memory import Shape, is_worked_out, network_footprint
 
     if not is_worked_out(settings):
@@ -257,7 +260,11 @@ def _show_needs(
     row("configuration", told, line=f"{settings.config_path}: {told}")
     lengths = [min(text.count(" ") + 1, tokens) for text in read.texts]
     positions = documents * tokens if sub_words or not lengths else sum(lengths)
-    _show_footprint(found, "language model" if sub_words else "words and encoder", positions, on_gpu=on_gpu)
+    _show_footprint(found, "language model" if sub_words else "words and encoder", on_gpu=on_gpu)
+    in_turn = 0.0
+    if on_gpu and plan and not sub_words and plan.network.encoder in STEP:
+        in_turn = RECURRENT_STEP * tokens * plan.network.num_layers * -(-documents // batch_size)
+    _show_times([flops * positions for flops in found.flops if flops], in_turn, on_gpu=on_gpu)
     entries = labels * settings.relevance.top
     if each is not None:
         entries = min(entries, int(documents * each * tokens))
@@ -288,7 +295,7 @@ def _show_tables(settings: Config, shape: Shape, checkpoint: int) -> None:
     row("epochs", f"{' and '.join(epochs)} at most")
 
 
-def _show_footprint(found: Footprint, of_what: str, positions: int, *, on_gpu: bool) -> None:
+def _show_footprint(found: Footprint, of_what: str, *, on_gpu: bool) -> None:
     row("parameters", f"{found.parameters:,} of the {of_what}; {found.trained:,} train, with the head")
     for part, size in found.bytes.items():
         row(part, f"{size / GIB:.2f} GiB", line=f"    {part:<30} {size / GIB:8.2f} GiB")
@@ -297,20 +304,24 @@ def _show_footprint(found: Footprint, of_what: str, positions: int, *, on_gpu: b
     there = _gpu_bytes() if on_gpu else free_and_total_memory()[0]
     fits("memory", found.total, there, "at the peak, besides the libraries' own", NETWORK_FIX)
     row("checkpoint", f"{found.checkpoint / GIB:.2f} GiB")
-    of_stages = [flops * positions for flops in found.flops if flops]
+
+
+def _show_times(of_stages: Sequence[float], in_turn: float, *, on_gpu: bool) -> None:
+    """Operations of an epoch of each stage, and its time; ``in_turn`` are seconds of steps that wait for each other."""
     told = " and ".join(f"{number:.3g}" for number in of_stages) + " operations an epoch"
     row("arithmetic", told + (" of stage 1 and of stage 2" if len(of_stages) > 1 else "") + " at most")
     if on_gpu:
-        told = ", ".join(f"{_times(of_stages, peak * SHARE)} on one {name}" for name, peak in PEAKS.items())
-        row("an epoch", f"{told}, if {SHARE:.0%} of its bf16 peak are reached (assumed, not measured)")
+        told = ", ".join(f"{_times(of_stages, peak * SHARE, in_turn)} on one {name}" for name, peak in PEAKS.items())
+        steps = f"; {_duration(in_turn / 3600)} of it word by word, as an H100 took" if in_turn else ""
+        row("an epoch", f"{told}, if {SHARE:.0%} of its bf16 peak are reached (assumed, not measured){steps}")
     else:
         speed = _operations_a_second()
         told = f"{_times(of_stages, speed * CPU_SHARE)} on this processor, if {CPU_SHARE:.0%} are reached of the"
         row("an epoch", f"{told} {speed:.2g} operations a second of a product of matrices, measured now")
 
 
-def _times(operations: Sequence[float], speed: float) -> str:
-    return " and ".join(_duration(number / speed / 3600) for number in operations)
+def _times(operations: Sequence[float], speed: float, in_turn: float = 0.0) -> str:
+    return " and ".join(_duration((number / speed + in_turn) / 3600) for number in operations)
 
 
 def _operations_a_second() -> float:

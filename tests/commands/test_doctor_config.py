@@ -65,7 +65,7 @@ def test_word_level_encoders(tmp_path: Path) -> None:
     flags = ("--labels", "8929", "--documents", "47723", "--words", "52000")
     code, text = told("plant_mimic3.yml", *flags, "--cpu")
     assert code == 0, text
-    assert "47,723 documents of 2,500 words, 8,929 labels, 8 a batch, on a processor" in text
+    assert "47,723 documents of 2,500 words, 8,929 labels, 32 a batch, on a processor" in text
     assert f"{52000 * 200 + 2 * 3 * 256 * (200 + 256 + 2):,} of the words and encoder" in text
     for part in ("gradients and Adam", "label attention", "main memory"):
         assert part in text
@@ -83,7 +83,10 @@ def test_word_level_encoders(tmp_path: Path) -> None:
     assert hours is not None
     assert float(hours[2]) / float(hours[1]) == pytest.approx(stages[1] / stages[0], rel=0.1)
     assert float(hours[2]) == pytest.approx(stages[1] / float(hours[3]) / 0.2 / 3600, rel=0.1)
-    assert f"{stages[0] / 312e12 / 0.35:.1f} s and {stages[1] / 312e12 / 0.35:.1f} s on one A100" in on_gpu
+    in_turn = 1.8e-4 * 2500 * 1492  # batches of 32
+    minutes = [(operations / 312e12 / 0.35 + in_turn) / 60 for operations in stages]
+    assert f"{minutes[0]:.1f} min and {minutes[1]:.1f} min on one A100" in on_gpu
+    assert f"; {in_turn / 60:.1f} min of it word by word, as an H100 took" in on_gpu
     (tmp_path / "train.txt").write_text("A B\tone two\nB C\ttwo 3\nC\tthree\n")
     (tmp_path / "vectors.txt").write_text("2 4\none 1 2 3 4\ntwo 1 2 3 4\n")
     values = {"model_name": "PLANT", "training_file": str(tmp_path / "train.txt"),
