@@ -54,7 +54,7 @@ def no_registry_of_another_test() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Without ``-m gpu`` there is no GPU, and Triton's kernels run in its interpreter: both are read once, on import."""
+    """Without ``-m gpu`` no GPU is seen, and Triton's kernels run in its interpreter: both are read once, on import."""
     if "gpu" not in config.option.markexpr.replace("not gpu", ""):
         os.environ.setdefault("TRITON_INTERPRET", "1")
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # expected numbers are a processor's

@@ -1,6 +1,6 @@
 """What a batch of packaged configurations of MIMIC-III takes on this machine's GPU, at true size.
 
-    python benchmarks/rehearsal/on_a_gpu.py FOLDER                                   # all of NETWORKS; FOLDER takes 20 GB
+    python benchmarks/rehearsal/on_a_gpu.py FOLDER                               # all of NETWORKS; FOLDER takes 20 GB
     python benchmarks/rehearsal/on_a_gpu.py FOLDER --configurations plant_mimic3 laat_mimic3 --batches 24
 
 Texts are made up: some hundred notes as long as MIMIC's, random words of its vocabulary's size, its number of codes.
@@ -159,7 +159,15 @@ def page(records: dict[str, Any]) -> str:
             memory, before = record["gpu_memory_mb"][stage] / 1024, record["told"]["memory_gib"]
             promised = [epochs[place] if place < len(epochs) else "", "" if before is None else f"{before:.1f}"]
             times = ["–", "–"] if record.get("shared") else [f"{seconds:.3f}", shown]
-            cells = [f"`{name}.yml`", str(record["batch_size"]), stage[-1], *times, promised[0], f"{memory:.1f}", promised[1]]
+            cells = [
+                f"`{name}.yml`",
+                str(record["batch_size"]),
+                stage[-1],
+                *times,
+                promised[0],
+                f"{memory:.1f}",
+                promised[1],
+            ]
             rows.append(f"| {' | '.join(cells)} |")
     head = f"""# MIMIC-III on a GPU
 
@@ -167,9 +175,9 @@ Written by `python benchmarks/rehearsal/on_a_gpu.py`. {first["device"]}, torch {
 made up, as long as MIMIC's notes and with as many codes; language models are as large as the true ones and random.
 Nothing here tells how good a model is, nor what reading, relevance and planted scores take, a processor's work.
 
-An epoch: {DOCUMENTS:,} documents in batches of so many, without validation. Memory is the most that tensors held; told is
-what `plant doctor --config` said of both stages together, before, its times if 35 % of the peak are reached. Only
-stages of networks that this package trains are here. –: other programs trained on the GPU meanwhile.
+An epoch: {DOCUMENTS:,} documents in batches of so many, without validation. Memory is the most that tensors held.
+Told is what `plant doctor --config` said of both stages together, before, its times if 35 % of the peak are reached.
+Only stages of networks that this package trains are here. –: other programs trained on the GPU meanwhile.
 """
     return "\n".join([head, *rows, ""])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,7 +92,7 @@ class SubwordTokens:
                 ids.extend(row)
                 lengths.append(len(row))
             # A slow tokenizer, written in Python, does not tell: what fills the length counts as cut.
-            fast = encoded.encodings or [None] * len(part)
+            fast: Sequence[Encoding | None] = encoded.encodings or [None] * len(part)
             full = zip(part, encoded["input_ids"], fast, strict=True)
             truncated += sum(
                 len(row) >= max_length and (cut is None or _ends_before(text, cut)) for text, row, cut in full

@@ -1,7 +1,7 @@
 """Whether the kernels take torch's operations or Triton on a GPU: one choice for the whole process.
 
-``auto`` takes Triton where it works, the GPU is of a kind that the kernels are compiled for in tests, and it is quicker:
-for the ranking loss, and for label attention in bf16 and fp16 (`benchmarks/tables/speed.md` has an H100's times).
+``auto`` takes Triton where it works, the GPU is of a kind that tests compile the kernels for, and it is quicker: for
+the ranking loss, and for label attention in bf16 and fp16 (`benchmarks/tables/speed.md` has an H100's times).
 """
 
 from __future__ import annotations
