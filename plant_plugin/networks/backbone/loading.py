@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -148,6 +149,7 @@ def _quantization(kind: str) -> object:
     from transformers import BitsAndBytesConfig
 
     if kind == "int8":
+        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)  # a warning a step of bf16
         return BitsAndBytesConfig(load_in_8bit=True)
     return BitsAndBytesConfig(
         load_in_4bit=True,
