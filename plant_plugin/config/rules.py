@@ -89,6 +89,8 @@ def _check_numbers(settings: Settings, problems: Problems) -> None:
         value = getattr(settings, key)
         if value < 0 or (value > 1 and float(value) != int(value)):
             problems.add(key, f"has to be a share from 0 to 1 or a whole number, not {value}")
+        elif value == 0 and key != "val_size":
+            problems.add(key, "has to be above 0: no batch would be left", "leave it out, or give a share or a number")
     if settings.stage2.epochs == 0 and settings.strategy == "end_to_end" and settings.go_on_from is None:
         problems.add("stage2.epochs", "0 would leave the network as drawn", "say strategy: plant")
 

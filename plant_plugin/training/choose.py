@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+import torch
 import yaml
 
 from plant_plugin.config import Config
@@ -64,7 +65,7 @@ from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.training.build import build_network
 from plant_plugin.training.devices import device_of
 from plant_plugin.training.prepare import prepare
-from plant_plugin.training.stage import StageModule
+from plant_plugin.training.stage import StageModule, precision_of
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
 from plant_plugin.training.weights import LINEAR_WEIGHTS, Floats, blocks
@@ -88,6 +89,7 @@ REPEATED = 0.01  # share of the texts that may stand there again and nothing is 
 LEAST_VALIDATION = 20  # documents, for a trial to say anything
 MINUTE = 60.0
 FOR_EPOCHS = 0.5  # share of a budget; the rest reads, solves the linear model, validates and tests
+NARROW = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
 PROBED = 5  # steps whose time is measured, behind one that is not
 SHORTENED = 128, 250  # words: the shortest that a budget leaves, and what is tried first
 
@@ -372,10 +374,15 @@ def _seconds(module: StageModule) -> float:
     """Of a step with its gradient and the optimiser's, the mean of a few behind one that is not counted."""
     device, took = device_of(module.config.cpu), 0.0
     optimizer = module.configure_optimizers()["optimizer"]
+    narrow = NARROW.get(precision_of(module.config.precision, device))
     for number, batch in enumerate(islice(module.train_batches, PROBED + 1)):
         start = time.perf_counter()
         optimizer.zero_grad()
-        module.training_loss(move(batch, device)).backward()
+        with torch.autocast(device.type, narrow, enabled=narrow is not None):
+            loss = module.training_loss(move(batch, device))
+        loss.backward()
         optimizer.step()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)  # it works on behind what Python has asked for
         took += (time.perf_counter() - start) * (number > 0)
     return took / max(1, number)

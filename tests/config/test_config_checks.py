@@ -24,7 +24,7 @@ LM = {"lm_weight": "mistral-7b"}
         ("seed", [-1, 2**32]),
         ("learning_rate", [0, -0.1]),
         ("val_size", [-0.1, 1.5]),
-        ("limit_train_batches", [-1, 2.5]),
+        ("limit_train_batches", [-1, 0, 2.5]),
         ("metric_threshold", [0, 1]),
         ("tree_degree", [1]),
         ("relevance.top", [0]),
