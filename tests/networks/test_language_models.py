@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError, MissingExtraError
-from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.backbone import HuggingFaceBackbone, loading
 from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.backbone.windows import cut_into_windows
 from plant_plugin.networks.plant import PLANT
@@ -312,3 +312,14 @@ def test_shapes_of_presets_are_models_of_their_size() -> None:
             model = AutoModel.from_config(AutoConfig.for_model(**registry.get("backbones", name).shape))
         assert model.num_parameters() / 1e9 == pytest.approx(billions, abs=0.06)
         assert len(attention_projections(model)) == 32 * (2 if name == "phi-3-mini" else 4)
+
+
+def test_what_does_not_train_is_made_for_the_device_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert (loading._place(), loading._narrow_type()) == (torch.device("cuda", 1), torch.bfloat16)
+    with loading.made_on(torch.device("cpu")):
+        assert (loading._place(), loading._narrow_type()) == (torch.device("cpu"), torch.float32)
+    with loading.made_on(torch.device("cuda", 2)):
+        assert loading._place() == torch.device("cuda", 2)
