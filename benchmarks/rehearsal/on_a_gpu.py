@@ -182,19 +182,28 @@ Only stages of networks that this package trains are here. –: other programs t
     return "\n".join([head, *rows, ""])
 
 
+def _has_gpu() -> bool:
+    import torch  # slow to import, and not needed for the page
+
+    return torch.cuda.is_available()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--configurations", nargs="+", choices=NETWORKS, default=[*NETWORKS])
     parser.add_argument("--batches", type=int, default=24, help="of each stage")
     parser.add_argument("--lock", help="a file: of several processes one trains, the others prepare")
+    parser.add_argument("--shared", action="store_true", help="others use the GPU meanwhile: seconds are not shown")
     parser.add_argument("--page", action="store_true", help="only write the page, of what the folder has records of")
     options = parser.parse_args()
+    if not options.page and options.batches < 8:
+        parser.error("--batches is below 8: of the first step nothing is counted")
+    if not options.page and not _has_gpu():
+        parser.error("no GPU is seen here; --page writes the table of records that are there")
     records = options.folder.resolve() / "records"
     records.mkdir(parents=True, exist_ok=True)
     os.chdir(options.folder)
-    if options.batches < 8:
-        parser.error("--batches is below 8: of the first step nothing is counted")
     for name in () if options.page else options.configurations:
         with open("making", "a", encoding="utf-8") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
@@ -202,7 +211,7 @@ def main() -> None:
                 texts(Path("data/MIMIC"))
             if (kind := NETWORKS[name]) and not Path("models", kind).is_dir():
                 language_model(kind, Path("models", kind), Path("data/MIMIC/train.txt"))
-        record = {**measured(name, options.batches, options.lock), "told": told(name)}
+        record = {**measured(name, options.batches, options.lock), "told": told(name), "shared": options.shared}
         Path("records", f"{name}.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
         print(name, json.dumps({key: record[key] for key in ("seconds", "gpu_memory_mb", "told")}), flush=True)
     if not options.lock:

@@ -27,7 +27,6 @@ TRUE = {  # as the documentation of the data and the papers tell it
     },
 }  # fmt: skip
 VERSIONS = {"mimic3": "MIMIC-III v1.4 and CAML's split", "mimic4": "MIMIC-IV 2.2 and its codes of ICD-10"}
-BATCH = 8  # documents, in the configurations
 DEVICES = {"this processor": "doctor_cpu", "one A100": "doctor", "one H200": "doctor"}
 RUNS = {"stages": "some batches of both stages", "scores": "planted scores alone"}
 PHASES = {  # of a run, whose names say it less well
@@ -137,7 +136,8 @@ def _stages(folder: Path, records: dict[str, Any]) -> list[str]:
     result, command = _result(folder, "stages"), records["stages"]["command"]
     batches = int(_found(r"--limit_train_batches (\d+)", command))
     documents = sum(1 for _ in open(_training_file(folder), "rb"))
-    whole = -(-documents // BATCH)
+    size = int(_found(r"labels, (\d+) a batch", records["doctor_cpu"]["printed"]))  # as it was configured then
+    whole = -(-documents // size)
     told = [_found(rf"an epoch .*?(\S+ \w+ and \S+ \w+) on {device}", records[step]["printed"]).split(" and ")
             for device, step in DEVICES.items()]  # fmt: skip
     heads = "| stage | batches, of an epoch's | processor, s a batch | an epoch here, h | told: here | "
@@ -146,10 +146,9 @@ def _stages(folder: Path, records: dict[str, Any]) -> list[str]:
         each = result["cpu_s"][stage] / batches
         measured = f"{batches:,} of {whole:,} | {each:.1f} | {each * whole / 3600:.1f}"
         rows.append(f"| {PHASES[stage]} | {measured} | {' | '.join(times[place] for times in told)} |")
-    head = f"""Some batches of {BATCH} documents of each stage; validation on two batches of the longest documents, and
-what the stage writes, are in it. Told is what `plant doctor --config` says before, if a share of what the device does
-in products of matrices is reached: that of a GPU is assumed, and far more than a recurrent encoder will reach; that of
-a processor is from a table like this."""
+    head = f"""Some batches of {size} documents of each stage; validation on two batches of the longest documents, and
+what the stage writes, are in it. Told is what `plant doctor --config` said before, if a share of what the device does
+in products of matrices is reached: that of a GPU is assumed, that of a processor is from a table like this."""
     return [head, "", *rows, ""]
 
 

@@ -26,7 +26,7 @@ def condense(record: dict[str, Any]) -> dict[str, Any]:
     cpu = found["cpu"]
     machine = {
         "cpu": cpu.get("brand_raw", found["machine"]),
-        "cores": os.cpu_count(),
+        "cores": cpu.get("count", os.cpu_count()),  # of the machine that measured
         "instructions": [flag for flag in ("avx2", "avx512f", "amx_bf16") if flag in cpu.get("flags", [])],
         **{name: found[name] for name in ("threads", "load", "python_version", "torch")},
     }

@@ -160,7 +160,8 @@ def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str
         what = "it asks for code that comes with a language model, and the configuration has no trust_remote_code"
     if what:
         raise CheckpointError(what, where=str(folder), fix="use the configuration of the training run")
-    model = load_model(folder, lm_weight, trust_code=own_code)
+    with made_on(device_of(config.cpu)):
+        model = load_model(folder, lm_weight, trust_code=own_code)
     prepared = prepare(config, run, model.tokens, model.labels)
     prepared.planted_scores = model.planted_scores
     strength = content.get("phrase_prior", 0)  # older models lack it

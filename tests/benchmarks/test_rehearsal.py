@@ -53,7 +53,7 @@ def test_mimic3_from_its_tables_to_the_page(tmp_path: Path) -> None:
     page = (tmp_path / "page.md").read_text()
     assert f"| note rows | 2,083,180 | {round(2_083_180 * SHARE):,} |" in page
     assert f"| train | 47,723 | {round(47_723 * SHARE):,} |" in page
-    assert "| stage 1 | 2 of 18 |" in page
+    assert "| stage 1 | 2 of 5 |" in page  # 143 documents in batches of 32
     assert "| planted scores solved and weighed |" in page
     assert f"Shares of the true size: {SHARE}" in page
     assert "143 documents of 2,500 words" in page

@@ -20,6 +20,7 @@ from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError
 from plant_plugin.model.export import export_model
 from plant_plugin.model.trained import load_model
+from plant_plugin.networks.backbone import loading
 
 pytest.importorskip("peft", reason="needs the extra llm")
 pytest.importorskip("bitsandbytes", reason="needs the extra llm")
@@ -109,6 +110,32 @@ def test_two_stages_checkpoint_another_place_and_export(configuration: Path, tmp
 
     assert not [name for name, _ in AutoModel.from_pretrained(out / "backbone").named_parameters() if "lora" in name]
     assert call(plant, ["export", str(folder), "--out", str(out)]).exit_code == 2  # it is there already
+
+
+def test_training_testing_and_predicting_say_where_quantised_weights_are_made(
+    configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[torch.device | None] = []
+
+    def place() -> torch.device:
+        said.append(loading._device.get())
+        return torch.device("cpu")
+
+    monkeypatch.setattr(loading, "_place", place)
+    call = CliRunner().invoke
+    assert call(libmultilabel, ["--config", str(configuration)]).exit_code == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    (tmp_path / "note.txt").write_text("sign1x filler2\n")
+    for command, words in (
+        (libmultilabel, ["--config", configuration, "--eval", "--checkpoint_path", folder, "--result_dir", "again"]),
+        (plant, ["predict", folder, tmp_path / "note.txt", "--device", "cpu"]),
+    ):
+        before = len(said)
+        monkeypatch.chdir(tmp_path)
+        done = call(command, list(map(str, words)))
+        assert done.exit_code == 0, done.output
+        assert len(said) > before
+    assert set(said) == {torch.device("cpu")}
 
 
 def test_what_is_no_model_is_not_exported(tmp_path: Path) -> None:
