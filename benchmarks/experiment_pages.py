@@ -73,33 +73,38 @@ def _training_seconds(result: Mapping[str, Any]) -> float:
 
 def _on_processor(result: Mapping[str, Any]) -> bool:
     """Whether its processor seconds and main memory tell what the run cost."""
-    return "cpu_s" in result and result.get("device", "cpu") == "cpu"
+    return bool(result.get("device", "cpu") == "cpu")
+
+
+def _counted(result: Mapping[str, Any]) -> bool:
+    """Whether it has processor seconds, which early results have not."""
+    return "cpu_s" in result and _on_processor(result)
 
 
 COSTS: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
-    "training CPU s": lambda result: _training_seconds(result) if _on_processor(result) else None,
+    "training CPU s": lambda result: _training_seconds(result) if _counted(result) else None,
     "minutes": lambda result: result["time_s"]["total"] / 60,
-    "GiB": lambda result: None if (memory := peak(result)) is None else memory / 1024,
+    "GiB": lambda result: memory / 1024 if _on_processor(result) and (memory := peak(result)) is not None else None,
     "CPU ms a case": lambda result: (
-        1000 * result["cpu_s"]["test"] / result["counts"]["documents"] if _on_processor(result) else None
+        1000 * result["cpu_s"]["test"] / result["counts"]["documents"] if _counted(result) else None
     ),
 }
 
 
-def _processor(result: Mapping[str, Any]) -> str:
-    """The GPU's name where it trained on one."""
-    device = str(result.get("device", "cpu"))
-    return device if device != "cpu" else str(result.get("processor", {}).get("name", ""))
+def _machine(result: Mapping[str, Any]) -> tuple[str, int]:
+    """The processor's name, which may be that of many kinds, and its cores; of a run on a GPU that one's name and 0."""
+    device, processor = str(result.get("device", "cpu")), result.get("processor", {"name": "", "cores": 0})
+    return (processor["name"], processor["cores"]) if device == "cpu" else (device, 0)
 
 
 def column(system: System, name: str) -> list[float]:
     """A column's value of every seed that has it, as fractions; costs in their own unit.
 
-    Costs are of the runs on one processor: that of most of them, of the first where several have as many.
+    Costs are of the runs on one machine: that of most of them, of the first where several have as many.
     """
     if name in COSTS:
-        usual = Counter(map(_processor, system.results)).most_common(1)[0][0]
-        runs = [result for result in system.results if _processor(result) == usual]
+        usual = Counter(map(_machine, system.results)).most_common(1)[0][0]
+        runs = [result for result in system.results if _machine(result) == usual]
         return [value for result in runs if (value := COSTS[name](result)) is not None]
     if name in ("rare-F1", "common-F1"):
         limit = COMMON * (system.documents[0].num_train or 0) if system.documents else 0.0
@@ -280,14 +285,13 @@ def processors(systems: list[System]) -> list[str]:
     of: dict[str, dict[str, None]] = {}
     for system in systems:
         for result in system.results:
-            found = result.get("processor")
-            told = f"{found['name']}, {found['cores']} core{'s' * (found['cores'] > 1)}" if found else NOT_NOTED
-            told = _processor(result) if result.get("device", "cpu") != "cpu" else told
+            name, cores = _machine(result)
+            told = f"{name}, {cores} core{'s' * (cores > 1)}" if cores else name or NOT_NOTED
             of.setdefault(told, {})[system.name] = None
     if set(of) <= {NOT_NOTED}:
         return []
     parts = [f"{told}: {', '.join(names)}" for told, names in sorted(of.items())]
-    several = any(len(set(map(_processor, system.results))) > 1 for system in systems)
+    several = any(len(set(map(_machine, system.results))) > 1 for system in systems)
     alone = (
         " Times and memory of a system with runs on several are of the one that most of them had." if several else ""
     )

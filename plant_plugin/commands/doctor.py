@@ -47,9 +47,9 @@ XCLIB_FIX = (
 )
 PEAKS = {"A100": 312e12, "H200": 989e12}  # bf16 operations a second with dense matrices, as their maker states them
 SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not a measurement
-# Seconds that both directions of a recurrent layer take for a word of the longest document of a batch, there and back,
-# however many documents that has: an H100 with 256 units each (benchmarks/tables/gpu.md).
-RECURRENT_STEP = 1.8e-4
+# Seconds that a step takes for a word of a batch's longest document, and more for each of its documents: mean of both
+# stages of plant_mimic3.yml on an H100, from batches of 8 and of 32 (benchmarks/tables/gpu.md and the one before).
+RECURRENT_STEP, RECURRENT_DOCUMENT = 1.37e-4, 5.8e-6
 # Of what a processor does in a product of matrices; stage 1 reached 16 % and stage 2 26 % (benchmarks/rehearsal).
 CPU_SHARE = 0.2
 SIDE = 1024  # of matrices whose product is timed
@@ -263,7 +263,8 @@ def _show_needs(
     _show_footprint(found, "language model" if sub_words else "words and encoder", on_gpu=on_gpu)
     in_turn = 0.0
     if on_gpu and plan and not sub_words and plan.network.encoder in STEP:
-        in_turn = RECURRENT_STEP * tokens * plan.network.num_layers * -(-documents // batch_size)
+        of_word = RECURRENT_STEP + RECURRENT_DOCUMENT * batch_size
+        in_turn = of_word * tokens * plan.network.num_layers * -(-documents // batch_size)
     _show_times([flops * positions for flops in found.flops if flops], in_turn, on_gpu=on_gpu)
     entries = labels * settings.relevance.top
     if each is not None:

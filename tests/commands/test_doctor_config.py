@@ -83,7 +83,7 @@ def test_word_level_encoders(tmp_path: Path) -> None:
     assert hours is not None
     assert float(hours[2]) / float(hours[1]) == pytest.approx(stages[1] / stages[0], rel=0.1)
     assert float(hours[2]) == pytest.approx(stages[1] / float(hours[3]) / 0.2 / 3600, rel=0.1)
-    in_turn = 1.8e-4 * 2500 * 1492  # batches of 32
+    in_turn = (1.37e-4 + 32 * 5.8e-6) * 2500 * 1492  # batches of 32
     minutes = [(operations / 312e12 / 0.35 + in_turn) / 60 for operations in stages]
     assert f"{minutes[0]:.1f} min and {minutes[1]:.1f} min on one A100" in on_gpu
     assert f"; {in_turn / 60:.1f} min of it word by word, as an H100 took" in on_gpu
