@@ -477,6 +477,7 @@ def test_pages_say_which_processors_the_runs_had() -> None:
     systems = [system("plant", one, two), system("linear", None), system("caml", one)]
     assert processors(systems)[0] == (
         "Processors: Maker X, 1 core: plant, caml; Maker X, 2 cores: plant; not noted: linear."
+        " Times and memory of a system with runs on several are of the one that most of them had."
     )
     assert processors([system("linear", None)]) == []
 
@@ -496,8 +497,8 @@ def test_costs_are_of_runs_on_one_processor(tmp_path: Path) -> None:
     assert processors(systems)[0].endswith(told)
     assert not processors(systems[1:])[0].endswith(told)
     on_gpu = System("laat", [{**run("X", 5.0), "device": "Maker's GPU", "cpu_s": {"total": 7.0, "test": 1.0}}])
-    shown = ["minutes", "training CPU s", "CPU ms a case"]
-    assert rows_of([on_gpu], shown, None) == [["laat", "1", "5.0", "–", "–"]]
+    shown = ["minutes", "training CPU s", "CPU ms a case", "GiB"]
+    assert rows_of([on_gpu], shown, None) == [["laat", "1", "5.0", "–", "–", "–"]]
     assert processors([on_gpu])[0] == "Processors: Maker's GPU: laat."
 
 
