@@ -70,7 +70,7 @@ def staged(out: Path, sources: Iterable[Path] = ()) -> Iterator[Path]:
     presence says that everything beside it is whole.
 
     Raises:
-        PlantError: The folder cannot be written, or the disk is full.
+        PlantError: The folder cannot be written, the disk is full, or a source would be replaced.
     """
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
     stage = out / f".{uuid.uuid4().hex[:12]}.part"
@@ -78,6 +78,10 @@ def staged(out: Path, sources: Iterable[Path] = ()) -> Iterator[Path]:
         stage.mkdir(parents=True)
         yield stage
         read = {path.resolve() for path in sources}
+        for path in sorted(stage.rglob("*")):
+            if (place := out / path.relative_to(stage)).resolve() in read:
+                fix = "choose another folder to write"
+                raise PlantError("this is read, and would be replaced by what is made of it", where=str(place), fix=fix)
         for folder in sorted({path.parent for path in stage.rglob("*") if path.is_file()}):
             _move(folder, out / folder.relative_to(stage), read)
     except OSError as error:

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from marked_words import marked_words
 
 from plant_plugin.cli import plant
-from plant_plugin.errors import DataError
+from plant_plugin.errors import DataError, PlantError
 from plant_plugin.prepare.marked.brat import prepare_brat
 
 TEXT = "Known asthma.\nPain of the left\nknee since May, no fever."
@@ -133,6 +133,14 @@ def test_folders_that_are_not_of_the_format(files: dict[str, str], message: str,
 def test_no_such_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file or folder"):
         prepare_brat(tmp_path / "raw", tmp_path / "out")
+
+
+def test_a_text_is_not_replaced_by_what_is_made_of_it(tmp_path: Path) -> None:
+    raw = write(tmp_path / "raw", {"train.txt": TEXT, "train.ann": MARKS})
+    with pytest.raises(PlantError, match=r"raw/train\.txt: this is read, and would be replaced"):
+        prepare_brat(raw, raw)
+    assert {path.name for path in raw.iterdir()} == {"train.txt", "train.ann"}
+    assert (raw / "train.txt").read_bytes() == TEXT.encode()
 
 
 def test_the_command(tmp_path: Path) -> None:

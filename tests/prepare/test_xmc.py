@@ -14,7 +14,7 @@ from made_up_xmc import TEST, TRAIN, WRITERS, joined, read_back, text_lines
 
 from plant_plugin.cli import plant
 from plant_plugin.config.yaml_file import packaged_configs
-from plant_plugin.errors import DataError
+from plant_plugin.errors import DataError, PlantError
 from plant_plugin.prepare.xmc import xmc
 from plant_plugin.prepare.xmc.xmc import prepare_xmc, propensities_of
 
@@ -111,7 +111,7 @@ def test_what_is_read_is_not_replaced(tmp_path: Path) -> None:
     for name in ("train.txt", "test.txt"):
         (tmp_path / name).write_bytes(content)
     (tmp_path / "words.txt").write_text("a\nb\n")
-    with pytest.raises(DataError, match=r"train\.txt: this is read"):
+    with pytest.raises(PlantError, match=r"/test\.txt: this is read"):
         prepare_xmc(tmp_path, tmp_path, vocabulary=tmp_path / "words.txt")
     assert (tmp_path / "train.txt").read_bytes() == content
 

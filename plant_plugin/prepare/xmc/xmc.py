@@ -48,16 +48,12 @@ def prepare_xmc(
         dry_run: Only count.
 
     Raises:
-        DataError: A file is missing, broken or does not fit the others, or would be replaced.
-        PlantError: The folder cannot be written.
+        DataError: A file is missing, broken or does not fit the others.
+        PlantError: The folder cannot be written, or what is read would be replaced.
     """
     shape = find_shape(source, vocabulary, "utf-8-sig" if encoding == "utf-8" else encoding)
-    for path in shape.files:
-        if path.name in ("train.txt", "test.txt") and path.resolve() == (out / path.name).resolve():
-            fix = "name another folder to write"
-            raise DataError("this is read, and would be replaced by what is made of it", where=str(path), fix=fix)
     kind = propensities or propensities_of(source.resolve().name)
-    with nullcontext() if dry_run else staged(out) as stage:
+    with nullcontext() if dry_run else staged(out, shape.files) as stage:
         counts = _counts(shape, stage, kind)
         if shape.test_filter is not None:
             counts["test_filter"] = _write_filter(shape.test_filter, stage, counts)
