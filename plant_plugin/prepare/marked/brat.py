@@ -81,7 +81,8 @@ def prepare_brat(
             sets[split].append(document)
     options = {"types": list(types), "types_as_labels": types_as_labels}
     content = {"command": "prepare brat", "options": options, "counts": dict(counts)}
-    return write_sets(out, {"": sets}, (), content, dry_run)
+    texts = [path for files in read.values() for path, _ in files]
+    return write_sets(out, {"": sets}, (), content, dry_run, texts=texts)
 
 
 def _texts(folder: Path) -> list[Path]:

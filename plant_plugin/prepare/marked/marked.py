@@ -152,6 +152,7 @@ def write_sets(
     content: Mapping[str, Any],
     dry_run: bool = False,
     names: Mapping[str, Mapping[str, str]] | None = None,
+    texts: Iterable[Path] = (),
 ) -> dict[str, Any]:
     """Write ``train.txt``, ``train_evidence.tsv`` and so on of each set, all or none, with a ``provenance.json``.
 
@@ -164,13 +165,14 @@ def write_sets(
         content: Of the provenance: ``command``, ``options``, ``counts``.
         dry_run: Write nothing.
         names: Of each set what labels stand for.
+        texts: Files that were read too, and whose names may be a patient's.
 
     Returns:
         ``counts`` of the whole and ``sets``, for each folder its counts.
 
     Raises:
         DataError: No document for training has a label.
-        PlantError: The folder cannot be written.
+        PlantError: The folder cannot be written, or a file that was read would be replaced.
     """
     made = {}
     of_set = {name: (names or {}).get(name, {}) for name in sets}
@@ -182,7 +184,7 @@ def write_sets(
     if not dry_run:
         sources = list(sources)
         described = describe(sources)
-        with staged(out, sources) as stage:
+        with staged(out, [*sources, *texts]) as stage:
             for name, splits in sets.items():
                 folder = stage / name
                 folder.mkdir(exist_ok=True)
