@@ -50,6 +50,7 @@ def explain(
     """
     from plant_plugin.model.formats import as_dictionary, print_explanation
 
+    shared.keep((documents.source, model, *beside), html)
     text = _text(documents, document)
     predictors = [_predictor(source, load) for source in (model, *beside)]
     explanations = [predictor.explain(text, labels or None, threshold=threshold, top=top) for predictor in predictors]
