@@ -128,7 +128,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         self.run_folder_ = None if self.result_dir is None else trained
 
     def _overrides(self, folder: Path, num_labels: int) -> dict[str, object]:
-        metric = f"nDCG@{min(5, num_labels)}"
+        metric = f"nDCG@{max(1, min(5, num_labels - 1))}"  # the best of all labels would be no choice
         return {
             "monitor_metrics": [metric],
             "val_metric": metric,

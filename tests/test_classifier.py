@@ -231,6 +231,13 @@ def test_what_is_stored_as_zero_is_no_label(data: Any) -> None:
     np.testing.assert_array_equal(plain.decision_function(texts), stored.decision_function(texts))
 
 
+@pytest.mark.parametrize("number", [2, 5])
+def test_few_labels(data: Any, number: int) -> None:
+    texts, labels = data["train"]
+    few = small(options={**OPTIONS, "stage2.epochs": 1}).fit(texts, labels[:, :number])
+    assert few.predict_proba(texts[:3]).shape == (3, number)
+
+
 def test_tables_are_no_texts(fitted: PlantClassifier) -> None:
     for table in ({"text": ["a", "b"]}, np.array([["a"], ["b"]])):
         with pytest.raises(ValueError, match="pass its column of texts"):

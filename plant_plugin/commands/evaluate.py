@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE, registry_option
+from plant_plugin.commands.shared import COUNT, FILE, keep, registry_option
 from plant_plugin.config.sections import OPTIONS
 from plant_plugin.errors import ConfigError, DataError, MissingExtraError
 from plant_plugin.files import write_text
@@ -183,6 +183,9 @@ def compare(
         if out.suffix not in FORMATS:
             fix = f"choose one of {', '.join(FORMATS)}"
             raise ConfigError(f"{out.name} has no ending of a table", where="--out", fix=fix)
+    for given in results:
+        path = Path(given if Path(given).exists() else given.rpartition("=")[2])
+        keep((path, path / "result.json", *path.glob("seed*.json")), *outs)
     papers = published(benchmark) if benchmark else None
     systems = load_systems(results)
     table = compare_systems(

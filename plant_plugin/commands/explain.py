@@ -50,6 +50,7 @@ def explain(
     """
     from plant_plugin.model.formats import as_dictionary, print_explanation
 
+    shared.keep((documents.source, model, *beside), html)
     text = _text(documents, document)
     predictors = [_predictor(source, load) for source in (model, *beside)]
     explanations = [predictor.explain(text, labels or None, threshold=threshold, top=top) for predictor in predictors]
@@ -81,14 +82,18 @@ def explain(
 def _text(documents: Documents, wanted: str | None) -> str:
     """The document asked for; the only one, where none is asked for."""
     fix = "ids are those of the file, else numbers from 1"
-    fitting = (document.text for document in documents if wanted in (None, document.id))
-    found = list(itertools.islice(fitting, 2 if wanted is None else 1))
+    if wanted is not None and documents.form == "text":
+        fix = "all of it was read as one text: say with --input what it is"
+    found = list(itertools.islice((one.text for one in documents if wanted in (None, one.id)), 2))
     if not found:
         what = "no document is here" if wanted is None else "no document has this id"
         raise DataError(what, where=documents.source, fix=fix)
-    if len(found) > 1:
+    if len(found) > 1 and wanted is None:
         fix = f"choose one with --document ID; {fix}"
         raise DataError("more than one document", where=documents.source, fix=fix)
+    if len(found) > 1:
+        fix = "give each an id of its own, or name what tells them apart with --id-field"
+        raise DataError("more than one document has this id", where=documents.source, fix=fix)
     return found[0]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
+from plant_plugin.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,8 +92,11 @@ def plausibility(
     from plant_plugin.model.plausibility import plausibility as measured
     from plant_plugin.model.trained import with_unrefitted
 
-    chooses = shared.marked_documents(model, "val", validation, validation_text)
-    tested = shared.marked_documents(model, "test", evidence, text)
+    if write_threshold and model.is_file():
+        fix = "name the run's folder, or leave --write-threshold out"
+        raise ConfigError("one file is not written into", where=str(model), fix=fix)
+    chooses = shared.marked_documents(model, "val", validation, validation_text, out=out)
+    tested = shared.marked_documents(model, "test", evidence, text, out=out)
     predictor, unrefitted = with_unrefitted(load, model)
     pairs = marked_pairs(predictor, *tested, seed=seed)
     chosen = marked_pairs(unrefitted, *chooses, seed=seed)
@@ -169,7 +173,7 @@ def codiesp_x(
     from plant_plugin.model import codiesp_x as module
     from plant_plugin.model.trained import with_unrefitted
 
-    marked_in = functools.partial(shared.marked_documents, fix=BESIDE, whole=True)
+    marked_in = functools.partial(shared.marked_documents, fix=BESIDE, whole=True, out=out)
     texts, marked = module.union_of_cases([marked_in(run, "test") for run in runs])
     predicted, rules = [], []
     for run in runs:

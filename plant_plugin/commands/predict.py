@@ -60,6 +60,7 @@ def predict(
 
     if system is not None and output != "fhir":
         raise ConfigError("only FHIR names a code system", where="--system", fix="give --output fhir, or leave it out")
+    shared.keep((documents.source, model), out)
     predictor, write = load(model, batch_size), FORMATS.get(output)
     if write is None:
         from plant_plugin.model.fhir import bundles, system_of

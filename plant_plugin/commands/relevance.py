@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
-from plant_plugin.commands.shared import COUNT, FILE
+from plant_plugin.commands.shared import COUNT, FILE, keep
 from plant_plugin.errors import ConfigError, DataError, suggestion
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def merge(files: tuple[Path, ...], out: Path) -> None:
 
     if len({file.resolve() for file in files}) < len(files):
         raise DataError("a file is given twice and would count twice", where="FILES", fix="give each site's file once")
+    keep(files, out)
     found = merged([(file, SiteCounts.load(file)) for file in files])
     found.save(out)
     _say(found, out)

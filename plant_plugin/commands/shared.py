@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -13,7 +13,7 @@ import click
 from plant_plugin.config import registry
 from plant_plugin.data.new_documents import FORMS, Fields
 from plant_plugin.data.new_documents import Documents as NewDocuments
-from plant_plugin.errors import FullDiskError
+from plant_plugin.errors import ConfigError, FullDiskError
 from plant_plugin.files import is_full, write_text
 
 if TYPE_CHECKING:
@@ -153,12 +153,26 @@ def reads_documents(
     return decorate
 
 
+def keep(read: Iterable[str | Path], *outs: Path | None) -> None:
+    """Refuse to write onto a file that is read: it would be gone.
+
+    Raises:
+        ConfigError: One of ``outs`` is one of the files ``read``.
+    """
+    there = [out for out in outs if out is not None and out.is_file()]
+    for path in map(Path, read):
+        if any(path.is_file() and out.samefile(path) for out in there):
+            what, fix = "this is read, and would be replaced by what is made of it", "choose another file to write"
+            raise ConfigError(what, where=str(path), fix=fix)
+
+
 def marked_documents(
     run: Path,
     split: str,
     evidence: Path | None = None,
     text: Path | None = None,
     *,
+    out: Path | None = None,
     fix: str | None = None,
     whole: bool = False,
 ) -> tuple[list[str], list[DocumentEvidence]]:
@@ -169,12 +183,12 @@ def marked_documents(
         split: ``test`` or ``val``.
         evidence: The evidence file; None: the run's own, or the one beside its text file.
         text: The text file; None: the one beside ``evidence``, or the run's own.
+        out: What is to be written, and may be none of these files.
         fix: What to do without a file; None: give the options that :data:`SPLITS` names.
         whole: A mark of several parts is one span, from its first character to its last, not a span for each.
     """
     from plant_plugin.data.evidence import evidence_beside, extents, parts, read_marks, text_beside
     from plant_plugin.data.text import packed
-    from plant_plugin.errors import ConfigError
     from plant_plugin.report.logs import logged_config
 
     key: Literal["val_file", "test_file"] = "val_file" if split == "val" else "test_file"
@@ -188,6 +202,7 @@ def marked_documents(
     if text is None or evidence is None:
         missing = "text" if text is None else "evidence"
         raise ConfigError(f"there is no {missing} file", where=str(run), fix=fix or f"give {SPLITS[split]}")
+    keep((text, evidence), out)
     documents = _read(text, config)
     spans = extents if whole else parts
     return documents.texts, [spans(marks) for marks in read_marks(evidence, documents)]
@@ -200,7 +215,6 @@ def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:
         ConfigError: It names none, or what stands there is not what it was trained on.
     """
     from plant_plugin.data.documents import source_path
-    from plant_plugin.errors import ConfigError
     from plant_plugin.model.folder import read_content
     from plant_plugin.report.logs import logged_config
 

@@ -163,7 +163,7 @@ def _columns(line: str, columns: int) -> Found | DataError:
 
 
 def _table(lines: Iterator[str], fields: Fields, name: str) -> Items:
-    rows = csv_rows(lines)
+    rows = csv_rows(lines, strict=True)  # else a quote that nothing ends takes all behind it for one text
     _, header = next(rows, (1, None))
     if header is None:
         return

@@ -39,7 +39,8 @@ def packed_folder(out: Path) -> Iterator[Path]:
 def model_folder(model: Path) -> Path:
     """The folder of a model: itself, or of a file ``model.zip`` the one that it was unpacked into, in the cache folder.
 
-    The file's SHA-256 names that folder, so that a file is unpacked once; loading compares it with its manifest.
+    The file's SHA-256 names that folder, so that a file is unpacked once, and again where a part of it is gone; loading
+    compares it with its manifest.
 
     Raises:
         CheckpointError: The file is no such archive, is torn, or holds something else than a model.
@@ -47,12 +48,13 @@ def model_folder(model: Path) -> Path:
     if model.suffix != ARCHIVE or not model.is_file():
         return model
     folder = cache_folder() / "models" / sha256(model) / model.stem
-    if not (folder / MANIFEST).is_file():
-        try:
-            with zipfile.ZipFile(model) as archive:
+    try:
+        with zipfile.ZipFile(model) as archive:
+            # who cleans a cache may have taken some of it away
+            if not all((folder / name).is_file() for name in (MANIFEST, *archive.namelist())):
                 _unpack(archive, model, folder)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
-            raise CheckpointError("torn, or no archive", where=str(model), fix=FIX) from error
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise CheckpointError("torn, or no archive", where=str(model), fix=FIX) from error
     return folder
 
 

@@ -130,6 +130,8 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> n
     logits = np.empty(len(texts), dtype=np.float64)
 
     def chosen(batch: dict[str, torch.Tensor], documents: Places) -> torch.Tensor:
+        if "shortlist" in batch:  # taking words out may take the label off it
+            return predictor.network(batch)["logits"][:, column]
         labels = torch.full((len(documents), 1), column, device=predictor.device)
         return predictor.network.selected_logits(predictor.network.encode(batch), labels)[:, 0]
 

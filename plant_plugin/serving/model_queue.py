@@ -129,12 +129,15 @@ class ModelQueue:
         try:
             results = await loop.run_in_executor(thread, batch[0].work, texts, batch[0].question)
         except Exception as error:
+            if len(batch) > 1:  # it may be one text that the model cannot read, or that they are too many
+                for job in batch:
+                    await self._answer(thread, [] if job.answer.done() else [job])
+                return
             if not isinstance(error, PlantError):
                 logger.error("a request failed: %s", type(error).__name__)  # its message could quote the text
                 error = Failed("the model could not do it")
-            for job in batch:
-                if not job.answer.done():
-                    job.answer.set_exception(error)
+            if not batch[0].answer.done():
+                batch[0].answer.set_exception(error)
             return
         start = 0
         for job in batch:

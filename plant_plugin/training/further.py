@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -124,12 +125,24 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
 
 
 def _rows(new: Split, old: Split) -> tuple[list[int], list[int]]:
-    """Which new documents are taken, and which old ones beside them: a desk tells all that it ever finished."""
-    taken = {_plain(text): row for row, text in enumerate(new.texts)}
-    for row, text in enumerate(old.texts):
-        if (place := taken.get(_plain(text))) is not None and _told(new, place) == _told(old, row):
-            del taken[_plain(text)]
-    return [*taken.values()], [row for row, text in enumerate(old.texts) if _plain(text) not in taken]
+    """Which new documents are taken, and which old ones beside them: a desk tells all that it ever finished.
+
+    Documents of one text, as short notes may be, are taken or left together.
+    """
+    taken, known = _rows_of_texts(new), _rows_of_texts(old)
+    for text in taken.keys() & known.keys():
+        before = [_told(old, row) for row in known[text]]
+        if all(_told(new, row) in before for row in taken[text]):
+            del taken[text]
+    kept = (rows for text, rows in known.items() if text not in taken)
+    return sorted(chain.from_iterable(taken.values())), sorted(chain.from_iterable(kept))
+
+
+def _rows_of_texts(split: Split) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for row, text in enumerate(split.texts):
+        found.setdefault(_plain(text), []).append(row)
+    return found
 
 
 def _test_file_as_text(config: Config, before: Config, folder: Path) -> Keys:

@@ -185,6 +185,10 @@ def test_counts_of_two_sites_are_added(tmp_path: Path) -> None:
     assert outcome.exit_code == 2
     assert "given twice" in outcome.output
     assert not (tmp_path / "twice.npz").exists()
+    kept = Path(sites[0]).read_bytes()
+    outcome = invoke("relevance", "merge", *sites, "--out", sites[0])
+    assert "one_counts.npz: this is read, and would be replaced" in outcome.output
+    assert Path(sites[0]).read_bytes() == kept
 
 
 def test_embeddings_hands_everything_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

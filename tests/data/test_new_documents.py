@@ -87,6 +87,7 @@ BAD = [
     ("bad.txt", b"a\n\xff\xfe" + SECRET.encode() + b"\n", None, 2, "UTF-8"),
     ("bad.txt", f"a\n\0{SECRET}\n", None, 2, "NUL"),
     ("bad.csv", f"id,text\n1,a\n2,b,{SECRET}\n", None, 3, "3 columns where the header has 2"),
+    ("bad.csv", f'id,text\n1,a\n2,"{SECRET}\n3,b\n', None, 3, "no row of a table"),
 ]
 
 

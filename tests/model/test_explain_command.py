@@ -79,6 +79,11 @@ def test_one_of_many_documents(trained: Path, tmp_path: Path) -> None:
         outcome = explain(str(trained), str(path), *options, *arguments)
         assert outcome.exit_code == 2
         assert message in outcome.output
+    whole = explain(str(trained), str(path), "--document", "a")
+    assert "say with --input what it is" in whole.output
+    path.write_text('{"id": "a", "text": "sign1x"}\n{"id": "a", "text": "sign2x"}\n')
+    twice = explain(str(trained), str(path), *options, "--document", "a")
+    assert "more than one document has this id" in twice.output
     empty = explain(str(trained), "--input", "lines", given="")
     assert "no document is here" in empty.output
 

@@ -138,6 +138,8 @@ def test_commands_take_one_file(trained: Path, one_file: Path, cache: Path) -> N
 def test_what_was_unpacked_and_changed_is_seen(one_file: Path, cache: Path) -> None:
     Predictor.from_pretrained(one_file, device="cpu")
     (labels,) = cache.glob("*/model/labels.txt")
+    labels.unlink()
+    Predictor.from_pretrained(one_file, device="cpu")  # unpacked again
     labels.write_text("L1\n", encoding="utf-8")
     with pytest.raises(CheckpointError, match="changed since the model was saved"):
         Predictor.from_pretrained(one_file, device="cpu")

@@ -73,6 +73,14 @@ def test_one_label_of_each_text(predictor: Predictor, task: Path) -> None:
         np.testing.assert_allclose(probabilities(predictor, texts, column), expected[:, column], atol=1e-5)
 
 
+def test_a_label_that_leaves_the_shortlist_has_what_the_model_gives_it(trained: Path, task: Path) -> None:
+    predictor, texts = Predictor.load(trained, device="cpu"), texts_of(task)[:7]
+    predictor.model.content["shortlist"] = 3
+    expected = expit(predictor.logits(texts))
+    for column in (3, 1, 9):
+        np.testing.assert_allclose(probabilities(predictor, texts, column), expected[:, column], atol=1e-5)
+
+
 def test_what_was_not_read_stays_out(untrained: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     predictor = Predictor.load(untrained(max_seq_length=4), device="cpu")
     asked: list[str] = []

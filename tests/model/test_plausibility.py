@@ -283,6 +283,14 @@ def test_the_command(trained: Path, marked: Path, tmp_path: Path) -> None:
         assert [passage["text"] for passage in label["passages"]] == ["sign3x"]
     finally:
         (trained / EVIDENCE_THRESHOLD).unlink(missing_ok=True)
+    kept = Path(files[0]).read_bytes()
+    over = command(str(trained), *files, "--out", files[0])
+    assert over.exit_code == 2
+    assert "test_evidence.tsv: this is read, and would be replaced" in over.output
+    assert Path(files[0]).read_bytes() == kept
+    (tmp_path / "model.zip").write_bytes(b"")
+    packed = command(str(tmp_path / "model.zip"), *files, "--write-threshold")
+    assert "model.zip: one file is not written into" in packed.output  # said before anything is measured
     missing = command(str(trained))
     assert missing.exit_code == 2
     assert "there is no evidence file" in missing.output

@@ -70,6 +70,19 @@ def test_a_failed_run_leaves_no_file(trained: Path, tmp_path: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.parametrize("arguments", [("predict", "--out"), ("explain", "--html")])
+def test_what_is_read_is_not_written_over(trained: Path, tmp_path: Path, arguments: tuple[str, str]) -> None:
+    notes, link = tmp_path / "notes.txt", tmp_path / "link.txt"
+    notes.write_text("sign3x")
+    link.symlink_to(notes)
+    command, flag = arguments
+    for out in (notes, link):
+        outcome = CliRunner().invoke(plant, [command, str(trained), str(notes), flag, str(out), "--device", "cpu"])
+        assert outcome.exit_code == 2
+        assert "notes.txt: this is read, and would be replaced" in outcome.output
+    assert notes.read_text() == "sign3x"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

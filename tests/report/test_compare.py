@@ -290,6 +290,11 @@ def test_unknown_baseline_metric_and_ending(results: Path) -> None:
     outcome = invoke(*both(results), "--baseline", "good", "--out", str(results / "table.doc"))
     assert outcome.exit_code == 2
     assert ".html" in outcome.output
+    for read in (results / "good" / "seed1.json", results / "bad_one" / "seed4.json"):
+        kept = read.read_bytes()
+        outcome = invoke(str(results / "good"), f"bad={results / 'bad_one'}", "--baseline", "good", "--out", str(read))
+        assert f"{read.name}: this is read, and would be replaced" in outcome.output
+        assert read.read_bytes() == kept
 
 
 class Page(html.parser.HTMLParser):

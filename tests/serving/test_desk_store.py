@@ -232,7 +232,7 @@ def test_a_sign_in_ends_without_a_request_and_when_it_is_ended(desk: Desk, monke
     assert desk.people.sign_in(token) is None
 
 
-@pytest.mark.parametrize("name", ["", "two words", "x" * 61, "../x"])
+@pytest.mark.parametrize("name", ["", "two words", "x" * 61, "../x", "model"])
 def test_names_that_are_none(desk: Desk, name: str) -> None:
     with pytest.raises(ConfigError, match="name"):
         desk.people.add(name)

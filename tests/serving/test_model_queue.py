@@ -97,7 +97,7 @@ def test_who_has_waited_too_long_is_told_and_not_worked_for() -> None:
 @pytest.mark.parametrize(
     ("error", "seen"), [(ValueError("secret text"), Failed), (ConfigError("no label"), ConfigError)]
 )
-def test_errors_reach_everybody_in_the_batch_and_the_model_goes_on(
+def test_errors_reach_who_asked_and_the_model_goes_on(
     error: Exception, seen: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(texts: list[str], question: Any) -> list[int]:
@@ -115,3 +115,19 @@ def test_errors_reach_everybody_in_the_batch_and_the_model_goes_on(
     assert answers[2] == [5]
     assert "secret" not in caplog.text + str(answers)
     assert ("ValueError" in caplog.text) is (seen is Failed)
+
+
+def test_who_asks_beside_a_text_that_the_model_cannot_read_is_answered() -> None:
+    def fragile(texts: list[str], question: Any) -> list[int]:
+        if "secret" in texts:
+            raise MemoryError
+        return [len(text) for text in texts]
+
+    async def ask() -> Any:
+        queue = ModelQueue(9, 10, 64)
+        async with queue.running():
+            asked = [queue.ask(fragile, texts) for texts in (["a"], ["b", "secret"], ["cc", "d"])]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+    first, second, third = run(ask())
+    assert (first, type(second), third) == ([1], Failed, [2, 1])

@@ -122,6 +122,15 @@ def test_documents_that_are_known_as_they_are_are_not_new(old: Config, tmp_path:
     assert not few_are_new(further(Path(old.checkpoint_dir), tmp_path / "less.txt", asked))
 
 
+def test_new_documents_of_one_text_are_all_taken(old: Config, tmp_path: Path) -> None:
+    path = tmp_path / "alike.txt"
+    path.write_text("L1\tnothing new\nL2\tnothing  new\nL3\tnothing new\n")
+    config = further(Path(old.checkpoint_dir), path, {"result_dir": str(tmp_path / "runs")})
+    lines = Path(str(config.training_file)).read_text().splitlines()
+    assert lines[:3] == ["L1\tnothing new", "L2\tnothing new", "L3\tnothing new"]
+    assert config.new_documents == 3
+
+
 def test_names_of_labels_come_with_the_documents(tmp_path: Path, new: Path) -> None:
     write_marked_splits(tmp_path)
     (tmp_path / "label_names.tsv").write_text("L1\tsign1x\nNEW\tunheardof\n")

@@ -17,11 +17,9 @@ from pathlib import Path
 
 from typing_extensions import TypedDict
 
-from plant_plugin.serving.desk.people import Coder
+from plant_plugin.serving.desk.people import MODEL, Coder
 from plant_plugin.serving.desk.store import Desk, given
 from plant_plugin.serving.desk.tables import OPEN
-
-MODEL = "model"
 
 
 class Pair(TypedDict):

@@ -19,7 +19,8 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.serving.desk.tables import WRITES, coders, sessions
 
 CODER, LEAD = "coder", "lead"
-NAME = re.compile(r"[\w.@-]{1,60}")
+MODEL = "model"  # what figures call the model beside coders
+NAME = re.compile(rf"(?!{MODEL}\Z)[\w.@-]{{1,60}}")
 LONGEST, IDLE = 12 * 3600.0, 3600.0  # seconds after which a sign-in ends, in all and without a request
 
 
@@ -58,7 +59,7 @@ class People:
             ConfigError: The name cannot be one, or is taken.
         """
         if NAME.fullmatch(name) is None:
-            fix = "up to 60 letters, digits and . @ - _"
+            fix = f"up to 60 letters, digits and . @ - _; `{MODEL}` stands for the model in figures"
             raise ConfigError("this cannot be a coder's name", where="NAME", fix=fix)
         token = secrets.token_urlsafe(32)
         with self._write.begin() as connection:

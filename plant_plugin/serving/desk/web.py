@@ -8,6 +8,7 @@ told, in a header that no other site's page can set.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import logging
 import time
@@ -70,7 +71,12 @@ class Sitting:
             try:
                 while unread := await run_in_threadpool(self.desk.unread, self.model, AHEAD, after):
                     after = unread[-1][0]  # what cannot be read waits until the others are through
-                    await self.read(unread, patient=True)
+                    try:
+                        await self.read(unread, patient=True)
+                    except Failed:
+                        for one in unread if len(unread) > 1 else ():  # one of them alone may be the reason
+                            with contextlib.suppress(Failed):
+                                await self.read([one], patient=True)
                 after = 0
             except Exception as error:  # of whatever kind: the next look comes all the same
                 if not isinstance(error, (Busy, Failed)):  # the log has these
