@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -329,8 +329,8 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
     stage1, stage2, steps = _pace(config)
     left = MINUTE * minutes - (time.perf_counter() - started)
     room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
-    ranks = 0 if config.strategy != "plant" else config.stage1.epochs or 0
-    wanted = config.stage2.epochs or 1
+    ranks, wanted = (config.epochs if own.epochs is None else own.epochs for own in (config.stage1, config.stage2))
+    ranks, wanted = ranks if config.strategy == "plant" else 0, max(1, wanted)
     length, words = config.max_seq_length or facts.long, max(1, facts.words)  # 0: most documents hold numbers alone
     for shorter in (length, *(short for short in reversed(SHORTENED) if short < length)):
         share = min(1.0, min(shorter, words) / min(length, words))  # a step takes as long as its words
@@ -375,7 +375,7 @@ def _seconds(module: StageModule) -> float:
     device, took = device_of(module.config.cpu), 0.0
     optimizer = module.configure_optimizers()["optimizer"]
     narrow = NARROW.get(precision_of(module.config.precision, device))
-    for number, batch in enumerate(islice(module.train_batches, PROBED + 1)):
+    for number, batch in enumerate(islice(cycle(module.train_batches), PROBED + 1)):  # few documents are one batch
         start = time.perf_counter()
         optimizer.zero_grad()
         with torch.autocast(device.type, narrow, enabled=narrow is not None):
@@ -385,4 +385,4 @@ def _seconds(module: StageModule) -> float:
         if device.type == "cuda":
             torch.cuda.synchronize(device)  # it works on behind what Python has asked for
         took += (time.perf_counter() - start) * (number > 0)
-    return took / max(1, number)
+    return took / PROBED
