@@ -17,6 +17,7 @@ from made_up_task import write_splits
 from plant_plugin.cli import plant
 from plant_plugin.config import Config, load_config
 from plant_plugin.data.documents import Corpus, Split
+from plant_plugin.data.tables import read_any
 from plant_plugin.errors import ConfigError
 from plant_plugin.training import choose
 from plant_plugin.training.choose import Trial, language_of, settle
@@ -155,6 +156,14 @@ def test_minutes_decide_how_much_is_trained(
     assert config.minutes is None
     if strategy == "end_to_end":  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 10
         assert config.stage2.epochs == 1
+
+
+def test_labels_outside_a_label_file_are_not_counted(mine: Make, tmp_path: Path) -> None:
+    labels = sorted({label for labels in read_any(tmp_path / "train.txt").labels for label in labels})
+    (tmp_path / "labels.txt").write_text("\n".join(labels[:3]))
+    config = mine(label_file=str(tmp_path / "labels.txt"))
+    assert choose.look(config, {}).labels == 3 < len(labels) - 2
+    assert settle(config).val_metric == "nDCG@2"
 
 
 def test_minutes_leave_both_stages_where_epochs_are_given(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
