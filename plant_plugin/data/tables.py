@@ -169,7 +169,7 @@ def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> 
         what = f"the text under {text_column!r} is {'empty' if text is None else f'a {type(text).__name__}'}"
         raise DataError(what, where=where, fix="give every document a text")
     labels = row[labels_column]
-    if isinstance(labels, str) and labels.strip()[:1] + labels.strip()[-1:] == "[]":  # pandas writes lists so to CSV
+    if isinstance(labels, str) and _is_list(labels.strip()):
         fix = "separate labels by semicolons (';'.join), or write JSON lines or Parquet, which have lists"
         raise DataError(f"what stands under {labels_column!r} is a list written as text", where=where, fix=fix)
     if isinstance(labels, str):
@@ -184,6 +184,11 @@ def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> 
     if not is_valid("".join((text, *found, str(row.get(ID, ""))))):
         raise DataError("not valid UTF-8", where=where, fix="save the file as UTF-8 (iconv -f latin1 -t utf-8)")
     return text, [joined for label in found if (joined := one_label(label))]
+
+
+def _is_list(text: str) -> bool:
+    """As pandas writes a list to CSV, or people do (``['A', 'B']``, ``A, B``): its signs would be part of labels."""
+    return text[:1] + text[-1:] == "[]" or (", " in text and ";" not in text)
 
 
 def _check_columns(columns: Sequence[str], found: Iterable[str], where: str) -> None:

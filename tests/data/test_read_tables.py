@@ -132,6 +132,7 @@ def test_class_labels_of_hugging_face_become_names(tmp_path: Path) -> None:
         ("a.jsonl", f'{{"text": "{SECRET}", "labels": {{"A": 1}}}}\n', "line 1: what stands under 'labels'"),
         ("a.jsonl", f'{{"text": ["{SECRET}"], "labels": []}}\n', "line 1: the text under 'text' is a list"),
         ("a.csv", f"text,labels\n{SECRET},\"['A', 'B']\"\n", "line 2: what stands under 'labels' is a list written as"),
+        ("a.csv", f'text,labels\n{SECRET},"A, B"\n', "line 2: what stands under 'labels' is a list written as"),
         ("a.jsonl", '{"text": null, "labels": []}\n', "line 1: the text under 'text' is empty"),
         ("a.jsonl", '{"text": "\\ud800", "labels": []}\n', "line 1: not valid UTF-8"),
         ("a.jsonl", f'{{"text": "{SECRET}", "label": []}}\n', "did you mean label"),
