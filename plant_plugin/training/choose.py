@@ -188,12 +188,11 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
     evidence = (config.evidence.training_file or _evidence_of(config.training_file)) if scores_wanted else None
     said = set(flat(given))
     batch = config.stage2.batch_size or (config.batch_size if "batch_size" in said else None)
-    known = set(corpus.label_names)  # those of label_file, where one is given
-    given_labels = [known.intersection(labels) for split in splits for labels in split.labels]
+    truth = sp.vstack([corpus.label_matrix(split) for split in splits])  # with label_file of its labels alone
     facts = Facts(
         documents=len(texts),
-        labels=max(1, len(set().union(*given_labels))),
-        labels_per_document=sum(map(len, given_labels)) / len(texts),
+        labels=max(1, int(np.count_nonzero(truth.sum(axis=0)))),
+        labels_per_document=truth.nnz / len(texts),
         words=int(median(lengths)),
         long=max(1, lengths[min(len(lengths) - 1, math.ceil(LONG * len(lengths)))]),
         language=language,
