@@ -8,6 +8,7 @@ White space in a label becomes ``_``, as ``plant prepare`` has it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,7 @@ PARQUET, ARROW = ".parquet", ".arrow"
 STATE = "state.json"  # of a saved split: which files are its data, in order
 NO_LABEL = -1  # of a ClassLabel
 ROWS = 4096  # of a column that Python holds at once
+SPLIT = re.compile(r"(?<![a-z])(train(ing)?|val|valid(ation)?|dev|test)(?![a-z])")  # in names of files
 
 Row = tuple[str, Mapping[str, object] | DataError]  # where it stands, and what stands there
 
@@ -120,6 +122,10 @@ def _parts(folder: Path) -> list[Path]:
             raise DataError(what, where=str(folder), fix=fix)
     else:
         found = sorted(folder.glob(f"*{ARROW}")) or sorted(folder.glob(f"*{PARQUET}"))
+        told = {match[0]: file.name for file in found if (match := SPLIT.search(file.stem.lower()))}
+        if len(told) > 1:  # as Hugging Face's hub has them: test documents would be trained on
+            what, fix = f"files of several splits: {', '.join(told.values())}", "put each split into its own folder"
+            raise DataError(what, where=str(folder), fix=fix)
     if not found:
         fix = "name a folder of .arrow or .parquet files"
         if splits:
@@ -163,6 +169,9 @@ def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> 
         what = f"the text under {text_column!r} is {'empty' if text is None else f'a {type(text).__name__}'}"
         raise DataError(what, where=where, fix="give every document a text")
     labels = row[labels_column]
+    if isinstance(labels, str) and _is_list(labels.strip()):
+        fix = "separate labels by semicolons (';'.join), or write JSON lines or Parquet, which have lists"
+        raise DataError(f"what stands under {labels_column!r} is a list written as text", where=where, fix=fix)
     if isinstance(labels, str):
         found = labels.split(";") if ";" in labels else labels.split()
     elif labels is None:
@@ -175,6 +184,11 @@ def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> 
     if not is_valid("".join((text, *found, str(row.get(ID, ""))))):
         raise DataError("not valid UTF-8", where=where, fix="save the file as UTF-8 (iconv -f latin1 -t utf-8)")
     return text, [joined for label in found if (joined := one_label(label))]
+
+
+def _is_list(text: str) -> bool:
+    """As pandas writes a list to CSV, or people do (``['A', 'B']``, ``A, B``): its signs would be part of labels."""
+    return text[:1] + text[-1:] == "[]" or (", " in text and ";" not in text)
 
 
 def _check_columns(columns: Sequence[str], found: Iterable[str], where: str) -> None:

@@ -31,6 +31,7 @@ OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open
 UNDECODED = "surrogateescape"  # see open_text
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 COLUMNS = (2, 3)
+HEADER = {"id", "label", "labels", "text"}  # what a table would call them
 HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # as JSON spells it; two of them are a whole one
 
 Spans = list[tuple[int, int]]  # where each begins and ends, in characters of a text
@@ -269,6 +270,8 @@ def document_columns(path: Path, documents: Documents | None = None) -> Iterator
             fix = "replace every TAB inside a text by a space" if found > 1 else "separate labels and text by one TAB"
             what = f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {found}"
             raise DataError(what, where=where, fix=fix)
+        if not width and HEADER.issuperset(name.strip().lower() for name in columns):
+            raise DataError("a header, which would be a document", where=where, fix="take this line out")
         width = width or found
         if found == width:
             yield columns

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -188,11 +188,11 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
     evidence = (config.evidence.training_file or _evidence_of(config.training_file)) if scores_wanted else None
     said = set(flat(given))
     batch = config.stage2.batch_size or (config.batch_size if "batch_size" in said else None)
-    has_labels = [len(labels) for split in splits for labels in split.labels]
+    truth = sp.vstack([corpus.label_matrix(split) for split in splits])  # with label_file of its labels alone
     facts = Facts(
         documents=len(texts),
-        labels=len({label for split in splits for own in split.labels for label in own}),
-        labels_per_document=sum(has_labels) / len(texts),
+        labels=max(1, int(np.count_nonzero(truth.sum(axis=0)))),
+        labels_per_document=truth.nnz / len(texts),
         words=int(median(lengths)),
         long=max(1, lengths[min(len(lengths) - 1, math.ceil(LONG * len(lengths)))]),
         language=language,
@@ -329,8 +329,8 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
     stage1, stage2, steps = _pace(config)
     left = MINUTE * minutes - (time.perf_counter() - started)
     room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
-    ranks = 0 if config.strategy != "plant" else config.stage1.epochs or 0
-    wanted = config.stage2.epochs or 1
+    ranks, wanted = (config.epochs if own.epochs is None else own.epochs for own in (config.stage1, config.stage2))
+    ranks, wanted = ranks if config.strategy == "plant" else 0, max(1, wanted)
     length, words = config.max_seq_length or facts.long, max(1, facts.words)  # 0: most documents hold numbers alone
     for shorter in (length, *(short for short in reversed(SHORTENED) if short < length)):
         share = min(1.0, min(shorter, words) / min(length, words))  # a step takes as long as its words
@@ -375,7 +375,7 @@ def _seconds(module: StageModule) -> float:
     device, took = device_of(module.config.cpu), 0.0
     optimizer = module.configure_optimizers()["optimizer"]
     narrow = NARROW.get(precision_of(module.config.precision, device))
-    for number, batch in enumerate(islice(module.train_batches, PROBED + 1)):
+    for number, batch in enumerate(islice(cycle(module.train_batches), PROBED + 1)):  # few documents are one batch
         start = time.perf_counter()
         optimizer.zero_grad()
         with torch.autocast(device.type, narrow, enabled=narrow is not None):
@@ -385,4 +385,4 @@ def _seconds(module: StageModule) -> float:
         if device.type == "cuda":
             torch.cuda.synchronize(device)  # it works on behind what Python has asked for
         took += (time.perf_counter() - start) * (number > 0)
-    return took / max(1, number)
+    return took / PROBED

@@ -131,6 +131,8 @@ def test_class_labels_of_hugging_face_become_names(tmp_path: Path) -> None:
         ("a.jsonl", f'{{"text": "{SECRET}"', "line 1: no JSON object"),
         ("a.jsonl", f'{{"text": "{SECRET}", "labels": {{"A": 1}}}}\n', "line 1: what stands under 'labels'"),
         ("a.jsonl", f'{{"text": ["{SECRET}"], "labels": []}}\n', "line 1: the text under 'text' is a list"),
+        ("a.csv", f"text,labels\n{SECRET},\"['A', 'B']\"\n", "line 2: what stands under 'labels' is a list written as"),
+        ("a.csv", f'text,labels\n{SECRET},"A, B"\n', "line 2: what stands under 'labels' is a list written as"),
         ("a.jsonl", '{"text": null, "labels": []}\n', "line 1: the text under 'text' is empty"),
         ("a.jsonl", '{"text": "\\ud800", "labels": []}\n', "line 1: not valid UTF-8"),
         ("a.jsonl", f'{{"text": "{SECRET}", "label": []}}\n', "did you mean label"),
@@ -214,6 +216,9 @@ def test_parquet_files_of_a_folder_are_one_split(tmp_path: Path) -> None:
     for number in range(2):
         write_parquet(tmp_path / f"train-{number:05}.parquet")
     assert len(read_datasets(tmp_path).texts) == 6
+    write_parquet(tmp_path / "test-00000-of-00001.parquet")  # as on Hugging Face's hub, in one folder
+    with pytest.raises(DataError, match=r"several splits: test-00000-of-00001\.parquet, train-00001\.p"):
+        read_datasets(tmp_path)
 
 
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

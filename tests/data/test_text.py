@@ -97,6 +97,13 @@ def test_first_line_of_wrong_width(tmp_path: Path, content: bytes, found: int, a
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("header", ["labels\ttext", "id\tLabels\tText"])
+def test_a_header_is_no_document(tmp_path: Path, header: str) -> None:
+    document = "7\ta\tsecret" if header.startswith("id") else "a\tsecret"
+    with pytest.raises(DataError, match="line 1: a header"):
+        read_libmultilabel_text(write(tmp_path, f"{header}\n{document}\n".encode()))
+
+
 BAD_LINES = b"a\tx\nb\ty secret\ttail\nc\tz\nsecret\n"
 
 

@@ -139,8 +139,11 @@ def test_label_studio_of_several_annotators(tmp_path: Path) -> None:
 
 def test_label_studio_counts_an_emoji_twice_in_older_versions(tmp_path: Path) -> None:
     text = "🙂🙂 asthma, fever"
-    studio(tmp_path, task(span(5, 11, "asthma", labels=["A"]), span(11, 16, "fever", labels=["B"]), text=text))
-    assert marked_words(tmp_path / "out" / "train.txt") == [{"A": ["asthma"], "B": ["fever"]}]
+    at_the_end = task(span(2, 8, " fever", labels=["C"]), text="🙂 fever")  # counted once it holds the word as well
+    studio(
+        tmp_path, task(span(5, 11, "asthma", labels=["A"]), span(11, 16, "fever", labels=["B"]), text=text), at_the_end
+    )
+    assert marked_words(tmp_path / "out" / "train.txt") == [{"A": ["asthma"], "B": ["fever"]}, {"C": [" fever"]}]
 
 
 def test_label_studio_of_one_control(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from made_up_task import write_splits
 from plant_plugin.cli import plant
 from plant_plugin.config import Config, load_config
 from plant_plugin.data.documents import Corpus, Split
+from plant_plugin.data.tables import read_any
 from plant_plugin.errors import ConfigError
 from plant_plugin.training import choose
 from plant_plugin.training.choose import Trial, language_of, settle
@@ -157,6 +158,20 @@ def test_minutes_decide_how_much_is_trained(
         assert config.stage2.epochs == 1
 
 
+def test_labels_outside_a_label_file_are_not_counted(mine: Make, tmp_path: Path) -> None:
+    labels = sorted({label for labels in read_any(tmp_path / "train.txt").labels for label in labels})
+    (tmp_path / "labels.txt").write_text("\n".join(labels[:3]))
+    config = mine(label_file=str(tmp_path / "labels.txt"))
+    assert choose.look(config, {}).labels == 3 < len(labels) - 2
+    assert settle(config).val_metric == "nDCG@2"
+
+
+def test_minutes_leave_both_stages_where_epochs_are_given(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "_pace", lambda config: (1e-6, 1e-6, 8))
+    config = settle(mine(minutes=1, epochs=3))
+    assert (config.strategy, config.epochs, config.stage1.epochs, config.stage2.epochs) == ("plant", 3, None, None)
+
+
 def test_what_deciding_took_is_gone_from_the_minutes(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     config, facts = settle(mine()), choose.look(mine(), {})
     monkeypatch.setattr(choose, "_pace", lambda config: (0.1, 0.1, 8))
@@ -178,6 +193,13 @@ def test_the_pace_is_measured(mine: Make) -> None:
     assert 0 < first < 10
     assert 0 < second < 10
     assert steps == 8  # of 120 documents, 16 at once
+
+
+def test_the_pace_of_a_single_batch_is_measured(mine: Make) -> None:
+    first, second, steps = choose._pace(settle(mine(batch_size=500)))
+    assert first > 0
+    assert second > 0
+    assert steps == 1
 
 
 def test_the_pace_is_that_of_a_shortlist(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:

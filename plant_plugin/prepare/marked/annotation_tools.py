@@ -138,7 +138,7 @@ def _add_result(document: Marked, value: dict[str, object], where: str) -> None:
     words = said if isinstance(said, str) else None
     if words is not None:
         words = words.replace("\\n", " ")  # some versions write a line break so
-        if not covers(document.text, [(start, end)], words):
+        if end > len(document.text) or not covers(document.text, [(start, end)], words):
             # Older versions count as JavaScript does: a character beyond U+FFFF, such as an emoji, is two.
             start, end = _from_utf16(document.text, start), _from_utf16(document.text, end)
     for label in labels:
