@@ -84,10 +84,6 @@ class RankerStage(StageModule):
         """The ranker, as the planted part."""
         return {"encoder": [], "attention": [*self.ranker.parameters()], "rest": []}
 
-    def layered_groups(self) -> dict[str, list[nn.Parameter]]:
-        """It has no layers to thaw."""
-        return self.trained_groups()
-
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """Ranking loss of the lists, a mean over labels (the paper's sum: a constant factor)."""
         options = self.config.stage1
