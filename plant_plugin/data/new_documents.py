@@ -186,7 +186,8 @@ def _table(lines: Iterator[str], fields: Fields, name: str) -> Items:
 def _problem(text: str) -> DataError | None:
     """What keeps characters from being a text."""
     if "\0" in text:
-        return DataError("a NUL byte: this is no text", fix="give a text file")
+        fix = "give text, CSV or JSON lines; Parquet is read in training alone"
+        return DataError("a NUL byte: this is no text", fix=fix)
     if not is_valid(text):
         return DataError("not valid UTF-8", fix="save the file as UTF-8 (iconv -f latin1 -t utf-8)")
     return None
