@@ -186,8 +186,7 @@ def _table(lines: Iterator[str], fields: Fields, name: str) -> Items:
 def _problem(text: str) -> DataError | None:
     """What keeps characters from being a text."""
     if "\0" in text:
-        fix = "give text, CSV or JSON lines; Parquet is read in training alone"
-        return DataError("a NUL byte: this is no text", fix=fix)
+        return DataError("a NUL byte: this is no text", fix="give text, CSV or JSON lines (Parquet trains only)")
     if not is_valid(text):
         return DataError("not valid UTF-8", fix="save the file as UTF-8 (iconv -f latin1 -t utf-8)")
     return None
