@@ -6,10 +6,11 @@
 Stand in a folder that holds ``data/DATASET`` (see the configurations). Each run is one call of ``libmultilabel`` with a
 packaged configuration and flags; ``seed<k>.json``, and ``seed<k>.npz`` with what its documents contribute, go to
 ``benchmarks/results/DATASET`` (main comparison) or ``benchmarks/results/DATASET-EXPERIMENT``, by variant. A result that
-is there is not made again, a run that was interrupted goes on from its last whole epoch, where another experiment has
-run the same configuration its result is copied, and where another run has trained the same network (planted scores are
-weighed after training) that network is taken over from ``WORK/networks``; its training counts in the times all the
-same. Thresholds, epochs and the like come from validation only.
+is there is not made again, a run that was interrupted goes on from its last whole epoch (one of LibMultiLabel's own
+networks begins again: what its first epochs cost is not kept), where another experiment has run the same configuration
+its result is copied, and where another run has trained the same network (planted scores are weighed after training)
+that network is taken over from ``WORK/networks``; its training counts in the times all the same. Thresholds, epochs and
+the like come from validation only.
 Then ``python benchmarks/tables.py`` writes tables and pictures.
 """
 
