@@ -48,7 +48,7 @@ XCLIB_FIX = (
 PEAKS = {"A100": 312e12, "H200": 989e12}  # bf16 operations a second with dense matrices, as their maker states them
 SHARE = 0.35  # of the peak that training is taken to reach: an assumption, not a measurement
 # Seconds that a step takes for a word of a batch's longest document, and more for each of its documents: mean of both
-# stages of plant_mimic3.yml on an H100, from batches of 8 and of 32 (benchmarks/tables/gpu.md and the one before).
+# stages of plant_mimic3.yml on an H100, from batches of 8 and of 32 (docs/decisions.md, benchmarks/tables/gpu.md).
 RECURRENT_STEP, RECURRENT_DOCUMENT = 1.37e-4, 5.8e-6
 # Of what a processor does in a product of matrices; stage 1 reached 16 % and stage 2 26 % (benchmarks/rehearsal).
 CPU_SHARE = 0.2
