@@ -193,7 +193,7 @@ def train(planned: Planned, folder: Path, networks: Path) -> tuple[Path, int | N
         if begun is None:
             shutil.rmtree(folder, ignore_errors=True)
             begun = take_over(planned, folder, networks)
-        words += ["--resume", str(begun)] if begun else ["--result_dir", str(folder)]
+        words += ["--resume", str(begun), "--trust-code"] if begun else ["--result_dir", str(folder)]
         print("libmultilabel", *words, file=sys.stderr, flush=True)
         execute(words, planned.trial)
         done = finished(folder)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--trust-code",
     is_flag=True,
-    help="Run code that a model of LibMultiLabel names beside its own classes; language models need it.",
+    help="Load a model of LibMultiLabel; it is a pickle, which can run any code.",
 )
 @click.version_option(package_name="plant-plugin", prog_name="plant_plugin")
 def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None:

@@ -40,7 +40,7 @@ class Config(Settings):
     config_path: Path | None  # the YAML file
     run_name: str  # ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume
     checkpoint_dir: Path  # the run's folder
-    trust_code: bool = False  # import what a model of LibMultiLabel names beside LibMultiLabel's own classes
+    trust_code: bool = False  # load a model of LibMultiLabel, which is a pickle and can run any code
     given: Keys = dataclasses.field(default_factory=dict)  # what file and flags said, unchecked
     settled: str = ""  # with `choose`, once that is done: the file that says what was chosen
     identity: str | None = None  # hash of the configuration that this one is a pass of; None: its own

@@ -55,7 +55,7 @@ class General:
     embed_cache_dir: Text | None = aside(None, "Where downloaded word vectors are kept between runs.")
     eval: Truth = key(False, "Do not train; test the model of checkpoint_path.")
     checkpoint_path: Text | None = key(
-        None, "A trained model to start from or to test. LibMultiLabel's language models need --trust-code."
+        None, "A trained model to start from or to test. LibMultiLabel's own models need --trust-code."
     )
     result_dir: Text = aside("./runs", "Folder in which each run makes its own.")
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import math
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import torch
 from libmultilabel.common_utils import dump_log
-from libmultilabel.nn import attentionxml
 from libmultilabel.nn.attentionxml import PlainDataset, PLTDataset, PLTModel, PLTTrainer
 from libmultilabel.nn.model import Model
 from sklearn.preprocessing import MultiLabelBinarizer
@@ -20,9 +17,8 @@ from plant_plugin.data.batches import move
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.host.checks import check_labels, explained, load_checkpoint
 from plant_plugin.host.neural import NetworkBaseline
-from plant_plugin.host.pickles import read_clusters
 from plant_plugin.host.scores import Scores, limited, logits_of, sparse_truth
-from plant_plugin.host.vocabulary import Document, read_labels, read_word_vectors, saved_words
+from plant_plugin.host.vocabulary import read_labels, read_word_vectors, saved_words
 from plant_plugin.report.record import FIRST_PASS
 
 
@@ -53,26 +49,22 @@ class AttentionXMLBaseline(NetworkBaseline):
             raise ConfigError(what, where="checkpoint_path", fix="leave it out, or add --eval to test it")
         else:
             self.labels = self._checkpoint_labels(Path(settings.checkpoint_path))
-        kind = TestingTrainer if settings.eval else SecondTrainer if self.run.stop_after else PLTTrainer
+        kind = SecondTrainer if self.run.stop_after else PLTTrainer
         self.trainer = kind(settings, classes=self.labels, embed_vecs=self.embed_vecs, word_dict=self.word_dict)
         if self.run.stop_after:
             self.trainer.prepare(self.run.stop_after)
         if settings.checkpoint_path is not None:
-            self.trainer.prepare(Path(settings.checkpoint_path).parent, trust_code=settings["trust_code"])
+            self.trainer.checkpoint_dir = Path(settings.checkpoint_path).parent
 
     def _checkpoint_labels(self, path: Path) -> list[str]:
         for name in ("model_0.ckpt", "model_1.ckpt", "label_clusters.npy", "word_dict.pickle"):
             if not (path.parent / name).is_file():
                 fix = "checkpoint_path names model_1.ckpt in the folder of a finished AttentionXML run"
                 raise CheckpointError(f"{name} of AttentionXML is missing", where=str(path.parent), fix=fix)
-        labels = list(self._load(PLTModel, path.parent / "model_1.ckpt").classes)
+        labels = list(load_checkpoint(PLTModel, path.parent / "model_1.ckpt").classes)
         check_labels(self.corpus, labels, str(path), training=False)
-        self.word_dict = saved_words(path.parent, trust_code=self.settings["trust_code"])
+        self.word_dict = saved_words(path.parent)
         return labels
-
-    def _load(self, kind: type[Model], path: Path) -> Model:
-        own = not self.settings.eval  # trained here, a moment ago
-        return load_checkpoint(kind, path, own=own, trust_code=self.settings["trust_code"])
 
     def _check_clusters(self, num_labels: int) -> None:
         """Labels are halved until a cluster holds at most ``cluster_size``; say now what would fail later."""
@@ -104,13 +96,13 @@ class AttentionXMLBaseline(NetworkBaseline):
         """Logits (B, L) of the candidates' probabilities and truth; labels outside the beam get -inf."""
         trainer, device = self.trainer, self.device
         documents = self.datasets[split]
-        level_0 = self._load(Model, trainer.get_best_model_path(level=0)).to(device).eval()
-        level_1 = self._load(PLTModel, trainer.get_best_model_path(level=1)).to(device).eval()
+        level_0 = load_checkpoint(Model, trainer.get_best_model_path(level=0)).to(device).eval()
+        level_1 = load_checkpoint(PLTModel, trainer.get_best_model_path(level=1)).to(device).eval()
         texts = trainer.reformat_text(documents)
         truth = MultiLabelBinarizer(classes=level_1.classes, sparse_output=True).fit(None)
         # scikit-learn warns about labels outside the set; they are counted in result.json.
         columns = truth.transform([document["label"] for document in documents])
-        clusters = np.load(trainer.get_cluster_path(), allow_pickle=True)  # this process's own in either case
+        clusters = np.load(trainer.get_cluster_path(), allow_pickle=True)
         chosen, probabilities = [], []
         for batch in trainer.eval_dataloader(PlainDataset(texts)):
             best = level_0(move(batch, device)).sigmoid().topk(trainer.beam_width)
@@ -129,37 +121,6 @@ class AttentionXMLBaseline(NetworkBaseline):
             moved = move(batch, device)
             products = level_1.scatter_logits(level_1(moved), moved["labels_selected"], moved["label_scores"])
             yield logits_of(products.cpu().numpy()), sparse_truth(batch["label"].numpy())
-
-
-class TestingTrainer(PLTTrainer):
-    """Tests both levels of a folder; LibMultiLabel's test reads none of its pickles."""
-
-    WORD_DICT_NAME = "\0"  # no file has this name: the words are those that it is given
-
-    def prepare(self, folder: Path, *, trust_code: bool) -> None:
-        """Name the folder, and read its clusters."""
-        self.checkpoint_dir, self._trust_code = folder, trust_code
-        stream = io.BytesIO()
-        np.save(stream, read_clusters(super().get_cluster_path(), trust_code=trust_code), allow_pickle=True)
-        self._clusters = stream.getvalue()
-
-    def get_cluster_path(self) -> io.BytesIO:
-        """What ``numpy.load`` takes for the file."""
-        return io.BytesIO(self._clusters)
-
-    def test(self, dataset: list[Document]) -> None:
-        """LibMultiLabel's test, with models from :func:`.load_checkpoint`."""
-        kinds = {self.get_best_model_path(0): Model, self.get_best_model_path(1): PLTModel}
-
-        def load(path: Path, save_k_predictions: int, **options: object) -> Model:  # the others change nothing
-            trust_code = self._trust_code
-            return load_checkpoint(kinds[path], path, trust_code=trust_code, save_k_predictions=save_k_predictions)
-
-        attentionxml.Model = attentionxml.PLTModel = SimpleNamespace(load_from_checkpoint=load)
-        try:
-            super().test(dataset)
-        finally:
-            attentionxml.Model, attentionxml.PLTModel = Model, PLTModel
 
 
 class SecondTrainer(PLTTrainer):

@@ -28,9 +28,8 @@ def run_baseline(config: Config, run: Run) -> Result:
     """Train and test one of LibMultiLabel's models as its ``main.py`` would, then write ``result.json``.
 
     For the same configuration and seed the random numbers are drawn in the same order, so ``logs.json``,
-    ``predictions.txt`` and the checkpoints hold what LibMultiLabel writes. Those of others, pickles, may name what
-    :mod:`.pickles` knows, and with ``config.trust_code`` anything. With ``refit: train+val`` LibMultiLabel trains
-    twice, the second time as with its own ``merge_train_val``.
+    ``predictions.txt`` and the checkpoints hold what LibMultiLabel writes. With ``refit: train+val`` LibMultiLabel
+    trains twice, the second time as with its own ``merge_train_val``.
 
     Returns:
         The content of ``result.json``, or an empty dictionary when there is no test file.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,7 +18,6 @@ from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.config.registry import language_model
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.host.pickles import known_networks, reading_pickle
 
 logger = logging.getLogger(__name__)
 
@@ -77,21 +75,24 @@ def explained(model_name: str) -> Iterator[None]:
         raise ConfigError(what, where="network_config", fix=fix) from cause
 
 
-def load_checkpoint(
-    kind: type[Model], path: str | Path, *, own: bool = False, trust_code: bool = False, **options: str | int
-) -> Model:
-    """Load a Lightning checkpoint of LibMultiLabel.
+@contextlib.contextmanager
+def reading_pickle(what: str, path: str | Path, fix: str, *, in_full: bool = False) -> Iterator[None]:
+    """Raise a ``CheckpointError`` in the place of what a damaged pickle raises, which is whatever its bytes say.
 
-    It is a pickle: unless it is this process's ``own``, or of ``trust_code``, :mod:`.pickles` says what it may name.
+    The error repeats the message ``in_full`` only where the file holds no words of documents.
     """
-    # Lightning would import what a checkpoint names as its instantiator, which no class of the pickle tells.
-    load = functools.partial(kind.load_from_checkpoint, path, _instantiator=None, **options)
+    try:
+        yield
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}" if in_full else type(error).__name__
+        raise CheckpointError(f"not {what} ({cause})", where=str(path), fix=fix) from error
+
+
+def load_checkpoint(kind: type[Model], path: str | Path, **options: str | int) -> Model:
+    """Load a Lightning checkpoint of LibMultiLabel; it is a pickle, which the caller trusts."""
     fix = "give best_model.ckpt or last.ckpt of a run with the same LibMultiLabel"
-    with reading_pickle("a checkpoint of LibMultiLabel that can be loaded", Path(path), fix, in_full=True):
-        if own:
-            return load(weights_only=False)
-        with known_networks(Path(path), trust_code=trust_code) as weights_only:
-            return load(weights_only=weights_only)
+    with reading_pickle("a checkpoint of LibMultiLabel that can be loaded", path, fix, in_full=True):
+        return kind.load_from_checkpoint(path, weights_only=False, **options)
 
 
 def load_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:

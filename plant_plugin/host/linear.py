@@ -17,8 +17,7 @@ from plant_plugin.config import registry
 from plant_plugin.data.documents import Corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.host.checks import check_labels, read_checked, warn_changed_labels
-from plant_plugin.host.pickles import KnownUnpickler, reading_pickle
+from plant_plugin.host.checks import check_labels, read_checked, reading_pickle, warn_changed_labels
 from plant_plugin.host.scores import Scores, listed_logits_of, logits_of, sizes_and_hashes, sparse_truth
 from plant_plugin.host.svm import check_svm, svm_hashes, with_svm_files
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE
@@ -69,7 +68,7 @@ class LinearBaseline:
         if settings.seed is not None:
             np.random.seed(settings.seed)  # from here on the order of random draws is LibMultiLabel's
         if settings.eval:
-            self.preprocessor, self.model = _load(Path(settings.checkpoint_path), trust_code=settings["trust_code"])
+            self.preprocessor, self.model = _load(Path(settings.checkpoint_path))
         else:
             self.preprocessor = linear.Preprocessor(settings.include_test_labels, settings.remove_no_label_data)
         # To evaluate, the training file is read as LibMultiLabel does, for its label counts.
@@ -232,10 +231,8 @@ class _CountableColumns(sp.csc_matrix):
         return super().sum(axis=0 if axis == 2 else axis, dtype=dtype, out=out)
 
 
-def _load(path: Path, *, trust_code: bool) -> tuple[linear.Preprocessor, LinearModel]:
+def _load(path: Path) -> tuple[linear.Preprocessor, LinearModel]:
     """Preprocessing and model of ``linear_pipeline.pickle``."""
     fix = "give the linear_pipeline.pickle of a run's folder"
-    with reading_pickle("a linear model of LibMultiLabel", path, fix), path.open("rb") as stream:
-        found = KnownUnpickler(stream, path, "arrays", "linear", trust_code=trust_code).load()
-        parts = found["preprocessor"], found["model"]
-    return parts
+    with reading_pickle("a linear model of LibMultiLabel", path, fix):
+        return linear.load_pipeline(str(path))

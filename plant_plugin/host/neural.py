@@ -28,7 +28,6 @@ from plant_plugin.host.checks import (
     read_checked,
     warn_changed_labels,
 )
-from plant_plugin.host.pickles import known_networks
 from plant_plugin.host.scores import Scores, limited, sizes_and_hashes, sparse_truth
 from plant_plugin.host.vocabulary import Document, read_labels, read_word_vectors, saved_words
 from plant_plugin.networks.encoders import is_quicker_unpacked, unpacked
@@ -100,7 +99,7 @@ class NetworkBaseline:
         if settings.checkpoint_path is None:
             self._new_model()
         else:
-            self._load_model(settings.checkpoint_path, own=False)
+            self._load_model(settings.checkpoint_path)
         self.trainer = init_trainer(
             epochs=self.run.stop_after.get("train", settings.epochs),
             use_cpu=settings.cpu,
@@ -124,15 +123,14 @@ class NetworkBaseline:
                 **self._taken(MODEL_KEYS),
             )
 
-    def _load_model(self, checkpoint_path: str, *, own: bool) -> None:
+    def _load_model(self, checkpoint_path: str) -> None:
         logger.info("Loading the model of %s", checkpoint_path)
-        trust_code, log_path = self.settings["trust_code"], self.settings.log_path
-        self.model = load_checkpoint(Model, checkpoint_path, own=own, trust_code=trust_code, log_path=log_path)
+        self.model = load_checkpoint(Model, checkpoint_path, log_path=self.settings.log_path)
         # The checkpoint remembers the k of the run that made it; this run's own is meant.
         self.model.save_k_predictions = self.settings.save_k_predictions
         if self.tokenizer is None:
             keep_in = None if self.settings.eval else Path(self.settings.checkpoint_dir)
-            self.word_dict = saved_words(Path(checkpoint_path).parent, keep_in, trust_code=trust_code)
+            self.word_dict = saved_words(Path(checkpoint_path).parent, keep_in)
         self.labels = list(self.model.classes)
         check_labels(self.corpus, self.labels, checkpoint_path, training=not self.settings.eval)
 
@@ -144,15 +142,13 @@ class NetworkBaseline:
             loaders.append(self.loader("val"))
         with self.fitting():
             if settings["resume"]:  # weights, optimiser, epoch and the best score so far
-                path = settings.checkpoint_path
-                with known_networks(Path(path), trust_code=settings["trust_code"]) as weights_only:
-                    self.trainer.fit(self.model, *loaders, ckpt_path=path, weights_only=weights_only)
+                self.trainer.fit(self.model, *loaders, ckpt_path=settings.checkpoint_path, weights_only=False)
             else:
                 self.trainer.fit(self.model, *loaders)
         callback = next(call for call in self.trainer.callbacks if isinstance(call, ModelCheckpoint))
         best = callback.best_model_path or callback.last_model_path
         if best:
-            self._load_model(best, own=not settings["resume"])  # a resumed checkpoint can name any file as the best
+            self._load_model(best)
         dump_log(settings.log_path, config=settings)
 
     @contextmanager
@@ -165,7 +161,8 @@ class NetworkBaseline:
         except (KeyboardInterrupt, SystemExit):  # Lightning turns the former into the latter
             resumes = self.settings["model_name"] != "AttentionXML" and self.settings["refit"] == "none"
             if resumes and (folder / "last.ckpt").is_file():
-                self.run.log(f"Stopped. Go on after the last finished epoch: the same command with --resume {folder}")
+                again = f"the same command with --resume {folder} --trust-code"
+                self.run.log(f"Stopped. Go on after the last finished epoch: {again}")
             raise
 
     def loader(self, split: str, shuffle: bool = False) -> DataLoader[dict[str, Tensor]]:

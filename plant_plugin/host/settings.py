@@ -34,11 +34,13 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
 
     Built-in data are written to files, a run folder to resume becomes its checkpoint, and where there is no CUDA device
     the run is moved to the CPU (LibMultiLabel's own ``main.py`` stops there).
+
+    Raises:
+        CheckpointError: A model is to be loaded without ``trust_code``, or its folder does not hold one.
     """
     values = config.as_dict()
     for key in ("run_name", "checkpoint_dir", "log_path"):
         values[key] = str(getattr(config, key))
-    values["trust_code"] = config.trust_code
     values["predict_out_path"] = config.predictions_path
     values["config"] = None if config.config_path is None else str(config.config_path)
     values["monitor_metrics"] = [_spelled(name, config.linear) for name in values["monitor_metrics"]]
@@ -56,6 +58,9 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
             values[key] = str(_as_text(source, config) if foreign else source_path(source, config.cache_dir))
             values["data_format"] = "txt" if foreign else config.data_format
     folder = values["checkpoint_path"] or values["resume"]
+    if folder and not config.trust_code:
+        what = "a model of LibMultiLabel is a pickle, and loading one runs whatever code it names"
+        raise CheckpointError(what, where=str(folder), fix="if you trust whoever wrote it, add --trust-code")
     if folder and Path(folder).is_dir():
         values["checkpoint_path"] = _checkpoint_in(folder, values)
     if not config.linear and not values["cpu"] and not torch.cuda.is_available():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import pickle
 from pathlib import Path
@@ -15,7 +14,7 @@ from libmultilabel.nn import data_utils
 
 from plant_plugin.errors import CheckpointError, DataError, PlantError
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.host.pickles import KEEP, KnownUnpickler, reading_pickle
+from plant_plugin.host.checks import reading_pickle
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +91,7 @@ def read_labels(settings: AttributeDict, datasets: dict[str, list[Document]]) ->
     return labels
 
 
-def saved_words(folder: Path, keep_in: Path | None = None, *, trust_code: bool = False) -> dict[str, int]:
+def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
     """The vocabulary beside a checkpoint; ``keep_in`` gets a copy, unless it has one."""
     path = folder / WORD_DICT
     if not path.is_file():
@@ -101,6 +100,5 @@ def saved_words(folder: Path, keep_in: Path | None = None, *, trust_code: bool =
     content = path.read_bytes()
     if keep_in is not None and not (keep_in / WORD_DICT).exists():
         (keep_in / WORD_DICT).write_bytes(content)
-    with reading_pickle("a vocabulary of LibMultiLabel", path, KEEP):
-        words = dict(KnownUnpickler(io.BytesIO(content), path, trust_code=trust_code).load())  # it needs no names
-    return words
+    with reading_pickle("a vocabulary of LibMultiLabel", path, "keep the file of the run that made the checkpoint"):
+        return dict(pickle.loads(content))

@@ -188,7 +188,7 @@ def test_an_interrupted_run_goes_on(tiny: Path, calls: list[list[str]]) -> None:
     begun.mkdir(parents=True)
     (begun / "run.json").write_text("{}")
     assert runner.run_experiment([planned], tiny / "results" / "tiny", tiny / "work") == []
-    assert calls[0][-2:] == ["--resume", str(begun)]
+    assert calls[0][-3:] == ["--resume", str(begun), "--trust-code"]
     assert (tiny / "results" / "tiny" / "plant" / "seed1.json").is_file()
 
 

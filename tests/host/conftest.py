@@ -66,7 +66,7 @@ def settings_for(data: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
 def baseline(settings_for: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Outcome]:
     """Run one of LibMultiLabel's models with the given changes."""
 
-    def run(*, trust_code: bool = False, **changes: Any) -> Outcome:
+    def run(*, trust_code: bool = True, **changes: Any) -> Outcome:
         from plant_plugin.config import load_config
         from plant_plugin.host.baseline import run_baseline
         from plant_plugin.report.run import Run

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,11 @@ from plant_plugin.report.run import Run
 
 @pytest.fixture
 def settle(settings_for: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Any]:
-    def make(*, silent: bool = True, **changes: Any) -> Any:
+    def make(*, silent: bool = True, trust_code: bool = False, **changes: Any) -> Any:
         network = {"model_name": "KimCNN", "network_config": {"filter_sizes": [2]}}
         values = settings_for(**{**network, "silent": silent, **changes})
-        return library_settings(load_config(None, values), Run(tmp_path / "run", silent=silent))
+        config = replace(load_config(None, values), trust_code=trust_code)
+        return library_settings(config, Run(tmp_path / "run", silent=silent))
 
     return make
 
@@ -49,6 +52,7 @@ def test_both_spellings_of_ndcg(settle: Callable[..., Any]) -> None:
 
 
 def test_a_run_folder_stands_for_its_checkpoint(settle: Callable[..., Any], tmp_path: Path) -> None:
+    settle = functools.partial(settle, trust_code=True)
     with pytest.raises(CheckpointError, match=r"last\.ckpt is missing"):
         settle(resume=str(tmp_path))
     for name in ("last.ckpt", "best_model.ckpt", "model_1.ckpt", "linear_pipeline.pickle"):
@@ -65,6 +69,14 @@ def test_a_run_folder_stands_for_its_checkpoint(settle: Callable[..., Any], tmp_
     for model in ({"linear": True}, attention_xml):
         with pytest.raises(ConfigError, match="keep nothing"):
             settle(resume=str(tmp_path), **model)
+
+
+@pytest.mark.parametrize("key", ["checkpoint_path", "resume"])
+def test_a_pickle_is_refused_without_trust(settle: Callable[..., Any], tmp_path: Path, key: str) -> None:
+    (tmp_path / "last.ckpt").touch()
+    with pytest.raises(CheckpointError, match=r": a model of LibMultiLabel is a pickle[\s\S]*--trust-code"):
+        settle(**{key: str(tmp_path)})
+    assert settle(trust_code=True, **{key: str(tmp_path)}).checkpoint_path == str(tmp_path / "last.ckpt")
 
 
 def test_marked_log_lines_are_repeated_and_handlers_removed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import zipfile
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import torch
 from libmultilabel.nn import data_utils
 
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
-from plant_plugin.errors import DataError, PlantError
-from plant_plugin.host.vocabulary import vectors_file
+from plant_plugin.errors import CheckpointError, DataError, PlantError
+from plant_plugin.host.vocabulary import saved_words, vectors_file
 
 
 def test_cached_vectors_are_not_downloaded_again(tmp_path: Path) -> None:
@@ -72,3 +73,10 @@ def test_every_size_of_a_release_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(data_utils, "urlretrieve", fetch)
     assert vectors_file("glove.6B.50d", tmp_path / "new").read_text() == "heart 1 2\n"
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["glove.6B.100d.txt", "glove.6B.50d.txt"]
+
+
+@pytest.mark.parametrize("content", [pickle.dumps(["heart"]), pickle.dumps(7), b"torn"])
+def test_a_vocabulary_that_is_none(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "word_dict.pickle").write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"word_dict\.pickle: not a vocabulary of LibMultiLabel"):
+        saved_words(tmp_path)
