@@ -47,8 +47,8 @@ format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(STAMP) ## the documentation as a site, in site/; a warning is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir $(SITE)
+docs: $(STAMP) ## the documentation as a site, in site/; a warning is an error (`--quiet` would hide it)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)
 
 integration: $(STAMP) ## whole configurations, baselines beside LibMultiLabel's own code (long)
 	$(BIN)/python -m pytest -m integration

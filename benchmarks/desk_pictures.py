@@ -1,6 +1,6 @@
 """Pictures of the desk's real page for docs/desk.md, on made-up notes.
 
-    plant prepare demo --documents 100 --labels 60 --seed 5 --out notes
+    python examples/made_up_notes.py --documents 100 --labels 60 --seed 5 --out notes
     python benchmarks/desk_pictures.py RUN_FOLDER notes/test.txt
 
 RUN_FOLDER is a run of ``plant_demo.yml``. It serves the model, sits down at the desk in Chromium and writes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import json
 import re
+import runpy
 import shlex
 import sys
 from collections.abc import Iterator
@@ -146,6 +147,10 @@ def run(command: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
             monkeypatch.setitem(sys.modules, module.stem, sys)
             del sys.modules[module.stem]
         command = command[1:]
+    if command[0] == "python":
+        names = runpy.run_path(str(ROOT / command[1]))
+        names["main"](command[2:])
+        return ""
     program = PROGRAMS[command[0]]
     arguments = [path for word in command[1:] for path in sorted(glob.glob(word)) or [word]]
     if command[0] == "libmultilabel":

@@ -1,4 +1,4 @@
-"""The settings of every packaged configuration that are not at their defaults, as they were when they were one file each.
+"""The settings of every packaged configuration that are not at their defaults, as when each was a file.
 
 ``tests/config/packaged_settings.json`` holds them by the configuration's name; a test compares. A key that is deleted,
 because its value is a constant now, is taken out of the file by ``python tests/packaged_settings.py KEY...``.

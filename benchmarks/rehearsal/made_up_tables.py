@@ -20,6 +20,7 @@ import itertools
 import json
 import lzma
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -118,9 +119,10 @@ def sources() -> list[str]:
     if folder.is_dir():
         files = (lzma.open(path, "rt", encoding="utf-8") for path in sorted(folder.glob("*.txt.xz")))
         return [line.rstrip("\n").partition("\t")[2] for file in files for line in file]
-    from plant_plugin.prepare.demo import DemoOptions, write_notes
+    sys.path.append(str(Path(__file__).resolve().parents[2] / "examples"))
+    from made_up_notes import Size, write_notes
 
-    return [line.rstrip("\n").partition("\t")[2] for line in write_notes(DemoOptions(labels=1000))["train"]]
+    return [line.rstrip("\n").partition("\t")[2] for line in write_notes(Size(labels=1000))["train"]]
 
 
 def table(path: Path, rows: Iterable[str], header: str = "") -> None:

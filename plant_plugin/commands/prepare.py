@@ -118,19 +118,6 @@ def xmc(source: Path, out: Path, **options: Any) -> None:
 
 
 @prepare.command()
-@click.option("--documents", required=True, type=click.IntRange(min=28), help="In all; 3 of 28 validate, 5 of 28 test.")
-@click.option("--labels", default=300, show_default=True, type=COUNT, help="Codes that can be drawn.")
-@click.option("--seed", default=20240607, show_default=True, type=int, help="Another seed, other notes.")
-@_out()
-@DRY_RUN
-def demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool) -> None:
-    """Made-up discharge summaries, like those of demo:train, as many as asked for."""
-    from plant_plugin.prepare.demo import prepare_demo
-
-    tell(prepare_demo(out, documents, labels, seed, dry_run), out, dry_run)
-
-
-@prepare.command()
 @marked_options(
     "The folder that codiesp.zip was unpacked into.", _out("Where the folders of the sets go, e.g. data/codiesp.")
 )

@@ -28,7 +28,7 @@ SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 # Of the configuration: handed to a reader that has such an argument.
 READER_KEYS = ("allow_bad_lines", "vocab_file", "text_column", "labels_column")
 DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
-DEMO = Path(__file__).with_name("made_up_notes")  # what `plant prepare demo` writes with its defaults, packed
+DEMO = Path(__file__).with_name("made_up_notes")  # what examples/made_up_notes.py writes with its defaults, packed
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB what it stands for
 FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
 FILES = {"train": "training_file", "val": "val_file", "test": "test_file"}  # also keys of the block `evidence`

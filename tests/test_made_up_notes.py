@@ -1,43 +1,27 @@
 from __future__ import annotations
 
-import json
 import random
+import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from plant_plugin.cli import plant
-from plant_plugin.data.documents import DEMO_SPLITS, demo_file
-from plant_plugin.errors import ConfigError
-from plant_plugin.prepare import demo
-from plant_plugin.prepare.demo import DemoOptions, prepare_demo, sized, write_notes
+from plant_plugin.data.documents import demo_file
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "examples"))
+demo = pytest.importorskip("made_up_notes", reason="examples/ lies in a checkout only")
 
 
 def test_the_built_in_data_are_what_the_generator_writes(tmp_path: Path) -> None:
-    assert sized(2800, 60, 20240607) == DemoOptions()
-    for split, lines in write_notes(DemoOptions()).items():
+    assert demo.size_of(2800, 60, 20240607) == demo.Size()
+    for split, lines in demo.write_notes(demo.Size()).items():
         assert "".join(lines) == demo_file(split, tmp_path).read_text(encoding="utf-8")
-
-
-def test_a_dry_run_tells_the_same_and_writes_nothing(tmp_path: Path) -> None:
-    told = prepare_demo(tmp_path / "out", 56, 40, 7, dry_run=True)
-    assert not (tmp_path / "out").exists()
-    made = prepare_demo(tmp_path / "out", 56, 40, 7)
-    assert told == made
-    assert made["counts"] == {"train": 40, "valid": 6, "test": 10, "labels": made["counts"]["labels"]}
-    assert 20 < made["counts"]["labels"] <= 40
-    for split in DEMO_SPLITS:
-        lines = (tmp_path / "out" / f"{split}.txt").read_text(encoding="utf-8").splitlines()
-        assert len(lines) == made["counts"][split]
-    assert json.loads((tmp_path / "out" / "provenance.json").read_text())["options"]["seed"] == 7
 
 
 def test_the_command(tmp_path: Path) -> None:
     for name, seed in (("one", "1"), ("two", "1"), ("three", "2")):
         where = ["--out", str(tmp_path / name), "--documents", "28", "--labels", "10", "--seed", seed]
-        done = CliRunner().invoke(plant, ["prepare", "demo", *where])
-        assert done.exit_code == 0, done.output
+        demo.main(where)
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
     assert (tmp_path / "one" / "train.txt").read_bytes() != (tmp_path / "three" / "train.txt").read_bytes()
@@ -73,18 +57,27 @@ def test_what_is_said_is_what_the_code_means(code: str, said: str, named: str) -
 
 
 def test_codes_beyond_the_common_ones_come_from_the_classification() -> None:
-    conditions = demo._conditions(sized(28, 200, 1))
+    conditions = demo._conditions(demo.size_of(28, 200, 1))
     assert [one.code for one in conditions[:60]] == list(demo.COMMON)
     rest = conditions[60:]
     assert len({one.code for one in conditions}) == 200
     assert all(one.terms == demo._terms(one.code) and one.kind == "acute" for one in rest)
-    lines = list(write_notes(sized(56, 3, 1))["train"])  # all three may stand together, two of some others not
+    lines = list(
+        demo.write_notes(demo.size_of(56, 3, 1))["train"]
+    )  # all three may stand together, two of some others not
     assert all(1 <= len(line.partition("\t")[0].split()) <= 3 for line in lines)
 
 
-def test_more_labels_than_codes(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="5,000 labels, but there are 4,1"):
-        prepare_demo(tmp_path / "out", 28, 5000, 1)
+@pytest.mark.parametrize(
+    ("flag", "value", "message"),
+    [("--labels", "5000", "5,000 labels, but there are 4,1"), ("--documents", "3", "at least 28")],
+)
+def test_a_wrong_size_writes_nothing(
+    flag: str, value: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        demo.main(["--documents", "28", "--out", str(tmp_path / "out"), flag, value])
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

@@ -1,6 +1,11 @@
-"""The built-in made-up discharge summaries, at any size: codes that come in groups, told in busy authors' words.
+"""Made-up discharge summaries, at any size: codes that come in groups, told in busy authors' words.
 
-The 60 commonest codes are told as ``demo_phrases.yml`` has clinicians write them; beyond these, wording comes from
+The built-in data (``demo:train``, ``demo:valid``, ``demo:test``) are what this program writes with its defaults. To
+have fewer notes, or more:
+
+    python examples/made_up_notes.py --documents 280 --labels 60 --out data/notes
+
+The 60 commonest codes are told as ``made_up_notes.yml`` has clinicians write them; beyond these, wording comes from
 descriptions and inclusion terms of ICD-10-CM (package ``simple_icd_10_cm``, offline), shortened and abbreviated. The
 task is not trivial: every note mentions conditions that the patient does not have, and categories hold several codes.
 Importing this module reads all of ICD-10-CM (seconds).
@@ -8,37 +13,32 @@ Importing this module reads all of ICD-10-CM (seconds).
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
 from bisect import bisect
-from collections.abc import Iterator
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 import simple_icd_10_cm as icd
 import yaml
 
-from plant_plugin.data.documents import DEMO_SPLITS
-from plant_plugin.errors import ConfigError
-from plant_plugin.prepare.output import Made, opened, staged, write_provenance
-
-GENERATOR_VERSION = 2  # counts up whenever this module writes other notes
+SPLITS = ("train", "valid", "test")
 RANK_SHIFT = 5  # Zipf-Mandelbrot: keeps the first few codes from being in every note
 SAME_GROUP = 0.5  # chance that the next code comes from the group of one already drawn
 DRAWS = 100  # after which a note keeps the codes that it has: few labels may all stand apart
 STEEP, FLAT = 2.0, 1.2  # Zipf's exponents: of the common codes (the rarest in a dozen notes), of large label sets
 EMPTY_WORDS = re.compile(r"\b(?:other|unspecified|specified|not elsewhere classified|nos|nec)\b|[,;:()\[\]]")
 VALID, TEST, WHOLE = 3, 5, 28  # parts of all documents, those of the built-in data: 300 and 500 of 2,800
-PHRASES = yaml.safe_load(Path(__file__).with_name("demo_phrases.yml").read_text(encoding="utf-8"))
+PHRASES = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
 COMMON = PHRASES["common"]
 ACUTE = "acute"  # the kind of a condition whose code is not among the common ones
 
 
 @dataclass(frozen=True)
-class DemoOptions:
+class Size:
     """Size and shape of the made-up data; the defaults made what ``demo:train`` and its siblings name."""
 
     seed: int = 20240607
@@ -49,37 +49,11 @@ class DemoOptions:
     exponent: float = STEEP  # how steeply frequencies of codes fall
 
 
-def sized(documents: int, labels: int, seed: int) -> DemoOptions:
-    """Options for so many documents in all; 2,800 with the built-in seed and labels are ``demo:train`` and siblings."""
+def size_of(documents: int, labels: int, seed: int) -> Size:
+    """The size of so many documents in all; 2,800 with the built-in seed and labels are ``demo:train`` and siblings."""
     valid, test = documents * VALID // WHOLE, documents * TEST // WHOLE
     exponent = STEEP if labels <= len(COMMON) else FLAT
-    return DemoOptions(seed, documents - valid - test, valid, test, labels, exponent)
-
-
-def prepare_demo(out: Path, documents: int, labels: int, seed: int, dry_run: bool = False) -> Made:
-    """Write ``train.txt``, ``valid.txt``, ``test.txt`` and ``provenance.json``, a document at a time.
-
-    A ``dry_run`` draws the same documents, so that it can tell how many labels they have, and writes nothing.
-
-    Raises:
-        ConfigError: More labels than there are codes.
-        PlantError: The folder cannot be written.
-    """
-    options = sized(documents, labels, seed)
-    notes, given = write_notes(options), set[str]()
-    counts = {split: getattr(options, split) for split in DEMO_SPLITS}
-    with nullcontext() if dry_run else staged(out) as stage:
-        for split in DEMO_SPLITS:
-            with opened(stage, f"{split}.txt") as stream:
-                for line in notes[split]:
-                    given.update(line.partition("\t")[0].split())
-                    stream.write(line)
-        counts["labels"] = len(given)
-        if stage is not None:
-            versions = {"generator": GENERATOR_VERSION, "simple-icd-10-cm": version("simple-icd-10-cm")}
-            content = {"command": "prepare demo", "options": {**asdict(options), **versions}, "sources": []}
-            write_provenance(stage, {**content, "counts": counts})
-    return {"counts": counts, "sets": {}}
+    return Size(seed, documents - valid - test, valid, test, labels, exponent)
 
 
 @dataclass(frozen=True, eq=False)  # each exists once
@@ -137,38 +111,37 @@ class _Pool:
     def others(self, chosen: list[int], source: random.Random) -> list[_Condition]:
         """Two to four of those not chosen, each as likely."""
         left = len(self) - len(chosen)
-        found = []
+        others = []
         for place in source.sample(range(left), min(source.randint(2, 4), left)):
             for taken in sorted(chosen):
                 place += taken <= place
-            found.append(self.conditions[place])
-        return found
+            others.append(self.conditions[place])
+        return others
 
 
-def write_notes(options: DemoOptions) -> dict[str, Iterator[str]]:
-    """Lines ``codes TAB note`` of each split; the same options always give the same lines.
+def write_notes(size: Size) -> dict[str, Iterator[str]]:
+    """Lines ``codes TAB note`` of each split; the same size always give the same lines.
 
     Raises:
-        ConfigError: Fewer than one label, or more than there are codes to draw.
+        ValueError: Fewer than one label, or more than there are codes to draw.
     """
-    pool = _Pool(_conditions(options))
-    if not 0 < options.labels <= len(pool):
-        what = f"{options.labels:,} labels, but there are {len(pool):,} codes to draw from"
-        raise ConfigError(what, where="labels", fix="ask for no more than these")
-    return {split: _lines(pool, split, options) for split in DEMO_SPLITS}
+    pool = _Pool(_conditions(size))
+    if not 0 < size.labels <= len(pool):
+        raise ValueError(f"{size.labels:,} labels, but there are {len(pool):,} codes to draw from: ask for fewer")
+    return {split: _lines(pool, split, size) for split in SPLITS}
 
 
-def _lines(pool: _Pool, split: str, options: DemoOptions) -> Iterator[str]:
-    source = random.Random(f"{options.seed} {split}")
-    for _ in range(getattr(options, split)):
+def _lines(pool: _Pool, split: str, size: Size) -> Iterator[str]:
+    source = random.Random(f"{size.seed} {split}")
+    for _ in range(getattr(size, split)):
         chosen = _draw(pool, source)
         codes = " ".join(sorted(pool.conditions[place].code for place in chosen))
         yield f"{codes}\t{_note(chosen, pool, source)}\n"
 
 
-def _conditions(options: DemoOptions) -> list[_Condition]:
+def _conditions(size: Size) -> list[_Condition]:
     """The label set with its frequencies: leaves of each group's categories, in random order of frequency."""
-    source = random.Random(f"{options.seed} conditions")
+    source = random.Random(f"{size.seed} conditions")
     by_category = []
     for group, known in PHRASES["groups"].items():
         for category in known["categories"]:
@@ -177,17 +150,17 @@ def _conditions(options: DemoOptions) -> list[_Condition]:
     # The common codes in their order; then one of each category in turn, so that every group is covered.
     rounds = max(map(len, by_category))
     more = [codes[place] for place in range(rounds) for codes in by_category if place < len(codes)]
-    more = more[: max(0, options.labels - len(COMMON))]
+    more = more[: max(0, size.labels - len(COMMON))]
     source.shuffle(more)
-    pool = [*((code, known["group"]) for code, known in COMMON.items()), *more][: options.labels]
-    made = []
+    pool = [*((code, known["group"]) for code, known in COMMON.items()), *more][: size.labels]
+    conditions = []
     for rank, (code, group) in enumerate(pool, 1):
-        weight, known = (rank + RANK_SHIFT) ** -options.exponent, COMMON.get(code)
+        weight, known = (rank + RANK_SHIFT) ** -size.exponent, COMMON.get(code)
         if known is None:
-            made.append(_Condition(code, group, _terms(code), weight))
+            conditions.append(_Condition(code, group, _terms(code), weight))
         else:
-            made.append(_Condition(code, group, tuple(known["said"]), weight, known["kind"], known.get("sex")))
-    return made
+            conditions.append(_Condition(code, group, tuple(known["said"]), weight, known["kind"], known.get("sex")))
+    return conditions
 
 
 def _terms(code: str) -> tuple[str, ...]:
@@ -212,38 +185,38 @@ def _draw(pool: _Pool, source: random.Random) -> list[int]:
 
 def _note(chosen: list[int], pool: _Pool, source: random.Random) -> str:
     """A note of 150 to 300 words about the chosen conditions."""
-    told: dict[str, list[str]] = {heading: [] for heading in PHRASES["sections"]}
+    parts: dict[str, list[str]] = {heading: [] for heading in PHRASES["sections"]}
     conditions = [pool.conditions[place] for place in chosen]
     for condition in conditions:
         for _ in range(2 if source.random() < 0.3 else 1):
-            _tell(told, PHRASES["present"][condition.kind], _said(condition, source), source)
+            _add(parts, PHRASES["present"][condition.kind], _said(condition, source), source)
         if source.random() < 0.5:
-            _tell(told, PHRASES["hints"], source.choice(PHRASES["groups"][condition.group]["hints"]), source)
+            _add(parts, PHRASES["hints"], source.choice(PHRASES["groups"][condition.group]["hints"]), source)
     for absent in pool.others(chosen, source):
         if absent.kind in PHRASES["absent"] and not any(absent.stands_apart(one) for one in conditions):
-            _tell(told, PHRASES["absent"][absent.kind], _said(absent, source), source)
+            _add(parts, PHRASES["absent"][absent.kind], _said(absent, source), source)
     sex = next((one.sex for one in conditions if one.sex), source.choice(("man", "woman")))
     opening = f"CHIEF COMPLAINT: {source.choice(PHRASES['symptoms'])}. {source.randint(55, 91)} year old {sex}."
     wanted = source.randint(170, 270)
-    words = len(opening.split()) + sum(len(f"{name} {' '.join(facts)}".split()) for name, facts in told.items())
+    words = len(opening.split()) + sum(len(f"{name} {' '.join(facts)}".split()) for name, facts in parts.items())
     filler = [(name, one) for name, sentences in PHRASES["filler"].items() for one in sentences]
     for heading, sentence in source.sample(filler, len(filler)):
         if words >= wanted:
             break
         a, b, c = source.randint(2, 8), source.randint(61, 88), source.randint(108, 148)
-        told[heading].append(sentence.format(a=a, b=b, c=c))
-        words += len(told[heading][-1].split())
-    parts = [opening]
-    for heading, facts in told.items():
-        parts += [f"{heading}:", *source.sample(facts, len(facts))]
-    return " ".join(" ".join(parts).split())
+        parts[heading].append(sentence.format(a=a, b=b, c=c))
+        words += len(parts[heading][-1].split())
+    note = [opening]
+    for heading, facts in parts.items():
+        note += [f"{heading}:", *source.sample(facts, len(facts))]
+    return " ".join(" ".join(note).split())
 
 
-def _tell(told: dict[str, list[str]], templates: dict[str, list[str]], words: str, source: random.Random) -> None:
+def _add(parts: dict[str, list[str]], templates: dict[str, list[str]], words: str, source: random.Random) -> None:
     """Add a sentence to one of the parts of a note that have sentences of this kind."""
     heading = source.choice(sorted(templates))
     sentence = source.choice(templates[heading]).format(words)
-    told[heading].append(sentence[0].upper() + sentence[1:])
+    parts[heading].append(sentence[0].upper() + sentence[1:])
 
 
 def _said(condition: _Condition, source: random.Random) -> str:
@@ -258,3 +231,25 @@ def _said(condition: _Condition, source: random.Random) -> str:
     if len(words) > 3:
         words = [word for word in words if source.random() >= 0.15] or words
     return " ".join(words)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Write made-up discharge summaries: train.txt, valid.txt, test.txt.")
+    parser.add_argument("--documents", required=True, type=int, help="In all, 28 at least; 3 of 28 validate, 5 test.")
+    parser.add_argument("--labels", default=300, type=int, help="Codes that can be drawn (default: %(default)s).")
+    parser.add_argument("--seed", default=Size().seed, type=int, help="Another seed, other notes.")
+    parser.add_argument("--out", required=True, type=Path, help="Where the three files go.")
+    options = parser.parse_args(arguments)
+    if options.documents < WHOLE:
+        parser.error(f"--documents: at least {WHOLE}, so that each file has some")
+    try:
+        notes = write_notes(size_of(options.documents, options.labels, options.seed))
+    except ValueError as error:
+        parser.error(f"--labels: {error}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    for split, lines in notes.items():
+        (options.out / f"{split}.txt").write_text("".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
