@@ -8,13 +8,8 @@ Importing the package imports neither torch nor LibMultiLabel, so that the comma
 
 from __future__ import annotations
 
-import sys
 import warnings
-from functools import partial
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -67,52 +62,3 @@ def register() -> tuple[str, ...]:
     names = register_networks()
     hook(run)
     return names
-
-
-# Where modules that have moved stood; their old names work, with a warning.
-_MOVED = {
-    "plant_plugin.data.demo": "plant_plugin.data.documents",
-    "plant_plugin.data.libmultilabel_txt": "plant_plugin.data.text",
-    "plant_plugin.evaluation.significance": "plant_plugin.evaluation.resampling",
-    "plant_plugin.kernels": "plant_plugin.networks.kernels",
-    "plant_plugin.losses.focal": "plant_plugin.networks.losses",
-    "plant_plugin.losses.lambda_rank": "plant_plugin.networks.losses",
-    "plant_plugin.losses": "plant_plugin.networks.losses",
-    "plant_plugin.networks.backbone.adapters": "plant_plugin.networks.backbone.loading",
-    "plant_plugin.networks.backbone.stateful": "plant_plugin.networks.backbone.words",
-    "plant_plugin.networks.frozen_backbone": "plant_plugin.networks.backbone",
-    "plant_plugin.networks.kernels.exponential": "plant_plugin.networks.kernels.compiled",
-    "plant_plugin.networks.multi_res_cnn": "plant_plugin.networks.baselines",
-    "plant_plugin.options": "plant_plugin.config.options",
-    "plant_plugin.prediction": "plant_plugin.model",
-    "plant_plugin.registry": "plant_plugin.config.registry",
-    "plant_plugin.report.score_files": "plant_plugin.report.predictions",
-    "plant_plugin.report.scored": "plant_plugin.report.result",
-    "plant_plugin.run": "plant_plugin.training.run",
-    "plant_plugin.search.trials": "plant_plugin.training.search.search",
-    "plant_plugin.search": "plant_plugin.training.search",
-    "plant_plugin.training.frozen_states": "plant_plugin.training.build",
-    "plant_plugin.training.search.trials": "plant_plugin.training.search.search",
-    "plant_plugin.training.state": "plant_plugin.training.loop",
-}
-
-
-class _Moved(MetaPathFinder, Loader):
-    """Finds a moved module under its old name: a module that takes each of its names from the new place."""
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self, is_package=True) if _new_name(name) else None
-
-    def exec_module(self, module: ModuleType) -> None:
-        new = _new_name(module.__name__)
-        warnings.warn(f"{module.__name__} is {new} now", DeprecationWarning, stacklevel=2)
-        vars(module)["__getattr__"] = partial(getattr, import_module(new))
-
-
-def _new_name(name: str) -> str:
-    """Empty where a module has not moved."""
-    old = next((old for old in _MOVED if name == old or name.startswith(f"{old}.")), None)
-    return _MOVED[old] + name.removeprefix(old) if old else ""
-
-
-sys.meta_path.append(_Moved())

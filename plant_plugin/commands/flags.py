@@ -13,7 +13,6 @@ from typing import ClassVar
 import click
 
 from plant_plugin.commands.shared import plain_ending
-from plant_plugin.config.removed import REMOVED
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
 from plant_plugin.files import private_files
@@ -49,9 +48,7 @@ def _config_option(option: Option) -> click.Option:
 
 
 def _block_options(block: str) -> list[click.Option]:
-    # What is gone is read as in a file: at its default it says nothing, else an error tells why it is gone.
-    gone = [click.Option([f"{block}__{name}", f"--{block}.{name}"], hidden=True) for name in REMOVED.get(block, ())]
-    return gone + [
+    return [
         click.Option(
             [f"{block}__{field.name}", f"--{block}.{field.name}"],
             metavar="|".join(choices(field.type)) or "VALUE",

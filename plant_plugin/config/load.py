@@ -22,9 +22,8 @@ import yaml
 from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
-from plant_plugin.config.removed import REMOVED
 from plant_plugin.config.rules import DATA_KEYS, DEMO, check, reads_whole_documents
-from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, OPTIONS, Settings
+from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.config.yaml_file import find_config, packaged_configs, parse, read_yaml
 from plant_plugin.errors import ConfigError, suggestion
@@ -80,28 +79,34 @@ class Config(Settings):
         return replace(self, merge_train_val=True, identity=self.hash(), **blocks)  # type: ignore[arg-type]
 
     def hash(self) -> str:
-        """SHA-256, in hexadecimal, of every key that the result depends on."""
+        """SHA-256, in hexadecimal, of :meth:`changed`, where 1 and 1.0 are the same value."""
         if self.identity is not None:
             return self.identity
-        content = _counted(self)
-        for block, keys in REMOVED.items():
-            if block in content:  # those that came later count where they say something
-                content[block] |= {key: removed.neutral[0] for key, removed in keys.items() if removed.counted}
-        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(_plain(self.changed()), sort_keys=True).encode()).hexdigest()
+
+    def changed(self) -> Keys:
+        """Return the keys that a result depends on and that are not at their defaults, blocks as dictionaries."""
+        changed = _changed(self, Settings())
+        arguments = changed.pop("network_config", {})
+        defaults = registry.get("networks", self.model_name).signature() if arguments and not self.linear else {}
+        for name, value in arguments.items():
+            if _plain(value) != _plain(defaults.get(name)):
+                changed.setdefault("network_config", {})[name] = value
+        return changed
 
 
-def _counted(section: Settings | Block) -> Keys:
-    """What the result depends on; keys that came after the first runs only where they are not at their defaults."""
-    content: Keys = {}
-    for field in FIELDS.values() if isinstance(section, Settings) else dataclasses.fields(section):
-        name, value = field.name, getattr(section, field.name)
-        if not field.metadata["influence"] or (field.metadata["later"] and value == field.default):
-            continue
-        is_number = name in OPTIONS and OPTIONS[name].type is float and isinstance(section, Settings)
-        if is_number and value is not None:
-            value = float(value)  # 0 and 0.0 are the same value; those of blocks were never made one
-        content[name] = _counted(value) if isinstance(value, Block) else value
-    return content
+def _changed(section: Block, defaults: Block) -> Keys:
+    changed: Keys = {}
+    for field in dataclasses.fields(defaults):
+        value, default = getattr(section, field.name), getattr(defaults, field.name)
+        if field.metadata["influence"] and value != default:
+            changed[field.name] = _changed(value, default) if isinstance(value, Block) else value
+    return changed
+
+
+def _plain(value: object) -> object:
+    """A value as JSON reads it: lists for tuples, every number a float."""
+    return json.loads(json.dumps(value, default=str), parse_int=float)
 
 
 def load_config(path_or_name: str | Path | None, overrides: Mapping[str, object] | None = None) -> Config:
@@ -143,7 +148,11 @@ def _without_missing_files(given: Keys, overrides: Mapping[str, object]) -> None
 def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
     """The configuration of :func:`read_given`'s values, which stay, or a ``ConfigError`` with every problem found."""
     path = problems.path
-    settings = read_section(Settings, _as_today(given), problems)
+    values = dict(copy.deepcopy(given))
+    for name in (*BLOCKS, *MAPPINGS):
+        if name in values and values[name] is None:  # a block that says nothing
+            del values[name]
+    settings = read_section(Settings, values, problems)
     changes: Keys = {"early_stopping_metric": settings.early_stopping_metric or settings.val_metric}
     if settings.registry is not None:  # before anything is looked up
         changes["registry"] = str(Path(settings.registry).resolve())
@@ -151,28 +160,17 @@ def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
             registry.use(settings.registry)
         except ConfigError as error:
             problems.add("registry", f"{error.what}, in {error.where}", error.fix)
-    if "max_seq_length" not in given and reads_whole_documents(settings):
+    if "max_seq_length" not in values and reads_whole_documents(settings):
         changes["max_seq_length"] = None
     settings = replace(settings, **changes)
     problems.all_read()
     check(settings, problems)
     problems.raise_if_any()
     run_name = f"{settings.data_name}_{path.stem if path else settings.model_name}_{datetime.now():%Y%m%d%H%M%S}"
-    values = {name: getattr(settings, name) for name in FIELDS}
+    keys = {name: getattr(settings, name) for name in FIELDS}
     folder = Path(settings.result_dir) / run_name
-    config = Config(**values, config_path=path, run_name=run_name, checkpoint_dir=folder, given=_as_today(given))
+    config = Config(**keys, config_path=path, run_name=run_name, checkpoint_dir=folder, given=values)
     return config if config.resume in (None, AUTO) else config.resumed(Path(config.resume))
-
-
-def _as_today(given: Mapping[str, object]) -> Keys:
-    """A copy without blocks that say nothing, and without removed keys at the defaults that older runs wrote down."""
-    named = (*BLOCKS, *MAPPINGS)
-    copied: Keys = {key: copy.deepcopy(value) for key, value in given.items() if value is not None or key not in named}
-    for block, keys in REMOVED.items():
-        if isinstance(copied.get(block), dict):
-            told = copied[block].items()
-            copied[block] = {key: value for key, value in told if key not in keys or value != keys[key].neutral[0]}
-    return copied
 
 
 def _override(given: Keys, key: str, value: object, problems: Problems) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plant_plugin.config.options import PLANTED_PRIOR, LoraOptions, PlantedPrior
-from plant_plugin.config.removed import REMOVED_ARGUMENTS
 from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, NotNegative, Number, Positive, Share, Text, Truth
 from plant_plugin.errors import ConfigError
 
@@ -197,12 +196,3 @@ class PLANTL2R(AwdLstm):
     inattention_fill: Literal["nothing", "zero"] = "nothing"  # what the others get: no weight, or the score 0
     ranker_size: AtLeast1 = 400  # of the ranker's label and token embeddings
     ranker_hidden: AtLeast1 = 128  # of its hidden layer
-
-
-def of_this_version(saved: Keys) -> Keys:
-    """The arguments that a model was saved with, without those that are gone and change nothing."""
-    gone = {name: removed.neutral for name, removed in REMOVED_ARGUMENTS.items()}
-    kept = {name: value for name, value in saved.items() if value not in gone.get(name, ())}
-    if not kept.get("lm_weight"):
-        kept.pop("gradient_tokens", None)  # recurrent encoders had it too; a model that has trained does not read it
-    return kept

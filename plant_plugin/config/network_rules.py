@@ -5,7 +5,6 @@ from __future__ import annotations
 from plant_plugin.config.options import LoraOptions
 from plant_plugin.config.problems import Problems, read_section, read_value
 from plant_plugin.config.registry import REQUIRED, Entry
-from plant_plugin.config.removed import REMOVED_ARGUMENTS
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import PLAIN, Keys, Number, Whole
 from plant_plugin.errors import suggestion
@@ -23,9 +22,7 @@ def check_network_config(settings: Settings, network: Entry, problems: Problems)
     free = [name for name in signature if name not in GIVEN_BY_US]
     for name in given:
         key = f"network_config.{name}"
-        if network.ours and name in REMOVED_ARGUMENTS and not network.own:
-            problems.add(key, "there is no such key", REMOVED_ARGUMENTS[name].fix)
-        elif name in GIVEN_BY_US:
+        if name in GIVEN_BY_US:
             problems.add(key, "the data decide this", "leave it out")
         elif name in free:
             _check_argument(key, given, name, signature[name], network, problems)

@@ -32,11 +32,11 @@ class RelevanceOptions(Block):
     measure: Literal["mig", "term_frequency"] = key("mig", "mutual information or, as an ablation, frequency")
     association: Literal["positive", "any"] = key("positive", "any: the paper to the letter, blind to the sign")
     unit: Literal["share", "nats"] = key(
-        "share", "of mutual information: a share of the label's highest, or nats as the first PLANT has it", later=True
+        "share", "of mutual information: a share of the label's highest, or nats as the first PLANT has it"
     )
     top: AtLeast1 = key(4000, "token types kept per label")
     counts: Text | None = key(
-        None, "what `plant relevance merge` wrote, in place of counting the training file; null: count it", later=True
+        None, "what `plant relevance merge` wrote, in place of counting the training file; null: count it"
     )
 
 
@@ -56,16 +56,12 @@ class StageOptions(Block):
     )
     warmup: Share = key(0.0, "share of the steps that climb linearly from zero")
     clip_norm: Positive | None = key(1.0, "gradient norm; null: no clipping")
-    ranker_learning_rate: NotNegative | None = key(
-        None, "PLANTL2R: of the ranker; null: this stage's learning rate", later=True
-    )
+    ranker_learning_rate: NotNegative | None = key(None, "PLANTL2R: of the ranker; null: this stage's learning rate")
     rate_decay: Positive | None = key(
-        None, "each layer of the encoder learns so many times slower than what is above it; null: one rate", later=True
+        None, "each layer of the encoder learns so many times slower than what is above it; null: one rate"
     )
     unfreeze_every: AtLeast1 | None = key(
-        None,
-        "epochs after which one more layer of the encoder trains, from the top; null: all from the start",
-        later=True,
+        None, "epochs after which one more layer of the encoder trains, from the top; null: all from the start"
     )
 
 
@@ -93,7 +89,7 @@ class Stage1Options(StageOptions):
     labels: AtLeast1 | Literal["positive", "all"] = key(
         256, "labels a document, its own first: number, positive or all"
     )
-    ranker: Text | None = key(None, "PLANTL2R: the ranker.safetensors of another run, read instead", later=True)
+    ranker: Text | None = key(None, "PLANTL2R: the ranker.safetensors of another run, read instead")
 
 
 @dataclass(frozen=True)
@@ -129,7 +125,7 @@ class PlantedScoresOptions(Block):
     penalty: Positive = key(0.2, "λ of the kernel ridge regression; tf-idf rows have norm 1")
     ngrams: AtLeast1 = key(2, "longest run of words that is a term")
     word_letters: AtLeast1 | None = key(
-        None, "texts are read by so many first letters of each word too, so that endings matter less", later=True
+        None, "texts are read by so many first letters of each word too, so that endings matter less"
     )
     min_documents: AtLeast1 = key(2, "terms of fewer training documents are left out")
     terms: AtLeast1 = key(500_000, "the most frequent terms are kept")
@@ -137,7 +133,7 @@ class PlantedScoresOptions(Block):
     lead_weight: NotNegative = key(0.5, "their tf-idf, beside that of the whole text")
     top: AtLeast1 = key(2000, "weights kept per label; solved from tens of thousands of documents it wants 10000")
     dask: Text | None = key(
-        None, "a scheduler whose workers share the labels of label_ridge, e.g. tcp://host:8786; null: none", later=True
+        None, "a scheduler whose workers share the labels of label_ridge, e.g. tcp://host:8786; null: none"
     )
     adjustment: NotNegative | None = key(None, "τ, for rare labels; null: the best val_metric of the linear scores")
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
@@ -146,10 +142,8 @@ class PlantedScoresOptions(Block):
     name_weight: NotNegative | None = key(None, "ν of the names' words; null: the best with γ; 0: names are not read")
     offset: Number | None = key(None, "taken off every logit; null: the threshold of micro-F1 is probability 0.5")
     # 1 and 0 without evidence
-    linear_weight: NotNegative | None = key(
-        None, "λ, of linear scores beside phrases; null: best val_metric", later=True
-    )
-    sentence_weight: NotNegative | None = key(None, "σ, of sentences beside phrases; null: best val_metric", later=True)
+    linear_weight: NotNegative | None = key(None, "λ, of linear scores beside phrases; null: best val_metric")
+    sentence_weight: NotNegative | None = key(None, "σ, of sentences beside phrases; null: best val_metric")
 
     def model_for(self, documents: int, labels: int) -> str:
         """The model that is fitted to so many documents and labels: of ``auto`` the exact one if affordable."""
@@ -167,7 +161,7 @@ class ShortlistOptions(Block):
         None, "labels a document, the highest by planted scores; null: all; auto: chosen on validation documents"
     )
     rows: Literal["all", "touched"] = key(
-        "all", "of label tables that a step goes through; touched: those of its labels, far faster", later=True
+        "all", "of label tables that a step goes through; touched: those of its labels, far faster"
     )
 
 

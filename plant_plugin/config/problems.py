@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from plant_plugin.config.options import Block
-from plant_plugin.config.removed import REMOVED
 from plant_plugin.config.sections import BLOCKS, SEARCH_OPTIONS, Settings
 from plant_plugin.config.values import Keys, Value, choices, shown, wanted
 from plant_plugin.errors import ConfigError, suggestion
@@ -130,8 +129,6 @@ def _named(given: Mapping[str, Value]) -> Keys:
 def _note(section: type[Block], key: str, name: str, faults: list[ErrorDetails], problems: Problems) -> None:
     first, fields = faults[0], {field.name: field for field in dataclasses.fields(section)}
     if first["type"] in NO_SUCH_KEY:
-        if removed := REMOVED.get(key.rpartition(".")[0], {}).get(name):
-            return problems.add(key, section.unknown, removed.fix)
         near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(name, tuple(fields))
         return problems.add(key, section.unknown, near)
     out_of_range = any(fault["type"] in RANGES for fault in faults)

@@ -71,7 +71,7 @@ class Data:
     )
     test_file: Text | None = key(None, "Test documents: a file, or demo:test for the built-in data.")
     test_filter_file: Text | None = key(
-        None, "Labels left out of single test documents, e.g. themselves: lines of document TAB label.", later=True
+        None, "Labels left out of single test documents, e.g. themselves: lines of document TAB label."
     )
     label_file: Text | None = key(None, "The label set, one label a line; without it, the labels met in the data.")
     val_size: Number = key(0.2, "Validation documents split off training_file: a share below 1, or a whole number.")
@@ -84,7 +84,6 @@ class Data:
     refit: Literal["none", "train+val"] = key(
         "none",
         "train+val: train again on both, with the epochs, weights and thresholds found on validation; test that model.",
-        later=True,
     )
     include_test_labels: Truth = key(False, "Let the label set hold labels that only the test documents have.")
     remove_no_label_data: Truth = key(False, "Leave out training and validation documents without labels.")
@@ -95,8 +94,8 @@ class Data:
         "(sparse files of the XMC repository), features in place of text, for linear models; xmc also for PLANT with "
         "the features' words as vocab_file; or another of `plant list readers`.",
     )
-    text_column: Text = key("text", "Column of the text, in tables.", later=True)
-    labels_column: Text = key("labels", "Column of the labels, in tables.", later=True)
+    text_column: Text = key("text", "Column of the text, in tables.")
+    labels_column: Text = key("labels", "Column of the labels, in tables.")
 
 
 @dataclass(frozen=True)
@@ -129,16 +128,16 @@ class Training:
     patience: AtLeast0 = key(5, "Epochs without a better early_stopping_metric before training ends.")
     early_stopping_metric: Text | None = key(None, "What patience watches; val_metric unless given.")
     go_on_from: Text | None = key(
-        None, "A run folder whose weights training goes on from, with more documents: `plant train --from`.", later=True
+        None, "A run folder whose weights training goes on from, with more documents: `plant train --from`."
     )
     new_documents: AtLeast0 = key(
-        0, "With go_on_from: so many documents at the head of training_file are new to that run.", later=True
+        0, "With go_on_from: so many documents at the head of training_file are new to that run."
     )
     waiting_documents: AtLeast0 = key(
-        0, "With go_on_from: so many behind the new ones that its network has not read either.", later=True
+        0, "With go_on_from: so many behind the new ones that its network has not read either."
     )
     replay: NotNegative = key(
-        1.0, "With go_on_from: documents known to that run that the network reads again for each new one.", later=True
+        1.0, "With go_on_from: documents known to that run that the network reads again for each new one."
     )
     limit_train_batches: Number = key(1.0, "Share of the training batches to use, for trying things out.")
     limit_val_batches: Number = key(1.0, "Share of the validation batches to use.")
@@ -178,9 +177,9 @@ class Plant:
     """What LibMultiLabel does not have."""
 
     strategy: Text = key("plant", "How a network of this package is trained: see `plant list strategies`.")
-    choose: Truth = key(False, "Let the data decide the keys of PLANT that are not given: see plant.yml.", later=True)
+    choose: Truth = key(False, "Let the data decide the keys of PLANT that are not given: see plant.yml.")
     minutes: Positive | None = key(
-        None, "With choose: about how long it may take; fewer epochs, shorter texts, or no network.", later=True
+        None, "With choose: about how long it may take; fewer epochs, shorter texts, or no network."
     )
     precision: Annotated[Literal["auto", "32", "bf16", "16"], AS_WRITTEN] = key("auto", "Numbers in training.")
     kernels: Literal["auto", "torch", "triton"] = aside(
@@ -192,9 +191,9 @@ class Plant:
         "LibMultiLabel's recurrent networks train on a CPU over padded batches: same numbers up to rounding, sooner.",
     )
     devices: AtLeast1 = key(
-        1, "Devices of each machine, a process each; CPUs count by cores. Each takes batch_size documents.", later=True
+        1, "Devices of each machine, a process each; CPUs count by cores. Each takes batch_size documents."
     )
-    num_nodes: AtLeast1 = key(1, "Machines; more than one are started by torchrun.", later=True)
+    num_nodes: AtLeast1 = key(1, "Machines; more than one are started by torchrun.")
     registry: Text | None = aside(
         None, "A file of your own that adds networks, losses, readers, …: see `docs/your_network.md`."
     )
@@ -223,12 +222,10 @@ class Settings(Plant, Linear, Evaluation, Training, Model, Data, General, Block)
     stage1: Stage1Options = key(Stage1Options(), "the attention learns to rank tokens")
     stage2: Stage2Options = key(Stage2Options(), "end to end")
     planted_scores: PlantedScoresOptions = key(PlantedScoresOptions(), "a linear model beside the network")
-    shortlist: ShortlistOptions = key(ShortlistOptions(), "which labels of a document the network scores", later=True)
-    evidence: EvidenceOptions = key(
-        EvidenceOptions(), "what made coders assign labels, and what is planted", later=True
-    )
+    shortlist: ShortlistOptions = key(ShortlistOptions(), "which labels of a document the network scores")
+    evidence: EvidenceOptions = key(EvidenceOptions(), "what made coders assign labels, and what is planted")
     language_model: LanguageModelOptions = key(
-        LanguageModelOptions(), "trained on the training texts by `plant pretrain-lm`", later=True
+        LanguageModelOptions(), "trained on the training texts by `plant pretrain-lm`"
     )
 
 

@@ -25,19 +25,16 @@ Value: TypeAlias = Any  # type: ignore[explicit-any]  # of a key, as YAML holds 
 Keys: TypeAlias = dict[str, Value]
 
 
-def key(
-    default: Default, sentence: str, *, influence: bool = True, later: bool = False, flag_value: int | None = None
-) -> Default:
+def key(default: Default, sentence: str, *, influence: bool = True, flag_value: int | None = None) -> Default:
     """Declare a key of a section.
 
     Args:
         default: What holds when neither YAML nor a flag says anything.
         sentence: For ``--help``.
         influence: Whether a result depends on it; if not, it is left out of ``Config.hash()``.
-        later: The key came after runs that may still be resumed: at its default it is left out of ``Config.hash()``.
         flag_value: The value of a flag that is given without one; None: a value has to follow.
     """
-    about = {"help": sentence, "influence": influence, "later": later, "flag_value": flag_value}
+    about = {"help": sentence, "influence": influence, "flag_value": flag_value}
     if isinstance(default, list | dict):
         return cast(Default, field(default_factory=lambda: copy.copy(default), metadata=about))
     made: Default = field(default=default, metadata=about)

@@ -106,13 +106,13 @@ class ArrayFile:
         found = self.array(name, TEXTS).item()
         return found if isinstance(found, str) else found.decode("ascii", "replace")
 
-    def whole(self, name: str, *, low: int = 0, high: int = 2**31 - 1, default: int | None = None) -> int:
-        """A single whole number; where it is not there, the default."""
-        return default if default is not None and name not in self else int(self.array(name, WHOLE, low=low, high=high))
+    def whole(self, name: str, *, low: int = 0, high: int = 2**31 - 1) -> int:
+        """A single whole number."""
+        return int(self.array(name, WHOLE, low=low, high=high))
 
-    def number(self, name: str, *, default: float | None = None) -> float:
-        """A single finite number; where it is not there, the default."""
-        return default if default is not None and name not in self else float(self.array(name, NUMBERS))
+    def number(self, name: str) -> float:
+        """A single finite number."""
+        return float(self.array(name, NUMBERS))
 
     def rows(
         self, names: tuple[str, str, str], shape: tuple[int, int], *, kinds: str = NUMBERS, ordered: bool = False

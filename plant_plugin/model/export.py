@@ -58,7 +58,7 @@ def export_model(
     if out.exists():
         raise PlantError("it is there already", where=str(out), fix="name a new one")
     content = read_content(folder, trust_code=trust_code)
-    verify(folder, promised=content.get("manifest", False), contents=check)
+    verify(folder, contents=check)
     card = model_card(folder, content, len(read_labels(folder)[0]), languages)
     files = list(model_files(folder))
     merged = None if content["base"] is None else _merged(folder, content, lm_weight, dtype)
@@ -107,5 +107,5 @@ def _merged(
     merged = merge_adapters(backbone.model).to(dtype)
     kept = {key: value for key, value in config.items() if key not in ADAPTED}
     options = {**kept, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
-    changed: Content = {**content, "network_config": options, "base": fingerprint(merged), "manifest": True}
+    changed: Content = {**content, "network_config": options, "base": fingerprint(merged)}
     return merged, {name: value for name, value in tensors.items() if name not in of_model}, changed

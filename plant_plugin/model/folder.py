@@ -21,7 +21,6 @@ from torch import Tensor
 from typing_extensions import NotRequired
 
 from plant_plugin.config import registry
-from plant_plugin.config.network import of_this_version
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens
@@ -35,8 +34,6 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.relevance.planted_scores import PlantedScores
 
-FORMAT = 3  # 2: planted scores; 3: language models that are not trained themselves
-READABLE = (2, 3)
 COMPLETE = "give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)"
 ROOM, LEAST = 4, 1 << 28  # bytes that a network may take while it is built: of each in its weights file, and always
 HALF = "0.5"  # the threshold that every model has
@@ -47,13 +44,7 @@ Length = Annotated[int, Ge(1), Le(2**31 - 1)]
 logger = logging.getLogger(__name__)
 
 
-class Version(TypedDict):
-    """What every ``config.json`` of a model folder says."""
-
-    format: int
-
-
-class Content(Version):
+class Content(TypedDict):
     """``config.json`` of a model folder."""
 
     model_name: str
@@ -61,11 +52,10 @@ class Content(Version):
     max_seq_length: Length | None  # how many tokens of a document are read; None: all
     word_vectors: Annotated[Sequence[Length], MinLen(2), MaxLen(2)] | None  # (V, dim); None over a language model
     planted_scores: bool
-    phrase_prior: NotRequired[Finite]  # how much phrases count in the planted prior; 0: they do not
-    shortlist: NotRequired[Length | None]  # how many labels of a document the network scores; None: all
-    base: NotRequired[str | None]  # fingerprint of a language model whose weights are not in the folder
+    phrase_prior: Finite  # how much phrases count in the planted prior; 0: they do not
+    shortlist: Length | None  # how many labels of a document the network scores; None: all
+    base: str | None  # fingerprint of a language model whose weights are not in the folder
     added: NotRequired[dict[str, str]]  # "kind: name" of entries of users' registries that it needs, and their files
-    manifest: NotRequired[bool]  # whether the folder has one; older ones have none
     hashes: dict[str, str]  # of ``labels``, ``vocabulary``, the data and the configuration
 
 
@@ -92,7 +82,7 @@ def load_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapp
 
 def load_weights(folder: Path, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
     """Start from the weights of a model folder; errors as of :func:`load_stage` and :func:`.manifest.verify`."""
-    verify(folder, promised=False)
+    verify(folder)
     load_stage(folder, "model", network, hashes)
 
 
@@ -118,7 +108,6 @@ def save_model(
     """
     model_name, network_config = network.built_as
     content: Content = {
-        "format": FORMAT,
         "model_name": model_name,
         "network_config": network_config,
         "max_seq_length": max_seq_length,
@@ -127,7 +116,6 @@ def save_model(
         "phrase_prior": phrase_prior,
         "shortlist": shortlist,
         "base": base_of(network),
-        "manifest": True,
         "hashes": dict(hashes),
     }
     if added := _added(model_name, network_config):
@@ -174,15 +162,11 @@ def read_content(folder: Path, *, trust_code: bool = False) -> Content:
     """``config.json`` of a model folder.
 
     Raises:
-        CheckpointError: It is no model, or torn, or of another version, or names code that is to be run and is not
+        CheckpointError: It is no model, or torn, or names code that is to be run and is not
             trusted. Nothing is imported here.
     """
     path, what = folder / CONFIG, "the configuration of a model"
     with _complete(folder):
-        version = read_json(path, Version, what=what, fix=COMPLETE)["format"]
-        if version not in READABLE:  # before its other keys, which may be others there
-            fix = "read it with the version of this package that wrote it, or train again"
-            raise CheckpointError(f"format {version}, expected {FORMAT}", where=str(path), fix=fix)
         content = read_json(path, Content, what=what, fix=COMPLETE)
     if missing := {"labels", "vocabulary"} - content["hashes"].keys():
         raise CheckpointError(f"it holds no hashes.{min(missing)}", where=str(path), fix=COMPLETE)
@@ -192,11 +176,10 @@ def read_content(folder: Path, *, trust_code: bool = False) -> Content:
             what = f"it needs the entry {needed[:80]!r} of a registry that was not named"
             fix = f"if you trust whoever wrote it: --registry FILE; in training it was {origin[:200]}"
             raise CheckpointError(what, where=f"{path}: added", fix=fix)
-    options = of_this_version(content["network_config"])
-    _check_network(path, content["model_name"], options, trust_code=trust_code)
-    if content.get("shortlist") and not content["planted_scores"]:
+    _check_network(path, content["model_name"], content["network_config"], trust_code=trust_code)
+    if content["shortlist"] and not content["planted_scores"]:
         raise CheckpointError("a shortlist without planted scores that propose it", where=str(path), fix=COMPLETE)
-    return {"base": None, "phrase_prior": 0, "shortlist": None, **content, "network_config": options}  # older ones
+    return content
 
 
 def _check_network(path: Path, name: str, options: Keys, *, trust_code: bool) -> None:

@@ -7,7 +7,6 @@ Labels in another order or a flipped bit in the weights give other answers, and 
 from __future__ import annotations
 
 import json
-import logging
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,8 +33,6 @@ FILES = (*NEEDED, RELEVANCE, ARRAYS, TERMS, MARKED, LABEL_NAMES, LABEL_STATISTIC
 REMOVABLE = (LABEL_STATISTICS, EVIDENCE_THRESHOLD)  # without which there is less to tell, and defaults hold
 FOLDERS = (BACKBONE, TOKENIZER_FOLDER)  # where nothing but the model's files may lie
 AGAIN = "copy the run folder again from where it was made, or train again"
-
-logger = logging.getLogger(__name__)
 
 
 class File(TypedDict):
@@ -79,23 +76,19 @@ def renew(folder: Path, name: str) -> None:
         _write(folder, {**_read(folder), name: _line(folder / name)})
 
 
-def verify(folder: Path, *, promised: bool, contents: bool = True) -> None:
+def verify(folder: Path, *, contents: bool = True) -> None:
     """Compare the files of a model folder with its manifest.
 
     Args:
         folder: The model folder.
-        promised: Whether there has to be a manifest; where none has to and none is, that is said.
         contents: Read every file; else sizes are compared alone.
 
     Raises:
         CheckpointError: A file is missing, changed, or none of the model's.
     """
     if not (folder / MANIFEST).is_file():
-        if promised:
-            what = "missing: nothing tells whether the model is whole"
-            raise CheckpointError(what, where=str(folder / MANIFEST), fix=AGAIN)
-        logger.warning("%s has no %s, as older versions wrote none: its files are not compared", folder, MANIFEST)
-        return
+        what = "missing: nothing tells whether the model is whole"
+        raise CheckpointError(what, where=str(folder / MANIFEST), fix=AGAIN)
     noted = _read(folder)
     for name, line in noted.items():
         path = folder / name

@@ -129,7 +129,7 @@ def load_model(
         CheckpointError: The folder is no model, or torn, or its parts do not belong together, or it names code.
     """
     content = read_content(folder, trust_code=trust_code)
-    verify(folder, promised=content.get("manifest", False), contents=check)
+    verify(folder, contents=check)
     labels, thresholds = read_labels(folder)
     if label_hash(labels) != content["hashes"]["labels"]:
         what = "not the labels that the model was trained for, or not in their order"

@@ -174,22 +174,22 @@ class LinearModel:
 
     @classmethod
     def from_arrays(cls, arrays: ArrayFile, terms: Sequence[str], num_labels: int) -> LinearModel:
-        """The model that :meth:`arrays` described, of these terms and so many labels; older ones lack some."""
+        """The model that :meth:`arrays` described, of these terms and so many labels."""
         shape = num_labels, len(terms)
         if (found := tuple(arrays.array("shape", WHOLE, (2,)).tolist())) != shape:
             arrays.wrong("shape", f"is {found}, and there are {num_labels:,} labels and {len(terms):,} terms")
         weights = arrays.rows(("data", "indices", "offsets"), shape, kinds="f")
         half = arrays.array("data", "f", (None,)).dtype == np.float16
-        letters = "letters" in arrays and bool(arrays.array("letters", TRUTHS))
+        letters = bool(arrays.array("letters", TRUTHS))
         kind = Terms(
-            arrays.whole("shortest", low=1, high=LONGEST, default=1),
+            arrays.whole("shortest", low=1, high=LONGEST),
             arrays.whole("longest", low=1, high=LONGEST),
             letters,
             arrays.whole("word_letters", low=1, high=LONGEST) if "word_letters" in arrays else None,
         )
         frequency = arrays.array("frequency", "f", (len(terms),))
         rows = TermRows(kind, {term: column for column, term in enumerate(terms)}, frequency)
-        lead = arrays.whole("lead", default=0), arrays.number("lead_weight", default=0)
+        lead = arrays.whole("lead"), arrays.number("lead_weight")
         return cls(rows, weights, lead, half)
 
 

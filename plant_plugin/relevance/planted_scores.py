@@ -302,7 +302,7 @@ def _words(path: Path, kind: type[Words]) -> Words:
 def _marked(folder: Path, arrays: ArrayFile, num_labels: int) -> tuple[SentenceScores | None, Phrases | None]:
     """Sentences and phrases of a folder; None each where it has none."""
     of_sentences, of_phrases = (arrays.under(kind, besides=CHOSEN) for kind in (SENTENCES, PHRASES))
-    if not of_sentences.arrays and not of_phrases.arrays:  # also of an older model, which has no such file
+    if not of_sentences.arrays and not of_phrases.arrays:
         return None, None
     words: MarkedWords = _words(folder / MARKED, MarkedWords)
     sentences: SentenceScores | None = None
@@ -318,7 +318,7 @@ def _marked(folder: Path, arrays: ArrayFile, num_labels: int) -> tuple[SentenceS
 
 
 def _chosen(arrays: ArrayFile) -> dict[str, float]:
-    return {name: arrays.number(name) for name in CHOSEN if name in arrays}  # older models lack some
+    return {name: arrays.number(name) for name in CHOSEN}
 
 
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:

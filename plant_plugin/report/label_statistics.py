@@ -53,7 +53,7 @@ def read_train_counts(folder: Path, labels: list[str]) -> npt.NDArray[np.int64] 
 
 
 def read_label_statistics(folder: Path, column: int, label: str) -> LabelStatistics | None:
-    """The line of a label, the ``column``-th of the model; None without a file: no validation split, or an old run.
+    """The line of a label, the ``column``-th of the model; None without a file: there was no validation split.
 
     Raises:
         CheckpointError: The file is torn, or of another label set.

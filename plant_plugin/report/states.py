@@ -19,7 +19,6 @@ from plant_plugin.report.record import RUN_FILE, RunRecord, read_run_record
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
 STATE_KEY = "plant_plugin"  # our part of Lightning's checkpoint
 PATTERN = "state-*.ckpt"
 UNREADABLE = (
@@ -29,7 +28,6 @@ UNREADABLE = (
 
 
 class _Always(TypedDict):
-    format: int
     config: str  # hash
     step: int  # optimiser steps done
     epoch: int  # to go on with, at `batch`
@@ -38,15 +36,15 @@ class _Always(TypedDict):
     skipped: int  # steps left out so far, see training/guards.py
     pieces: int  # parts that a batch was computed in, see there
     log_lengths: dict[str, int]  # evaluations that `logs.json` held, by split
+    logs: Logs  # evaluations of `logs.json`
+    has_best: bool  # `best.ckpt` was there
 
 
 class StateContent(_Always, total=False):
-    """What a state tells; older ones lack these, which other files of the run are mended from."""
+    """The part of a state that is ours; other files of the run are mended from it."""
 
-    logs: Logs  # evaluations of `logs.json`
-    record: RunRecord  # `run.json`
-    has_best: bool  # `best.ckpt` was there
-    metrics_size: int  # bytes of `metrics.csv`
+    record: RunRecord  # `run.json`, where it was whole
+    metrics_size: int  # bytes of `metrics.csv`, from the process that writes it
 
 
 def is_whole(path: Path) -> bool:
@@ -96,7 +94,7 @@ def mend_logs(folder: Path) -> None:
     try:
         read_logs(folder / LOGS)
     except CheckpointError:
-        held = next((state["logs"] for state in states_of(folder) if "logs" in state), None)
+        held = next((state["logs"] for state in states_of(folder)), None)
         if held is None:
             raise
         logger.warning("%s is torn; its epochs are taken from the run's newest state.", folder / LOGS)

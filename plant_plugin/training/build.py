@@ -150,7 +150,7 @@ def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str
     own_code = ":" in name or bool(given.get("trust_remote_code"))  # the configuration names it too
     content, what, lm_weight = read_content(folder, trust_code=True), "", given.get("lm_weight")  # imports nothing
     trained = content["network_config"]
-    if given and content.get("base"):  # its weights are compared, wherever they lie
+    if given and content["base"]:  # its weights are compared, wherever they lie
         given["lm_weight"] = trained["lm_weight"]
     if name != content["model_name"]:
         what = f"it holds {content['model_name']}, the configuration names {name}"
@@ -164,9 +164,8 @@ def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str
         model = load_model(folder, lm_weight, trust_code=own_code)
     prepared = prepare(config, run, model.tokens, model.labels)
     prepared.planted_scores = model.planted_scores
-    strength = content.get("phrase_prior", 0)  # older models lack it
-    mark_tokens(prepared, model.phrases, strength, prepared.corpus.splits[1:])
-    propose(prepared, content.get("shortlist"))
+    mark_tokens(prepared, model.phrases, content["phrase_prior"], prepared.corpus.splits[1:])
+    propose(prepared, content["shortlist"])
     has = model.planted_scores is not None
     if has != (config.planted_scores.model != "none"):
         run.log(f"the model has {'' if has else 'no '}planted scores, whatever the configuration says")

@@ -215,7 +215,7 @@ def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared) -> N
         CheckpointError: It is no model, or torn, or another network, or knows as many labels, but others.
     """
     content = read_content(folder, trust_code=True)
-    verify(folder, promised=content.get("manifest", False))
+    verify(folder)
     if (content["model_name"], content["network_config"]) != network.built_as:
         raise _another(folder)
     (labels, _), after = read_labels(folder), prepared.corpus.label_names

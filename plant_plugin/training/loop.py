@@ -27,7 +27,7 @@ from plant_plugin.networks.kernels.label_attention import halve_blocks
 from plant_plugin.report.logs import evaluations, read_logs, shorten_log, without_config
 from plant_plugin.report.record import note_cost, note_of_stage, read_run_record
 from plant_plugin.report.run import Run
-from plant_plugin.report.states import FORMAT, PATTERN, STATE_KEY, StateContent, is_whole, read_state
+from plant_plugin.report.states import PATTERN, STATE_KEY, StateContent, is_whole, read_state
 from plant_plugin.training.devices import count, device_of, from_first, is_first, same_weights
 from plant_plugin.training.guards import out_of_memory
 from plant_plugin.training.resume import interrupted, listen, stopped
@@ -244,7 +244,6 @@ class KeepState(Checkpoint):
         logs, record = read_logs(module.config.log_path), read_run_record(self.run.folder)
         epoch, batch = self._place
         content: StateContent = {
-            "format": FORMAT,
             "config": module.config.hash(),
             "step": trainer.global_step,
             "epoch": epoch,
@@ -287,9 +286,9 @@ def newest_state(folder: Path, config_hash: str) -> tuple[Path, StateContent] | 
         content = read_state(path)
         if content is None:
             what = "torn and set aside; the state before it is used"
-        elif (content["format"], content["config"]) != (FORMAT, config_hash):
+        elif content["config"] != config_hash:
             what = "of another run and set aside; the state before it is used"
-        elif content.get("has_best") and not is_whole(folder / BEST):
+        elif content["has_best"] and not is_whole(folder / BEST):
             what = f"set aside: the weights of the best epoch, {BEST}, are torn, and the stage is trained again"
         else:
             return path, content

@@ -83,7 +83,7 @@ def _loaded(stage: str, network: PlantableNetwork, hashes: Mapping[str, str], fo
     path, record = stage_path(folder, stage), read_run_record(folder)
     if not path.is_file():
         return False
-    noted = record.get("weights", {}).get(stage) if record else None  # an older run has none
+    noted = record.get("weights", {}).get(stage) if record else None  # none where the run was killed before
     if noted in (None, sha256(path)):
         with contextlib.suppress(CheckpointError):
             load_stage(folder, stage, network, hashes)

@@ -168,14 +168,6 @@ def test_a_negative_argument_of_the_network_is_a_value() -> None:
     assert "No such option" not in outcome.output
 
 
-def test_a_flag_that_is_no_more_is_read_as_in_a_file(config_file: str) -> None:
-    gone = invoke(plant, "validate", config_file, "--stage1.method", "closed_form")
-    assert gone.exit_code == 2
-    assert "it was removed, because closed_form gained no more" in " ".join(gone.output.split())
-    assert invoke(plant, "validate", config_file, "--stage1.method", "gradient", "--stage1.sigma", "1").exit_code == 0
-    assert "sigma" not in invoke(libmultilabel, "--help").output
-
-
 def test_options_that_were_not_given_override_nothing() -> None:
     assert overrides_from({"epochs": None, "monitor_metrics": (), "network_config": (), "stage1__k": None}) == {}
 

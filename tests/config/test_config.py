@@ -18,9 +18,6 @@ from plant_plugin.config.load import WITHOUT_INFLUENCE, load_config
 from plant_plugin.config.sections import OPTIONS
 from plant_plugin.errors import ConfigError
 
-# Of plant_demo.yml as long as it says the same: removed and newer keys change nothing for runs that are to be resumed.
-HASH_OF_DEMO = "847d16d7ea093d018bed11ba45ce1cc2bead4c3d682ae760da473cd49fd3bb2f"
-
 
 def test_what_is_merged_is_no_key_that_is_given_twice(tmp_path: Path) -> None:
     path = tmp_path / "merged.yml"
@@ -167,8 +164,18 @@ def test_the_hash_holds_what_the_result_depends_on() -> None:
     assert set(OPTIONS) >= WITHOUT_INFLUENCE
 
 
-def test_the_hash_of_runs_that_were_begun_with_older_versions() -> None:
-    assert load_config("plant_demo.yml").hash() == HASH_OF_DEMO
+def test_the_hash_is_of_the_keys_that_are_not_at_their_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert plant(seed=1, network_config={"encoder": "bigru", "num_heads": 8, "filter_sizes": [9]}).changed() == {
+        "training_file": "demo:train",
+        "test_file": "demo:test",
+        "model_name": "PLANT",
+        "network_config": {"encoder": "bigru"},
+        "early_stopping_metric": "P@1",
+        "seed": 1,
+    }
+    plain = plant(seed=1).hash()
+    assert plant(seed=1, relevance={"top": 4000}, stage1=None, network_config={"encoder": "bigru"}).hash() == plain
+    assert plant(seed=1, stage2={"gamma": 3}).hash() == plant(seed=1, stage2={"gamma": 3.0}).hash() != plain
 
 
 def test_a_configuration_can_be_written_copied_and_not_changed() -> None:

@@ -265,38 +265,6 @@ def test_what_cannot_be_refitted_is_said_before_data_are_read(changes: dict[str,
     assert "refit" not in problems_of(**tested, refit="train+val", no_such_key=1)
 
 
-@pytest.mark.parametrize(
-    ("changes", "key"),
-    [
-        ({"relevance.normalize": "entropy"}, "relevance.normalize"),
-        ({"stage1.method": "closed_form"}, "stage1.method"),
-        ({"stage1.sigma": 3}, "stage1.sigma"),
-        ({"stage1.start": "factors"}, "stage1.start"),
-        ({"stage1.strength": 8}, "stage1.strength"),
-        ({"stage1.attention_learning_rate": 0}, "stage1.attention_learning_rate"),
-        ({"stage2.attention_learning_rate": 0.01}, "stage2.attention_learning_rate"),
-        ({"stage1.prior_learning_rate": 0.1}, "stage1.prior_learning_rate"),
-        ({"stage2": {"label_share": 0.01}}, "stage2.label_share"),
-        ({"stage2.watch_training": 100}, "stage2.watch_training"),
-        ({"network_config": {"encoder": "cnn", "prior_sharing": "heads"}}, "network_config.prior_sharing"),
-        ({"network_config": {**LM, "lm_attention": "eager"}}, "network_config.lm_attention"),
-    ],
-)
-def test_a_key_that_is_no_more_says_why(changes: dict[str, Any], key: str) -> None:
-    found = problems_of(**{**PLANT, **changes})
-    assert found.keys() == {key}
-    assert "there is no such key" in found[key]
-    assert "it was removed, because" in found[key]
-
-
-def test_what_older_runs_wrote_down_of_keys_that_are_no_more_is_read() -> None:
-    stage1 = {"k": 5, "method": "gradient", "sigma": 1, "attention_learning_rate": None, "prior_learning_rate": None}
-    stage1 |= {"start": "drawn", "strength": 4}
-    stage2 = {"gamma": 3.0, "prior_learning_rate": None, "label_share": 0.0, "watch_training": 0}
-    found = plant(relevance={"top": 9, "normalize": "max"}, stage1=stage1, stage2=stage2)
-    assert found.hash() == plant(relevance={"top": 9}, stage1={"k": 5}, stage2={"gamma": 3.0}).hash()
-
-
 @pytest.mark.parametrize("model", ["ridge", "none"])
 def test_only_what_is_solved_label_by_label_is_shared_out(model: str) -> None:
     found = problems_of(**{**PLANT, "planted_scores": {"model": model, "dask": "tcp://127.0.0.1:8786"}})

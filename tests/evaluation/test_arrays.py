@@ -35,8 +35,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     path = written(tmp_path / "a.npz")
     np.testing.assert_array_equal(rows_of(path).toarray(), MATRIX.toarray())
     file = ArrayFile.read(path, "a matrix", fix="make it again")
-    assert (file.text("text"), file.number("number"), file.number("more", default=7)) == ("abc", 2.5, 7)
-    assert file.whole("more", default=3) == 3
+    assert (file.text("text"), file.number("number")) == ("abc", 2.5)
     assert set(file.under("in").arrays) == {"dices", "dptr"}
     assert set(file.under("in", besides=["indptr"]).arrays) == {"dices"}
 

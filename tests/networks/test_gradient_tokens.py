@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.config.network import of_this_version
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.plant import PLANT
 
@@ -92,10 +91,3 @@ def test_what_has_no_such_thing_is_refused(tiny_bert: Path) -> None:
     for options in ({"encoder": "bigru", "gradient_tokens": 3}, {"lm_weight": str(tiny_bert), "gradient_tokens": 0}):
         with pytest.raises(ConfigError, match="gradient_tokens"):
             PLANT(5, torch.zeros(4, 3), **options)
-
-
-def test_a_word_level_model_that_was_trained_so_is_read_without_it() -> None:
-    kept = {"encoder": "bigru", "hidden_size": 8}
-    assert of_this_version({**kept, "gradient_tokens": 8}) == kept
-    over_a_model = {"lm_weight": "bert", "gradient_tokens": 8}
-    assert of_this_version(over_a_model) == over_a_model

@@ -318,20 +318,6 @@ def test_mined_phrases_are_kept_and_explained(made_marked: Made) -> None:
         assert total == pytest.approx(logits[predictor.column_of[evidence.found.label]], abs=1e-4)
 
 
-def test_a_model_from_before_evidence_is_read(made_marked: Made) -> None:
-    nothing = {f"evidence__{key}_file": None for key in ("training", "val", "test")}
-    config = made_marked(**nothing, stage2__epochs=1)
-    run(config)
-    folder, texts = Path(config.checkpoint_dir), texts_of(config)
-    logits = Predictor.load(folder, device="cpu").logits(texts)
-    (folder / MARKED).unlink()
-    content = content_of(folder)
-    del content["phrase_prior"], content["manifest"]
-    (folder / "manifest.json").unlink()
-    (folder / "config.json").write_text(json.dumps(content), encoding="utf-8")
-    np.testing.assert_array_equal(Predictor.load(folder, device="cpu").logits(texts), logits)
-
-
 def test_a_prior_of_phrases_needs_the_model_that_keeps_them(made_marked: Made, tmp_path: Path) -> None:
     alone = {"planted_scores": {"model": "none"}, "training_file": str(tmp_path / "train.txt"), "model_name": "PLANT"}
     evidence = {"training_file": str(tmp_path / "train_evidence.tsv")}

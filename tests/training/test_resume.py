@@ -137,8 +137,9 @@ def test_twenty_kills_at_random_moments(made: Made, tmp_path: Path) -> None:
 def test_the_newest_whole_state_of_this_run_is_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def write(step: int, config: str = "mine") -> Path:
         path = tmp_path / f"state-{step:09d}.ckpt"
-        found = {"format": 1, "config": config, "step": step, "epoch": 2, "batch": 3, "has_ended": False, "skipped": 0}
-        torch.save({STATE_KEY: {**found, "pieces": 1, "log_lengths": {"val": 2}}, "weights": torch.zeros(1000)}, path)
+        content = {"config": config, "step": step, "epoch": 2, "batch": 3, "has_ended": False, "skipped": 0}
+        content |= {"pieces": 1, "log_lengths": {"val": 2}, "logs": {}, "has_best": False}
+        torch.save({STATE_KEY: content, "weights": torch.zeros(1000)}, path)
         return path
 
     assert newest_state(tmp_path, "mine") is None

@@ -276,12 +276,6 @@ def test_a_checkpoint_of_other_labels_or_vocabulary_is_refused(made: Made, tmp_p
     (other / "vocabulary.json").write_text(json.dumps(vocabulary))
     with pytest.raises(CheckpointError, match="vocabulary"):
         load_model(other)
-    saved = read(folder / "config.json")  # as an older version wrote it, whose further arguments did nothing
-    saved["network_config"] |= {"prior_sharing": "none", "lm_attention": None}
-    del saved["manifest"]
-    (folder / "config.json").write_text(json.dumps(saved))
-    (folder / "manifest.json").unlink()
-    assert load_model(folder)
     labels = tmp_path / "labels.txt"
     labels.write_text("A\nB\n")
     with pytest.raises(CheckpointError, match="labels"):
