@@ -1,4 +1,4 @@
-"""In how many documents a label and a token type meet, and what that tells: the loops of :mod:`plant_plugin.relevance`.
+"""The compiled loops of :mod:`plant_plugin.relevance`: documents in which a label and a token type meet are counted.
 
 Shapes: N documents, L labels, V token types. Compiled by numba; nothing here holds Python's lock, so that threads share
 the work. Tables are rows of a CSR matrix: ``offsets`` (rows + 1,), ``tokens`` ascending in each row, ``counts``.
@@ -25,7 +25,7 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
     to ``token_documents``, int64 (V,). Returns int64 (N+1,): where each document's tokens begin in ``out``.
     """
     last = np.full(len(special), -1, np.int64)
-    found = np.zeros(len(offsets), np.int64)
+    starts = np.zeros(len(offsets), np.int64)
     place = 0
     for document in range(len(offsets) - 1):
         for position in range(offsets[document], offsets[document + 1]):
@@ -39,8 +39,8 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
             if new or occurrences:
                 out[place] = token
                 place += 1
-        found[document + 1] = place
-    return found
+        starts[document + 1] = place
+    return starts
 
 
 @njit(nogil=True, cache=True)
@@ -121,7 +121,7 @@ def kept_values(  # type: ignore[no-untyped-def]
     for label in range(len(offsets) - 1):
         length = size if any_sign else offsets[label + 1] - offsets[label]
         longest, most = max(longest, length), most + min(length, top)
-    kept_tokens, kept = np.empty(most, np.int32), np.empty(most, np.float32)
+    kept_tokens, top_values = np.empty(most, np.int32), np.empty(most, np.float32)
     kept_offsets = np.zeros(len(offsets), np.int64)
     exact, value, where = np.empty(longest), np.empty(longest, np.float32), np.empty(longest, np.int32)
     place = 0
@@ -133,22 +133,23 @@ def kept_values(  # type: ignore[no-untyped-def]
             if entry < last and tokens[entry] == token:
                 both, entry = np.int64(counts[entry]), entry + 1
             if frequency:
-                found = float(both)
+                relevance = float(both)
             else:
                 with_token = token_documents[token]
                 excess = both * total - with_label * with_token  # exact in integers; its sign is the association's
                 if excess == 0 or (excess < 0 and not any_sign):
                     continue
-                found = mutual_information(both, with_label, with_token, total)
-            exact[number], where[number] = found, token
-            highest = max(highest, found)
+                relevance = mutual_information(both, with_label, with_token, total)
+            exact[number], where[number] = relevance, token
+            highest = max(highest, relevance)
             number += 1
         for entry in range(number):
             value[entry] = exact[entry] / highest if highest > 0 and not nats else exact[entry]
-        told, room = value[:number] > 0, slice(place, place + top)  # 0: too little for float32
-        place += keep_largest(where[:number][told], value[:number][told], kept_tokens[room], kept[room])
+        above_zero, room = value[:number] > 0, slice(place, place + top)  # 0: too little for float32
+        candidates, their_values = where[:number][above_zero], value[:number][above_zero]
+        place += keep_largest(candidates, their_values, kept_tokens[room], top_values[room])
         kept_offsets[label + 1] = place
-    return kept_offsets, kept_tokens[:place], kept[:place]
+    return kept_offsets, kept_tokens[:place], top_values[:place]
 
 
 @njit(nogil=True, cache=True)
@@ -163,11 +164,11 @@ def product_turned(offsets, columns, values, dense, out):  # type: ignore[no-unt
         last = min(first + TILE, count)
         tile[:] = 0
         for term in range(first, last):
-            own = tile[term - first]
+            sums = tile[term - first]
             for place in range(offsets[term], offsets[term + 1]):
                 value, row = values[place], dense[columns[place]]
-                for column in range(len(own)):
-                    own[column] += value * row[column]
+                for column in range(len(sums)):
+                    sums[column] += value * row[column]
         for column in range(dense.shape[1]):
             for term in range(first, last):
                 out[column, term] = tile[term - first, column]

@@ -27,7 +27,7 @@ def keep_largest(terms, weights, out_terms, out_weights):  # type: ignore[no-unt
 
 @njit(nogil=True, cache=True)
 def count_above_0(columns, values, size):  # type: ignore[no-untyped-def]
-    """How many entries above 0 each of a sparse matrix's ``size`` columns has; numpy's count would take eight bytes."""
+    """Count the entries above 0 of each of a sparse matrix's ``size`` columns; numpy's count would take eight bytes."""
     counts = np.zeros(size, np.int64)
     for entry in range(len(columns)):
         counts[columns[entry]] += values[entry] > 0
@@ -35,8 +35,8 @@ def count_above_0(columns, values, size):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def keep_of_terms(label_offsets, terms, weights, offsets, labels, kept):  # type: ignore[no-untyped-def]
-    """Fill ``labels`` and ``kept`` with the largest weights of each term: what ``offsets`` (V + 1,) have room for.
+def keep_of_terms(label_offsets, terms, weights, offsets, labels, heap):  # type: ignore[no-untyped-def]
+    """Fill ``labels`` and ``heap`` with the largest weights of each term: what ``offsets`` (V + 1,) have room for.
 
     What a term keeps is a heap with the least on top, so that the weights (L, V) are read once, as they lie.
     """
@@ -45,25 +45,25 @@ def keep_of_terms(label_offsets, terms, weights, offsets, labels, kept):  # type
         for entry in range(label_offsets[label], label_offsets[label + 1]):
             term, weight = terms[entry], weights[entry]
             first, room, place = offsets[term], offsets[term + 1] - offsets[term], filled[term]
-            if weight <= 0 or (place == room and weight <= kept[first]):
+            if weight <= 0 or (place == room and weight <= heap[first]):
                 continue
             if place < room:
                 filled[term] += 1
-                while place > 0 and kept[first + (place - 1) // 2] > weight:
+                while place > 0 and heap[first + (place - 1) // 2] > weight:
                     above = (place - 1) // 2
-                    labels[first + place], kept[first + place] = labels[first + above], kept[first + above]
+                    labels[first + place], heap[first + place] = labels[first + above], heap[first + above]
                     place = above
             else:
                 place = 0
                 while 2 * place + 1 < room:
                     below = 2 * place + 1
-                    if below + 1 < room and kept[first + below + 1] < kept[first + below]:
+                    if below + 1 < room and heap[first + below + 1] < heap[first + below]:
                         below += 1
-                    if kept[first + below] >= weight:
+                    if heap[first + below] >= weight:
                         break
-                    labels[first + place], kept[first + place] = labels[first + below], kept[first + below]
+                    labels[first + place], heap[first + place] = labels[first + below], heap[first + below]
                     place = below
-            labels[first + place], kept[first + place] = label, weight
+            labels[first + place], heap[first + place] = label, weight
 
 
 @njit(nogil=True, cache=True)
@@ -74,7 +74,7 @@ def rank_labels(  # type: ignore[no-untyped-def]
     """Fill (B, C) ``out_…``: see :meth:`PrunedIndex.candidates`; ``size`` is V."""
     labels, most = len(label_offsets) - 1, out_labels.shape[1]
     sums, known = np.zeros(labels, np.float32), np.zeros(labels, np.bool_)
-    found, text = np.empty(labels, np.int32), np.zeros(size, np.float32)
+    met, text = np.empty(labels, np.int32), np.zeros(size, np.float32)
     for row in range(len(out_labels)):
         number = 0
         for entry in range(offsets[row], offsets[row + 1]):
@@ -83,10 +83,10 @@ def rank_labels(  # type: ignore[no-untyped-def]
             for place in range(index_offsets[term], index_offsets[term + 1]):
                 label = index_labels[place]
                 if not known[label]:
-                    known[label], sums[label], found[number], number = True, 0, label, number + 1
+                    known[label], sums[label], met[number], number = True, 0, label, number + 1
                 sums[label] += value * index_weights[place]
         chosen = out_labels[row]
-        taken = keep_largest(found[:number], sums[found[:number]], chosen, out_scores[row])
+        taken = keep_largest(met[:number], sums[met[:number]], chosen, out_scores[row])
         label = 0
         while taken < most:
             if not known[label]:
@@ -98,5 +98,5 @@ def rank_labels(  # type: ignore[no-untyped-def]
             for entry in range(label_offsets[chosen[place]], label_offsets[chosen[place] + 1]):
                 score += text[label_terms[entry]] * label_weights[entry]
             out_scores[row, place] = score
-        known[found[:number]] = False
+        known[met[:number]] = False
         text[terms[offsets[row] : offsets[row + 1]]] = 0

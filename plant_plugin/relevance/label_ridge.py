@@ -40,16 +40,16 @@ Part = TypeVar("Part")
 
 
 class Each(Protocol):
-    """What hands out blocks: ``work`` gets a block's first and last, then what blocks share; results in their order."""
+    """Hands out blocks: ``work`` gets a block's first and last, then what blocks share; results in their order."""
 
     def __call__(
         self, work: Callable[..., Part], blocks: list[tuple[int, int]], shared: tuple[object, ...]
     ) -> list[Part]:
-        """What ``work`` makes of each block."""
+        """Return the results of ``work`` for each block."""
 
 
 def on_threads(work: Callable[..., Part], blocks: list[tuple[int, int]], shared: tuple[object, ...]) -> list[Part]:
-    """What ``work`` makes of each block: on this machine's threads."""
+    """Return the results of ``work`` for each block, from this machine's threads."""
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         return list(pool.map(lambda block: work(*block, *shared), blocks))
 
@@ -57,7 +57,7 @@ def on_threads(work: Callable[..., Part], blocks: list[tuple[int, int]], shared:
 def solve_by_label(
     features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions, each: Each = on_threads
 ) -> sp.csr_array:
-    """Of each label the ``options.top`` largest weights of its own ridge regression; shapes as of :func:`.solve_ridge`.
+    """Return the ``options.top`` largest weights of each label's ridge regression; shapes as of :func:`.solve_ridge`.
 
     The result does not depend on the number of threads, nor on the machines that ``each`` hands blocks of labels to.
 
@@ -70,18 +70,18 @@ def solve_by_label(
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=np.int32)
     rows = sp.csr_array((features.data, place[features.indices], features.indptr), shape=features.shape)
-    own = sp.csr_array(targets.T)
-    nobody = sp.csr_array((own.shape[0], own.shape[1]), dtype=np.float32)
-    first = _weights(rows, own, nobody, Effort(options.penalty, FIRST, FIRST_DRAWN, FIRST_PASSES), each)
+    of_label = sp.csr_array(targets.T)
+    nobody = sp.csr_array((of_label.shape[0], of_label.shape[1]), dtype=np.float32)
+    first = _weights(rows, of_label, nobody, Effort(options.penalty, FIRST, FIRST_DRAWN, FIRST_PASSES), each)
     hard = _hard(rows, targets, first, each)
-    weights = _weights(rows, own, hard, Effort(options.penalty, options.top, DRAWN, PASSES), each)
+    weights = _weights(rows, of_label, hard, Effort(options.penalty, options.top, DRAWN, PASSES), each)
     weights = sp.csr_array((weights.data, order[weights.indices], weights.indptr), shape=weights.shape)
     weights.sort_indices()
     return weights
 
 
 class Effort(NamedTuple):
-    """What is spent on a label: λ, weights that are kept, documents drawn, passes over them."""
+    """The effort for a label: λ, weights that are kept, documents drawn, passes over them."""
 
     penalty: float
     top: int
@@ -90,31 +90,33 @@ class Effort(NamedTuple):
 
 
 def solve_block(
-    first: int, last: int, rows: sp.csr_array, own: sp.csr_array, hard: sp.csr_array, effort: Effort
+    first: int, last: int, rows: sp.csr_array, of_label: sp.csr_array, hard: sp.csr_array, effort: Effort
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], npt.NDArray[np.int64]]:
     """Terms and values of the weights of labels from ``first`` to before ``last``, and how many each label has."""
     terms = rows.shape[1]
     top = min(effort.top, terms)
-    found, values = np.empty((last - first, top), np.int32), np.empty((last - first, top), np.float32)
+    columns, values = np.empty((last - first, top), np.int32), np.empty((last - first, top), np.float32)
     lengths = solve_labels(
-        first, last, own.indptr, own.indices, hard.indptr, hard.indices, rows.indptr, rows.indices, rows.data,
-        np.float32(effort.penalty), np.float32(STILL), effort.drawn, effort.passes, terms, found, values,
+        first, last, of_label.indptr, of_label.indices, hard.indptr, hard.indices, rows.indptr, rows.indices, rows.data,
+        np.float32(effort.penalty), np.float32(STILL), effort.drawn, effort.passes, terms, columns, values,
     )  # fmt: skip
-    kept = np.arange(top) < lengths[:, None]
-    return found[kept], values[kept], lengths
+    filled = np.arange(top) < lengths[:, None]
+    return columns[filled], values[filled], lengths
 
 
-def _weights(rows: sp.csr_array, own: sp.csr_array, hard: sp.csr_array, effort: Effort, each: Each) -> sp.csr_array:
-    """The largest weights (L, V) of labels whose documents and hard negatives are the rows of ``own`` and ``hard``."""
-    labels, terms = own.shape[0], rows.shape[1]
+def _weights(
+    rows: sp.csr_array, of_label: sp.csr_array, hard: sp.csr_array, effort: Effort, each: Each
+) -> sp.csr_array:
+    """The largest weights (L, V) of labels whose documents and hard negatives are rows of ``of_label`` and ``hard``."""
+    labels, terms = of_label.shape[0], rows.shape[1]
     blocks = list(_blocks(labels, min(effort.top, terms)))
-    parts = each(solve_block, blocks, (rows, own, hard, effort))
+    parts = each(solve_block, blocks, (rows, of_label, hard, effort))
     offsets = narrow(np.cumsum(np.concatenate([[0], *(lengths for _, _, lengths in parts)])))
     where, weights, end = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32), int(offsets[-1])
     while parts:  # the last first, each let go of once it is copied: together they are as large as the whole
-        found, values, _ = parts.pop()
-        where[end - len(found) : end], weights[end - len(found) : end] = found, values
-        end -= len(found)
+        columns, values, _ = parts.pop()
+        where[end - len(columns) : end], weights[end - len(columns) : end] = columns, values
+        end -= len(columns)
     return sp.csr_array((weights, where, offsets), shape=(labels, terms))
 
 
@@ -122,15 +124,18 @@ def propose_block(
     start: int, stop: int, rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array,
     by_term: PrunedIndex | sp.csr_array, most: int,
 ) -> npt.NDArray[np.int32]:  # fmt: skip
-    """Of documents from ``start`` to before ``stop`` the ``most`` others that the first model ranks highest, or −1."""
+    """Return for documents from ``start`` to before ``stop`` the ``most`` others that the first model ranks highest.
+
+    −1 stands where there are fewer.
+    """
     if isinstance(by_term, PrunedIndex):
         return by_term.highest_others(rows[start:stop], first, targets[start:stop], most)
-    found = np.full((stop - start, most), -1, np.int32)
+    proposed = np.full((stop - start, most), -1, np.int32)
     propose_labels(
         start, rows.indptr, rows.indices, rows.data, by_term.indptr, by_term.indices, by_term.data,
-        targets.indptr, targets.indices, targets.shape[1], found,
+        targets.indptr, targets.indices, targets.shape[1], proposed,
     )  # fmt: skip
-    return found
+    return proposed
 
 
 def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array, each: Each = on_threads) -> sp.csr_array:
@@ -141,10 +146,11 @@ def _hard(rows: sp.csr_array, targets: sp.csr_array, first: sp.csr_array, each: 
     documents, labels = targets.shape
     most = min(HARD, labels)
     by_term = PrunedIndex.of(first) if labels > PRUNED_ABOVE else sp.csr_array(first.T)
-    found = np.concatenate(each(propose_block, list(_blocks(documents, most)), (rows, targets, first, by_term, most)))
-    chosen = found >= 0
+    shared = (rows, targets, first, by_term, most)
+    proposals = np.concatenate(each(propose_block, list(_blocks(documents, most)), shared))
+    chosen = proposals >= 0
     offsets = narrow(np.concatenate([[0], chosen.sum(axis=1).cumsum()]))
-    proposed = sp.csr_array((np.ones(offsets[-1], np.bool_), found[chosen], offsets), shape=(documents, labels))
+    proposed = sp.csr_array((np.ones(offsets[-1], np.bool_), proposals[chosen], offsets), shape=(documents, labels))
     return sp.csr_array(proposed.T)
 
 
@@ -163,13 +169,13 @@ def draw(state):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def choose(label, state, own, hard, drawn, seen, chosen):  # type: ignore[no-untyped-def]
+def choose(label, state, positives, hard, drawn, seen, chosen):  # type: ignore[no-untyped-def]
     """Put the documents that a label is solved on into ``chosen`` (N,), each once; returns the state and S.
 
     ``seen`` (N,) says for which label a document was last taken.
     """
-    count = len(own) + len(hard)
-    chosen[: len(own)], chosen[len(own) : count] = own, hard
+    count = len(positives) + len(hard)
+    chosen[: len(positives)], chosen[len(positives) : count] = positives, hard
     for place in range(count):
         seen[chosen[place]] = label
     for _ in range(drawn):
@@ -182,19 +188,19 @@ def choose(label, state, own, hard, drawn, seen, chosen):  # type: ignore[no-unt
 
 @njit(nogil=True, cache=True, fastmath=True)
 def solve_labels(  # type: ignore[no-untyped-def]
-    first, last, own_offsets, own, hard_offsets, hard, offsets, terms, values, penalty, still, drawn, passes, size,
+    first, last, own_offsets, of_label, hard_offsets, hard, offsets, terms, values, penalty, still, drawn, passes, size,
     out_terms, out_values,
 ):  # fmt: skip
     """Weights of the labels from ``first`` to before ``last``: the largest of each go to a row of ``out_…``.
 
-    ``own`` and ``hard`` are document numbers, ``offsets``, ``terms`` and ``values`` the features' CSR (N, V),
+    ``of_label`` and ``hard`` are document numbers, ``offsets``, ``terms`` and ``values`` the features' CSR (N, V),
     ``size`` is V. Returns how many weights each label has, int64.
 
     Minimises Σ (y − w·x)² + λ·‖w‖² over the S documents by its dual variables one at a time, w = Σ α·x: exact in each.
     """
     documents = len(offsets) - 1
     seen = np.full(documents, -1, np.int32)  # the label that a document was last taken for
-    weights, where, kept = np.zeros(size, np.float32), np.empty(size, np.int32), np.empty(size, np.float32)
+    weights, where, packed = np.zeros(size, np.float32), np.empty(size, np.int32), np.empty(size, np.float32)
     chosen, alpha = np.empty(documents, np.int32), np.empty(documents, np.float32)
     quiet = np.empty(documents, np.uint8)  # times in a row that a document's step was not taken
     lengths = np.zeros(last - first, np.int64)
@@ -203,7 +209,7 @@ def solve_labels(  # type: ignore[no-untyped-def]
         if positives == 0:
             continue
         state = (np.uint64(label) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        owns = own[own_offsets[label] : own_offsets[label + 1]]
+        owns = of_label[own_offsets[label] : own_offsets[label + 1]]
         state, count = choose(
             label, state, owns, hard[hard_offsets[label] : hard_offsets[label + 1]], drawn, seen, chosen
         )
@@ -234,33 +240,33 @@ def solve_labels(  # type: ignore[no-untyped-def]
         for place in range(count):
             if alpha[place] != 0:
                 begin, end = offsets[chosen[place]], offsets[chosen[place] + 1]
-                number = take(terms[begin:end], weights, where, kept, number)
+                number = take(terms[begin:end], weights, where, packed, number)
         row = label - first
-        lengths[row] = keep_largest(where[:number], kept[:number], out_terms[row], out_values[row])
+        lengths[row] = keep_largest(where[:number], packed[:number], out_terms[row], out_values[row])
     return lengths
 
 
 @njit(nogil=True, cache=True)
-def take(terms, weights, where, kept, number):  # type: ignore[no-untyped-def]
-    """Move the weights (V,) of some terms behind the first ``number`` of ``kept``, their terms to ``where``."""
+def take(terms, weights, where, packed, number):  # type: ignore[no-untyped-def]
+    """Move the weights (V,) of some terms after the first ``number`` of ``packed``, their terms to ``where``."""
     for term in terms:
         if weights[term] != 0:
-            where[number], kept[number], number = term, weights[term], number + 1
+            where[number], packed[number], number = term, weights[term], number + 1
             weights[term] = 0
     return number
 
 
 @njit(nogil=True, cache=True)
 def propose_labels(  # type: ignore[no-untyped-def]
-    start, offsets, terms, values, label_offsets, labels, weights, own_offsets, own, size, out
+    start, offsets, terms, values, label_offsets, labels, weights, own_offsets, known, size, out
 ):
-    """For each document from ``start`` on the labels of the highest scores above 0, those it has left out.
+    """Propose for each document from ``start`` on the labels of the highest scores above 0, but for those it has.
 
     ``offsets``, ``terms``, ``values`` are the features' CSR (N, V), ``label_offsets``, ``labels``, ``weights`` the
-    model's (V, L), ``own_offsets`` and ``own`` the documents' labels, ``size`` is L. What is found goes to the rows of
-    ``out``, which is −1 where there are fewer.
+    model's (V, L), ``own_offsets`` and ``known`` the documents' labels, ``size`` is L. The proposals
+    go to the rows of ``out``, which is −1 where there are fewer.
     """
-    scores, kept = np.empty(size, np.float32), np.empty(out.shape[1], np.float32)
+    scores, highest = np.empty(size, np.float32), np.empty(out.shape[1], np.float32)
     for row in range(len(out)):
         document = start + row
         scores[:] = 0
@@ -269,6 +275,6 @@ def propose_labels(  # type: ignore[no-untyped-def]
             for place in range(label_offsets[term], label_offsets[term + 1]):
                 scores[labels[place]] += value * weights[place]
         for place in range(own_offsets[document], own_offsets[document + 1]):
-            scores[own[place]] = -1
+            scores[known[place]] = -1
         above = np.flatnonzero(scores > 0)
-        keep_largest(above, scores[above], out[row], kept)
+        keep_largest(above, scores[above], out[row], highest)

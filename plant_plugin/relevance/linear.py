@@ -46,12 +46,12 @@ class LinearModel:
 
     @property
     def pruned(self) -> bool:
-        """Whether there are so many labels that those of a text are looked up in :attr:`index`."""
+        """Tell whether there are so many labels that those of a text are looked up in :attr:`index`."""
         return self.weights.shape[0] > PRUNED_ABOVE
 
     @cached_property
     def index(self) -> PrunedIndex:
-        """What finds the labels that may score highest for a text."""
+        """Return the index that finds the labels that may score highest for a text."""
         return PrunedIndex.of(self.weights)
 
     @classmethod
@@ -129,7 +129,7 @@ class LinearModel:
         return replace(self, vectorizer=rows, weights=prune(sp.csr_array(weights + change), options.top))
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
-        """What the weights are for: tf-idf rows (B, V) of norm 1, CSR; with ``lead`` their beginnings count more."""
+        """Return tf-idf rows (B, V) of norm 1, CSR; with ``lead`` the beginnings of texts count more."""
         return with_lead(self.vectorizer.transform(texts), self.vectorizer, texts, self.lead)
 
     def scores_of(self, features: sp.csr_array) -> Floats:
@@ -140,19 +140,19 @@ class LinearModel:
         if not self.pruned:
             scores: Floats = (features @ self._by_term).toarray()
             return scores
-        labels, found = self.index.candidates(features, self.weights, LISTED)
-        scores = found.min(axis=1, keepdims=True).repeat(self.weights.shape[0], axis=1)
-        np.put_along_axis(scores, labels.astype(np.int64), found, axis=1)
+        labels, candidate_scores = self.index.candidates(features, self.weights, LISTED)
+        scores = candidate_scores.min(axis=1, keepdims=True).repeat(self.weights.shape[0], axis=1)
+        np.put_along_axis(scores, labels.astype(np.int64), candidate_scores, axis=1)
         return scores
 
     def without_rare(self, texts: Iterable[str], least: int) -> LinearModel:
         """The model without the terms that fewer texts hold; the others' weights and frequencies stay."""
         kind, known = self.vectorizer.kind, self.vectorizer.vocabulary
         texts_with = Counter(term for text in texts for term in set(kind.of(text)) if term in known)
-        kept = [column for column, term in enumerate(self.terms) if texts_with[term] >= least]
-        vocabulary = {self.terms[column]: place for place, column in enumerate(kept)}
-        rows = TermRows(kind, vocabulary, self.vectorizer.frequency[kept])
-        return replace(self, vectorizer=rows, weights=sp.csr_array(self.weights[:, kept]))
+        columns = [column for column, term in enumerate(self.terms) if texts_with[term] >= least]
+        vocabulary = {self.terms[column]: place for place, column in enumerate(columns)}
+        rows = TermRows(kind, vocabulary, self.vectorizer.frequency[columns])
+        return replace(self, vectorizer=rows, weights=sp.csr_array(self.weights[:, columns]))
 
     @cached_property
     def terms(self) -> list[str]:
@@ -160,7 +160,7 @@ class LinearModel:
         return sorted(self.vectorizer.vocabulary, key=self.vectorizer.vocabulary.__getitem__)
 
     def arrays(self) -> dict[str, npt.ArrayLike]:
-        """What :meth:`from_arrays` makes the model of, beside the terms."""
+        """Return the arrays for :meth:`from_arrays`, which wants the terms too."""
         shortest, longest, letters, word_letters = self.vectorizer.kind
         return {
             **({"word_letters": np.int64(word_letters)} if word_letters else {}),
@@ -176,8 +176,8 @@ class LinearModel:
     def from_arrays(cls, arrays: ArrayFile, terms: Sequence[str], num_labels: int) -> LinearModel:
         """The model that :meth:`arrays` described, of these terms and so many labels."""
         shape = num_labels, len(terms)
-        if (found := tuple(arrays.array("shape", WHOLE, (2,)).tolist())) != shape:
-            arrays.wrong("shape", f"is {found}, and there are {num_labels:,} labels and {len(terms):,} terms")
+        if (saved_shape := tuple(arrays.array("shape", WHOLE, (2,)).tolist())) != shape:
+            arrays.wrong("shape", f"is {saved_shape}, and there are {num_labels:,} labels and {len(terms):,} terms")
         weights = arrays.rows(("data", "indices", "offsets"), shape, kinds="f")
         half = arrays.array("data", "f", (None,)).dtype == np.float16
         letters = bool(arrays.array("letters", TRUTHS))

@@ -1,4 +1,4 @@
-"""Marks of tokens: what phrases tell of labels at the places where they stand."""
+"""Marks of tokens: the labels that phrases speak for at the places where they stand."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def phrase_marks(
     arrays: TokenArrays,
     places: Places,
     strength: float = 1.0,
-    own: Sequence[int] | None = None,
+    left_out: Sequence[int] | None = None,
 ) -> TokenMarks:
-    """What phrases tell at the tokens that they stand on: the highest p of each label, where it is above ``LEAST``.
+    """Mark the tokens that phrases stand on with the highest p of each label, where it is above ``LEAST``.
 
     ``arrays`` are the tokens of the texts, ``places`` says where those of a text begin and end; p is multiplied with
-    ``strength``; ``own`` is as in :meth:`.Phrases.matches`, for each text.
+    ``strength``; ``left_out`` is as in :meth:`.Phrases.matches`, for each text.
     """
     rows, columns, values = [], [], []
     for document, text in enumerate(texts):
@@ -36,7 +36,7 @@ def phrase_marks(
         tokens = [(token, place) for token, place in enumerate(places(text)) if place[0] < place[1]]
         standing = [place for _, place in tokens]
         highest: dict[tuple[int, int], float] = {}
-        for match in phrases.matches(text, None if own is None else own[document]):
+        for match in phrases.matches(text, None if left_out is None else left_out[document]):
             p = -np.expm1(-match.shares)
             sure = p > LEAST
             strengths = np.float32(strength) * p[sure]

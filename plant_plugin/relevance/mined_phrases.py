@@ -39,7 +39,7 @@ LABELS = 512  # labels whose counts are made at once
 
 
 class MinedRuns(TypedDict):
-    """What JSON holds of them."""
+    """The part of mined phrases that JSON holds."""
 
     runs: list[str]
 
@@ -50,15 +50,15 @@ class MinedPhrases(Phrases):
     Args:
         runs: The P runs.
         counts: Of theirs, with the pairs that tell enough to some document.
-        told: Which stored pairs tell enough to a document that is none of the training ones; None: all.
+        telling: Whether each stored pair tells enough to a document that is none of the training ones; None: all.
     """
 
     kind, combine = "mined", np.maximum
 
-    def __init__(self, runs: Sequence[str], counts: Counts, told: npt.NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, runs: Sequence[str], counts: Counts, telling: npt.NDArray[np.bool_] | None = None) -> None:
         self.runs, self.counts = list(runs), counts
         self.num_labels = counts.hits.shape[1]
-        self._told = np.ones(counts.hits.nnz, dtype=bool) if told is None else told
+        self._telling = np.ones(counts.hits.nnz, dtype=bool) if telling is None else telling
         self._number = {run: number for number, run in enumerate(self.runs)}
 
     @classmethod
@@ -82,13 +82,13 @@ class MinedPhrases(Phrases):
         used = np.flatnonzero(np.diff(hits.indptr))
         names, counts = list(number), Counts(seen[used].astype(np.int32), sp.csr_array(hits[used]), labels)
         hits, of_pair = counts.hits, np.repeat(counts.seen, np.diff(counts.hits.indptr))
-        told = tells_enough(hits.data, of_pair, documents[hits.indices], len(texts))
-        return cls([names[frequent[run]] for run in used], counts, told)
+        telling = tells_enough(hits.data, of_pair, documents[hits.indices], len(texts))
+        return cls([names[frequent[run]] for run in used], counts, telling)
 
     def __len__(self) -> int:
         return len(self.runs)
 
-    def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
+    def matches(self, text: str, left_out: int | None = None) -> Iterator[Match]:
         """Every run in a text; arguments as of :meth:`.Phrases.matches`."""
         places: dict[int, list[Spans]] = {}
         for run, spans in _runs(text):
@@ -101,20 +101,20 @@ class MinedPhrases(Phrases):
         ends = np.cumsum(sizes)
         entries = np.repeat(stored.indptr[rows] - (ends - sizes), sizes) + np.arange(ends[-1])
         labels, hits, seen = stored.indices[entries], stored.data[entries].astype(np.float64), self.counts.seen[rows]
-        if own is None:
-            told = self._told[entries]
+        if left_out is None:
+            telling = self._telling[entries]
         else:  # it is in none of the counts
-            given, (documents, number) = np.isin(labels, self.counts.labels_of(own)), self._documents
-            hits, seen = hits - given, seen - 1
-            told = tells_enough(hits, np.repeat(seen, sizes), documents[labels] - given, number - 1)
+            has_label, (documents, number) = np.isin(labels, self.counts.labels_of(left_out)), self._documents
+            hits, seen = hits - has_label, seen - 1
+            telling = tells_enough(hits, np.repeat(seen, sizes), documents[labels] - has_label, number - 1)
         p = (hits + HITS) / (np.repeat(seen, sizes) + SEEN)
-        for found, start, end in zip(places.values(), ends - sizes, ends, strict=True):
-            if (mine := told[start:end]).any():
-                yield Match.of(labels[start:end][mine], p[start:end][mine], found)
+        for occurrences, start, end in zip(places.values(), ends - sizes, ends, strict=True):
+            if (mine := telling[start:end]).any():
+                yield Match.of(labels[start:end][mine], p[start:end][mine], occurrences)
 
     @cached_property
     def _documents(self) -> tuple[npt.NDArray[np.number], int]:
-        """How many training documents each label has, (L,), and how many there are."""
+        """Return the number of training documents of each label, (L,), and of all."""
         assert self.counts.labels is not None  # `labels_of` was asked
         return self.counts.labels.sum(axis=0), self.counts.labels.shape[0]
 
@@ -127,14 +127,14 @@ class MinedPhrases(Phrases):
         saved = self._only(np.ones(len(self), dtype=bool))
         return {"runs": saved.runs}, saved.counts.arrays()
 
-    def _only(self, kept: npt.NDArray[np.bool_]) -> MinedPhrases:
-        """Of some runs (P,) what they tell documents that are none of the training ones."""
+    def _only(self, chosen: npt.NDArray[np.bool_]) -> MinedPhrases:
+        """Return the phrases of some runs (P,), as documents that are none of the training ones meet them."""
         hits = self.counts.hits.tocoo()
-        pairs = self._told & kept[hits.coords[0]]
+        pairs = self._telling & chosen[hits.coords[0]]
         parts = hits.data[pairs], tuple(place[pairs] for place in hits.coords)
-        told = sp.csr_array(sp.coo_array(parts, shape=hits.shape))
-        used = np.flatnonzero(np.diff(told.indptr))
-        counts = Counts(self.counts.seen[used], sp.csr_array(told[used]))
+        hits_left = sp.csr_array(sp.coo_array(parts, shape=hits.shape))
+        used = np.flatnonzero(np.diff(hits_left.indptr))
+        counts = Counts(self.counts.seen[used], sp.csr_array(hits_left[used]))
         return MinedPhrases([self.runs[run] for run in used.tolist()], counts)
 
     @classmethod
@@ -149,10 +149,10 @@ def tells_enough(
     documents: npt.NDArray[np.number],
     number: int,
 ) -> npt.NDArray[np.bool_]:
-    """Which pairs count: of documents with run and label, with the run, with the label, and of how many there are."""
+    """Decide which pairs count, from documents with run and label, with the run, with the label, and all."""
     p = (hits + HITS) / (seen + SEEN)
-    found: npt.NDArray[np.bool_] = (hits >= TOGETHER) & (p >= SURE) & (p >= RARER * documents / max(1, number))
-    return found
+    enough: npt.NDArray[np.bool_] = (hits >= TOGETHER) & (p >= SURE) & (p >= RARER * documents / max(1, number))
+    return enough
 
 
 def _kept(
@@ -164,10 +164,10 @@ def _kept(
     """
     counts, number = sp.coo_array(holding.T @ labels), holding.shape[0]
     runs, columns = counts.coords
-    kept = tells_enough(counts.data, seen[runs], documents[columns], number)
-    kept |= tells_enough(counts.data, seen[runs] - 1, documents[columns], number - 1)
-    data = counts.data[kept].astype(np.float32)
-    return sp.csr_array(sp.coo_array((data, (runs[kept], columns[kept])), shape=counts.shape))
+    telling = tells_enough(counts.data, seen[runs], documents[columns], number)
+    telling |= tells_enough(counts.data, seen[runs] - 1, documents[columns], number - 1)
+    data = counts.data[telling].astype(np.float32)
+    return sp.csr_array(sp.coo_array((data, (runs[telling], columns[telling])), shape=counts.shape))
 
 
 def _runs(text: str) -> Iterator[tuple[str, Spans]]:

@@ -1,4 +1,4 @@
-"""How relevant each token type is for each label, from document counts of the training split (method §1).
+"""The relevance of each token type for each label, from document counts of the training split (method §1).
 
 Shapes: N training documents, L labels, V token types.
 """
@@ -171,7 +171,7 @@ def _few_ahead(
 
 
 class Margins(NamedTuple):
-    """What every pair is measured against."""
+    """The counts that every pair is measured against."""
 
     documents: int  # N
     label_documents: Integers  # n_l, (L,)
@@ -180,7 +180,7 @@ class Margins(NamedTuple):
 
 @dataclass(frozen=True)
 class Counts:
-    """What all blocks of labels share."""
+    """The counts that all blocks of labels share."""
 
     margins: Margins
     labels: sp.csr_array  # (L, N): each label's documents
@@ -212,7 +212,7 @@ def count_documents(
     options: RelevanceOptions,
     spool: Spool = IN_MEMORY,
 ) -> Counts:
-    """What all blocks of labels share, of these documents; see :func:`compute_relevance`."""
+    """Count for these documents what all blocks of labels share; see :func:`compute_relevance`."""
     if len(arrays) != labels.shape[0]:
         raise ValueError(f"{len(arrays)} documents but {labels.shape[0]} rows of labels")
     from plant_plugin.relevance.counts import distinct_tokens  # compiled, which a prediction need not wait for

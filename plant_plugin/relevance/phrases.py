@@ -1,4 +1,4 @@
-"""Planted phrases: what coders marked in training documents, found again in any text, and what it tells of labels.
+"""Planted phrases: stretches that coders marked in training documents, found again in any text, speak for labels.
 
 Every marked stretch is a *phrase*: the set of its words, without accents and the most frequent words. A text holds a
 phrase where all its words stand close together, in any order; it is read twice, by whole words and by their first
@@ -67,18 +67,18 @@ class Counts:
     labels: sp.csr_array | None = None  # (N, L) of the training documents; None: these are not asked for any more
 
     def entries(self, phrase: int) -> slice:
-        """Where the labels of a phrase stand in ``hits``."""
+        """Return the entries of ``hits`` that hold the labels of a phrase."""
         return slice(self.hits.indptr[phrase], self.hits.indptr[phrase + 1])
 
     def labels_of(self, document: int) -> Small:
-        """Of a training document."""
+        """Return the columns of the labels of a training document."""
         if self.labels is None:
             raise ValueError("what training documents hold is known until the phrases are saved")
-        found: Small = self.labels.indices[self.labels.indptr[document] : self.labels.indptr[document + 1]]
-        return found
+        columns: Small = self.labels.indices[self.labels.indptr[document] : self.labels.indptr[document + 1]]
+        return columns
 
     def arrays(self, prefix: str = "") -> Arrays:
-        """What :meth:`from_arrays` makes them of, under names with a prefix; of training documents nothing."""
+        """Return the arrays for :meth:`from_arrays`, under names with a prefix; none holds a training document."""
         hits = self.hits
         parts = {"seen": self.seen, "hits": hits.data, "labels": hits.indices, "offsets": hits.indptr}
         return {prefix + name: part for name, part in parts.items()}
@@ -86,13 +86,13 @@ class Counts:
     @classmethod
     def from_arrays(cls, arrays: ArrayFile, phrases: int, labels: int, prefix: str = "") -> Counts:
         """The counts that :meth:`arrays` described."""
-        own = arrays.under(prefix)
-        seen = own.array("seen", WHOLE, (phrases,), low=0)
-        return cls(seen, own.rows(("hits", "labels", "offsets"), (phrases, labels), kinds=NUMBERS))
+        counts = arrays.under(prefix)
+        seen = counts.array("seen", WHOLE, (phrases,), low=0)
+        return cls(seen, counts.rows(("hits", "labels", "offsets"), (phrases, labels), kinds=NUMBERS))
 
 
 class Phrases(ABC):
-    """What tells of labels where it stands: phrases that coders marked, or mined ones."""
+    """Phrases that speak for labels wherever they stand: those that coders marked, or mined ones."""
 
     kind: str  # what a model's folder calls them
     num_labels: int
@@ -100,31 +100,31 @@ class Phrases(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many there are."""
+        """Count the phrases."""
 
     @abstractmethod
-    def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
-        """Every phrase in a text; ``own``, its number among the training documents, leaves it out of all counts."""
+    def matches(self, text: str, left_out: int | None = None) -> Iterator[Match]:
+        """Yield every phrase in a text; ``left_out``, its number among the training documents, is not counted."""
 
     @abstractmethod
     def content(self) -> tuple[object, Arrays]:
-        """What ``from_content`` makes them of, JSON and arrays; nothing that single training documents hold."""
+        """Return JSON and arrays for ``from_content``; nothing in them is of a single training document."""
 
     @abstractmethod
     def without_rare(self, least: int) -> Phrases:
         """The phrases without those that fewer training documents hold."""
 
-    def scores(self, texts: Sequence[str], own: Sequence[int] | None = None) -> Floats:
-        """Scores (B, L) of texts, 0 and more; ``own`` as in :meth:`matches`, for each text."""
-        found = np.zeros((len(texts), self.num_labels), dtype=np.float32)
+    def scores(self, texts: Sequence[str], left_out: Sequence[int] | None = None) -> Floats:
+        """Scores (B, L) of texts, 0 and more; ``left_out`` as in :meth:`matches`, for each text."""
+        scores = np.zeros((len(texts), self.num_labels), dtype=np.float32)
         for row, text in enumerate(texts):
-            for match in self.matches(text, None if own is None else own[row]):
-                found[row, match.labels] = self.combine(found[row, match.labels], match.shares)
-        return found
+            for match in self.matches(text, None if left_out is None else left_out[row]):
+                scores[row, match.labels] = self.combine(scores[row, match.labels], match.shares)
+        return scores
 
 
 class ReadingWords(TypedDict):
-    """What JSON holds of a reading: its first three arguments."""
+    """The part of a reading that JSON holds: its first three arguments."""
 
     letters: int | None
     frequent: list[str]
@@ -149,43 +149,46 @@ class PlantedPhrases(Phrases):
         evidence for labels that are not in ``names``, the label set in column order, is passed over.
         """
         column_of = {name: column for column, name in enumerate(names)}
-        marked = [{column_of[name]: spans for name, spans in own.items() if name in column_of} for own in evidence]
+        marked = [
+            {column_of[name]: spans for name, spans in of_document.items() if name in column_of}
+            for of_document in evidence
+        ]
         return cls([Reading.fit(texts, labels, marked, letters) for letters in READINGS], len(names))
 
     def __len__(self) -> int:
         return sum(len(reading.phrases) for reading in self.readings)
 
-    def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
+    def matches(self, text: str, left_out: int | None = None) -> Iterator[Match]:
         """Every phrase in a text, of both readings; see :meth:`Phrases.matches`."""
         for reading in self.readings:
-            yield from reading.matches(text, own)
+            yield from reading.matches(text, left_out)
 
     def without_rare(self, least: int) -> PlantedPhrases:
         """See :meth:`Phrases.without_rare`."""
         readings = []
-        for own in self.readings:
-            kept = np.flatnonzero(own.counts.seen >= least)
-            phrases = [own.phrases[phrase] for phrase in kept.tolist()]
-            counts = Counts(own.counts.seen[kept], sp.csr_array(own.counts.hits[kept]))
-            readings.append(Reading(own.letters, own.frequent, phrases, counts))
+        for reading in self.readings:
+            often = np.flatnonzero(reading.counts.seen >= least)
+            phrases = [reading.phrases[phrase] for phrase in often.tolist()]
+            counts = Counts(reading.counts.seen[often], sp.csr_array(reading.counts.hits[often]))
+            readings.append(Reading(reading.letters, reading.frequent, phrases, counts))
         return PlantedPhrases(readings, self.num_labels)
 
     def content(self) -> tuple[list[ReadingWords], Arrays]:
         """See :meth:`Phrases.content`."""
         words: list[ReadingWords] = []
         arrays: Arrays = {}
-        for number, own in enumerate(self.readings):
-            words.append({"letters": own.letters, "frequent": sorted(own.frequent), "phrases": own.phrases})
-            arrays = {**arrays, **own.counts.arrays(f"{number}_")}
+        for number, reading in enumerate(self.readings):
+            words.append({"letters": reading.letters, "frequent": sorted(reading.frequent), "phrases": reading.phrases})
+            arrays = {**arrays, **reading.counts.arrays(f"{number}_")}
         return words, arrays
 
     @classmethod
     def from_content(cls, words: Sequence[ReadingWords], arrays: ArrayFile, num_labels: int) -> PlantedPhrases:
         """The phrases that :meth:`content` described; errors as of :meth:`Counts.from_arrays`."""
         readings = []
-        for number, own in enumerate(words):
-            counts = Counts.from_arrays(arrays, len(own["phrases"]), num_labels, f"{number}_")
-            readings.append(Reading(own["letters"], set(own["frequent"]), own["phrases"], counts))
+        for number, content in enumerate(words):
+            counts = Counts.from_arrays(arrays, len(content["phrases"]), num_labels, f"{number}_")
+            readings.append(Reading(content["letters"], set(content["frequent"]), content["phrases"], counts))
         return cls(readings, num_labels)
 
 
@@ -211,69 +214,70 @@ class Reading:
     def fit(
         cls, texts: Sequence[str], labels: sp.csr_array, marked: Sequence[dict[int, Spans]], letters: int | None
     ) -> Reading:
-        """As :meth:`PlantedPhrases.fit`, with columns in the place of labels."""
+        """Do what :meth:`PlantedPhrases.fit` does, with columns in the place of labels."""
         split = [words_of(text, letters) for text in texts]
         documents_with = Counter(word for words, _ in split for word in set(words))
         frequent = {word for word, count in documents_with.items() if count > FREQUENT * len(texts)}
         sources: dict[frozenset[str], dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
-        for document, ((words, places), own) in enumerate(zip(split, marked, strict=True)):
-            for label, spans in own.items():
+        for document, ((words, places), spans_by_label) in enumerate(zip(split, marked, strict=True)):
+            for label, spans in spans_by_label.items():
                 for phrase in _phrases(words, places, spans, frequent):
                     sources[phrase][label].add(document)
         ordered = [sorted(phrase, key=lambda word: (documents_with[word], word)) for phrase in sources]
-        pairs = [(label, found) for of_label in sources.values() for label, found in sorted(of_label.items())]
+        pairs = [pair for of_label in sources.values() for pair in sorted(of_label.items())]
         only = [next(iter(documents)) if len(documents) == 1 else -1 for _, documents in pairs]
         offsets = np.cumsum([0, *(len(of_label) for of_label in sources.values())])
         columns = np.array([label for label, _ in pairs], dtype=np.int32)
         parts = (np.zeros(len(columns), dtype=np.float32), columns, offsets)
         hits = sp.csr_array(parts, shape=(len(ordered), labels.shape[1]))
         counts = Counts(np.zeros(len(ordered), dtype=np.int32), hits, labels)
-        found = cls(letters, frequent, ordered, counts, np.array(only, dtype=np.int32))
+        reading = cls(letters, frequent, ordered, counts, np.array(only, dtype=np.int32))
         for document, (words, _) in enumerate(split):
             labels_of = set(counts.labels_of(document).tolist())
-            for number in found._places(words):
+            for number in reading._places(words):
                 counts.seen[number] += 1
                 entries = counts.entries(number)
                 hits.data[entries] += [label in labels_of for label in hits.indices[entries].tolist()]
-        return found
+        return reading
 
-    def matches(self, text: str, own: int | None = None) -> Iterator[Match]:
+    def matches(self, text: str, left_out: int | None = None) -> Iterator[Match]:
         """See :meth:`PlantedPhrases.matches`."""
         words, characters = words_of(text, self.letters)
-        spoken = {phrase: (places, *self._probabilities(phrase, own)) for phrase, places in self._places(words).items()}
+        places_of = self._places(words)
+        spoken = {phrase: (places, *self._probabilities(phrase, left_out)) for phrase, places in places_of.items()}
         # what only the document itself was marked with is not there, also not as a longer phrase around another
-        found = {phrase: parts for phrase, parts in spoken.items() if len(parts[1])}
-        longer = [self._sets[phrase] for phrase in found if len(self._sets[phrase]) > 1]
-        for phrase, (places, labels, p) in found.items():
+        known = {phrase: parts for phrase, parts in spoken.items() if len(parts[1])}
+        longer = [self._sets[phrase] for phrase in known if len(self._sets[phrase]) > 1]
+        for phrase, (places, labels, p) in known.items():
             if any(self._sets[phrase] < other for other in longer):
                 p = p * INSIDE
             spans = [sorted(characters[place] for place in occurrence) for occurrence in places]
             yield Match.of(labels, p, spans)
 
-    def _probabilities(self, phrase: int, own: int | None) -> tuple[Small, Probabilities]:
+    def _probabilities(self, phrase: int, left_out: int | None) -> tuple[Small, Probabilities]:
         """The labels of a phrase and p of each, without a training document."""
         counts, entries = self.counts, self.counts.entries(phrase)
         labels, hits, seen = counts.hits.indices[entries], counts.hits.data[entries], counts.seen[phrase]
-        if own is not None:
-            hits, seen = hits - np.isin(labels, counts.labels_of(own)), seen - 1
+        if left_out is not None:
+            hits, seen = hits - np.isin(labels, counts.labels_of(left_out)), seen - 1
             if self.sources is not None:
-                known = self.sources[entries] != own
+                known = self.sources[entries] != left_out
                 labels, hits = labels[known], hits[known]
         return labels, (hits.astype(np.float64) + HITS) / (seen + SEEN)
 
     def _places(self, words: Sequence[str]) -> dict[int, list[list[int]]]:
         """Phrase -> where its words stand, one list for each place of its rarest word that has the others near."""
         places: dict[str, list[int]] = defaultdict(list)
-        kept = [place for place, word in enumerate(words) if word not in self.frequent]
-        for number, place in enumerate(kept):
+        read = [place for place, word in enumerate(words) if word not in self.frequent]
+        for number, place in enumerate(read):
             places[words[place]].append(number)
-        found: dict[int, list[list[int]]] = {}
+        standing: dict[int, list[list[int]]] = {}
         for word in places:
             for phrase in self._by_rarest.get(word, ()):
                 here = _together(self.phrases[phrase], places)
                 if here:
-                    found[phrase] = [[kept[place] for place in occurrence] for occurrence in here]
-        return found
+                    standing[phrase] = [[read[place] for place in occurrence] for occurrence in here]
+        return standing
 
 
 def _together(phrase: Sequence[str], places: dict[str, list[int]]) -> list[list[int]]:
@@ -281,12 +285,12 @@ def _together(phrase: Sequence[str], places: dict[str, list[int]]) -> list[list[
     if any(word not in places for word in phrase):
         return []
     width = len(phrase) + SLACK
-    found = []
+    occurrences = []
     for place in places[phrase[0]]:
         nearest = [place, *(_nearest(places[word], place) for word in phrase[1:])]
         if all(abs(other - place) < width for other in nearest):
-            found.append(nearest)
-    return found
+            occurrences.append(nearest)
+    return occurrences
 
 
 def _nearest(places: list[int], place: int) -> int:
@@ -297,9 +301,9 @@ def _nearest(places: list[int], place: int) -> int:
 def words_of(text: str, letters: int | None = None) -> tuple[list[str], Spans]:
     """Words in lower case, without accents, cut to their first letters; numbers whole. And where each stands."""
     words, spans = [], []
-    for found in WORD.finditer(text):
-        words.append(_plain(found.group(), letters))
-        spans.append(found.span())
+    for match in WORD.finditer(text):
+        words.append(_plain(match.group(), letters))
+        spans.append(match.span())
     return words, spans
 
 
@@ -311,7 +315,7 @@ def _plain(word: str, letters: int | None) -> str:
 
 
 def touched(places: Spans, spans: Spans) -> set[int]:
-    """Which of the places, in the order of the text, a span touches."""
+    """Return the numbers of the places, in the order of the text, that a span touches."""
     starts, ends = [start for start, _ in places], [end for _, end in places]
     return {place for start, end in spans for place in range(bisect_right(ends, start), bisect_left(starts, end))}
 

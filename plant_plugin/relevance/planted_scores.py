@@ -1,4 +1,4 @@
-"""Planted scores: what is known of labels without a network, in seconds, added to the network's logits.
+"""Planted scores: knowledge of labels that takes no network and only seconds, added to the network's logits.
 
 A linear model knows words and pairs of words at once, a network learns them slowly and forgets the rare labels. So the
 logits of a document become ``network + γ · (λ · linear + phrases + σ · sentences)``, one γ, λ and σ for all labels,
@@ -86,9 +86,9 @@ class PlantedScores:
         return cls(LinearModel.fit(texts, labels, options), rarity, sentences=sentences)
 
     def scores(self, texts: Sequence[str], evidence: Floats | None = None) -> Floats:
-        """What is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0.
+        """Return what is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0.
 
-        ``evidence`` is what :meth:`evidence_scores` tells of the texts, where that is known.
+        ``evidence`` holds the :meth:`evidence_scores` of the texts, where they are known.
         """
         linear = self.linear_scores_of(self.linear.features(texts))
         added = self.evidence_scores(texts) if evidence is None else evidence
@@ -96,7 +96,7 @@ class PlantedScores:
 
     @property
     def looked_up(self) -> bool:
-        """Whether labels are so many that those of a text are looked up, and no others are scored."""
+        """Tell whether labels are so many that those of a text are looked up, and no others are scored."""
         return self.linear.pruned and self.phrases is None and self.sentences is None
 
     def top(self, texts: Sequence[str], k: int) -> sp.csr_array:
@@ -121,26 +121,26 @@ class PlantedScores:
         def highest(start: int) -> tuple[Small, Floats]:
             part = texts[start : start + step]
             columns, scores = self._candidates(part, count) if looked_up else (None, self.scores(part))
-            kept = np.sort(top_labels(scores, count), axis=1)
-            found = kept.astype(np.int32) if columns is None else np.take_along_axis(columns, kept, axis=1)
-            return found.ravel(), np.take_along_axis(scores, kept, axis=1).ravel()
+            best = np.sort(top_labels(scores, count), axis=1)
+            labels_of_best = best.astype(np.int32) if columns is None else np.take_along_axis(columns, best, axis=1)
+            return labels_of_best.ravel(), np.take_along_axis(scores, best, axis=1).ravel()
 
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             parts = list(pool.map(highest, range(0, len(texts), step)))
-        values = np.concatenate([np.empty(0, np.float32), *(own for _, own in parts)])
-        columns = np.concatenate([np.empty(0, np.int32), *(own for own, _ in parts)])
+        values = np.concatenate([np.empty(0, np.float32), *(scores for _, scores in parts)])
+        columns = np.concatenate([np.empty(0, np.int32), *(best for best, _ in parts)])
         offsets = narrow(np.arange(len(texts) + 1) * count)
         return sp.csr_array((values, columns, offsets), shape=(len(texts), labels))
 
     def _candidates(self, texts: Sequence[str], count: int) -> tuple[Small, Floats]:
-        """Of each text the labels that the pruned index finds, ascending, and their scores at γ = 1."""
+        """Return the labels that the pruned index finds for each text, ascending, and their scores at γ = 1."""
         labels, scores = self.linear.index.candidates(self.linear.features(texts), self.linear.weights, count)
         return labels, np.float32(self.linear_weight) * (scores + np.float32(self.adjustment) * self.rarity[labels])
 
     def proposed(self, texts: Sequence[str], size: int) -> Small:
         """The shortlist of each text: :meth:`top`'s labels, (B, min(size, L)) ascending."""
-        found: Small = self.top(texts, size).indices.reshape(len(texts), -1)
-        return found
+        shortlist: Small = self.top(texts, size).indices.reshape(len(texts), -1)
+        return shortlist
 
     def linear_scores_of(self, features: sp.csr_array) -> Floats:
         """Linear scores (B, L) of what the linear model's ``features`` made of documents, rarity included."""
@@ -148,21 +148,21 @@ class PlantedScores:
 
     def adjusted(self, scores: Floats, adjustment: float) -> Floats:
         """The linear model's scores (B, L) with τ times the rarity; of a pruned index its candidates stay on top."""
-        found: Floats = scores + np.float32(adjustment) * self.rarity
+        adjusted: Floats = scores + np.float32(adjustment) * self.rarity
         if self.linear.pruned and adjustment:
             others = scores == scores.min(axis=1, keepdims=True)
-            lowest = found.min(axis=1, keepdims=True, where=~others, initial=np.inf)
-            found = np.where(others, np.where(np.isinf(lowest), scores, lowest), found)
-        return found
+            lowest = adjusted.min(axis=1, keepdims=True, where=~others, initial=np.inf)
+            adjusted = np.where(others, np.where(np.isinf(lowest), scores, lowest), adjusted)
+        return adjusted
 
     def evidence_scores(self, texts: Sequence[str]) -> Floats | np.float32:
-        """What phrases and sentences add at γ = 1, (B, L), or 0 where there are none."""
-        found: Floats | np.float32 = np.float32(0)
+        """Return what phrases and sentences add at γ = 1, (B, L), or 0 where there are none."""
+        added: Floats | np.float32 = np.float32(0)
         if self.phrases is not None:
-            found = found + self.phrases.scores(texts)
+            added = added + self.phrases.scores(texts)
         if self.sentences is not None and self.sentence_weight:
-            found = found + np.float32(self.sentence_weight) * self.sentences.scores(texts)
-        return found
+            added = added + np.float32(self.sentence_weight) * self.sentences.scores(texts)
+        return added
 
     def add_scores(self, logits: Floats, scores: Floats) -> None:
         """Add γ times the scores of B texts to the network's logits of the same labels, less the offset; in place.
@@ -174,7 +174,7 @@ class PlantedScores:
 
     @property
     def chosen(self) -> dict[str, float]:
-        """What was chosen, by the name of its option."""
+        """Return the weights that were chosen, by the name of their option."""
         return {name: float(getattr(self, name)) for name in CHOSEN}
 
     def plant_names(self, names: Sequence[str], counts: npt.NDArray[np.integer]) -> None:
@@ -188,7 +188,7 @@ class PlantedScores:
         self.names = sp.csr_array(sp.diags_array(share.astype(np.float32)) @ rows)
 
     def name_scores_of(self, features: sp.csr_array) -> Floats:
-        """What names add to the linear scores (B, L) at ν = 1; 0 where none were planted."""
+        """Return what names add to the linear scores (B, L) at ν = 1; 0 where none were planted."""
         if self.names is None:
             return np.zeros((features.shape[0], len(self.rarity)), dtype=np.float32)
         scores: Floats = (features @ self.names.T).toarray()
@@ -205,7 +205,7 @@ class PlantedScores:
     def terms(
         self, text: str, labels: Sequence[int], matches: Sequence[Match]
     ) -> Iterator[tuple[list[tuple[str, float]], float]]:
-        """Of each label what terms and phrases of a text add to its score, the largest first, and what no such adds.
+        """Yield for each label what terms and phrases of a text add to its score, the largest first, and the rest.
 
         Their sum is the score, a column of :meth:`scores`; neither γ nor the offset is in them. What sentences add
         stands in the rest. ``matches`` are the text's, see :meth:`matches`: it is read once for all labels.
@@ -214,27 +214,27 @@ class PlantedScores:
         if self.sentences is not None and self.sentence_weight:
             sentences = self.sentences.scores([text])[0]
         for label in labels:
-            own = sp.csr_array(features * self.linear.weights[[label]])
-            found = [
+            weighted = sp.csr_array(features * self.linear.weights[[label]])
+            parts = [
                 (self.linear.terms[term], self.linear_weight * float(value))
-                for term, value in zip(own.indices, own.data, strict=True)
+                for term, value in zip(weighted.indices, weighted.data, strict=True)
             ]
             for spans, share in self.marks(matches, label):
-                found.append((" … ".join(text[start:end] for start, end in spans[0]), share))
+                parts.append((" … ".join(text[start:end] for start, end in spans[0]), share))
             rest = self.linear_weight * float(self.adjustment * self.rarity[label])
             if sentences is not None:
                 rest += self.sentence_weight * float(sentences[label])
-            yield sorted(found, key=lambda term: -abs(term[1])), rest
+            yield sorted(parts, key=lambda term: -abs(term[1])), rest
 
     def matches(self, text: str) -> list[Match]:
         """The phrases in a text."""
         return [] if self.phrases is None else list(self.phrases.matches(text))
 
     def marks(self, matches: Sequence[Match], label: int) -> list[tuple[list[Spans], float]]:
-        """Where phrases of a text speak for a label, and what each adds to the score at γ = 1."""
+        """Return the places where phrases of a text speak for a label, and what each adds to the score at γ = 1."""
         shares = [(match.spans, match.shares[match.labels == label]) for match in matches]
         marks = [(spans, float(share[0])) for spans, share in shares if len(share)]
-        if isinstance(self.phrases, MinedPhrases) and marks:  # the surest decides alone
+        if isinstance(self.phrases, MinedPhrases) and marks:  # only the surest decides
             return [max(marks, key=lambda mark: mark[1])]
         return marks
 
@@ -246,10 +246,12 @@ class PlantedScores:
 
     def strongest(self, label: int, top: int) -> list[tuple[str, float]]:
         """The terms that speak most for a label: weights, the largest first, those above 0; γ is not in them."""
-        own = self.linear.weights[[label]]
-        order = np.argsort(-own.data, kind="stable")[:top]
+        weights = self.linear.weights[[label]]
+        order = np.argsort(-weights.data, kind="stable")[:top]
         terms = self.linear.terms
-        return [(terms[own.indices[place]], float(own.data[place])) for place in order if own.data[place] > 0]
+        return [
+            (terms[weights.indices[place]], float(weights.data[place])) for place in order if weights.data[place] > 0
+        ]
 
     def save(self, folder: Path, labels: str) -> None:
         """Write terms, phrases and weights beside a model; ``labels`` is the hash of its label set."""
@@ -259,8 +261,8 @@ class PlantedScores:
             arrays |= {SENTENCES + name: value for name, value in self.sentences.model.arrays().items()}
             words["sentence_terms"] = self.sentences.model.terms
         if self.phrases is not None:
-            words[self.phrases.kind], own = self.phrases.content()
-            arrays |= {PHRASES + name: value for name, value in own.items()}
+            words[self.phrases.kind], arrays_of = self.phrases.content()
+            arrays |= {PHRASES + name: value for name, value in arrays_of.items()}
         for name, content in ((TERMS, self.linear.terms), (MARKED, words)):
             write_text(folder / name, json.dumps(content, ensure_ascii=False))
         write_arrays(folder / ARRAYS, {"labels": np.array(labels), "rarity": self.rarity, **arrays})
@@ -273,8 +275,8 @@ class PlantedScores:
             CheckpointError: The files are missing or torn, or belong to another label set.
         """
         arrays = ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew")
-        if (found := arrays.text("labels")) != labels:
-            what = f"the planted scores were made for labels {found[:12]}, the model for {labels[:12]}"
+        if (saved_for := arrays.text("labels")) != labels:
+            what = f"the planted scores were made for labels {saved_for[:12]}, the model for {labels[:12]}"
             raise CheckpointError(what, where=str(folder / ARRAYS), fix="use the files of one run")
         rarity = arrays.array("rarity", "f", (num_labels,))
         terms: list[str] = _words(folder / TERMS, list[str])
@@ -292,7 +294,7 @@ class MarkedWords(TypedDict, total=False):
 
 
 def _words(path: Path, kind: type[Words]) -> Words:
-    """What a JSON file of the folder holds; it is there."""
+    """Read a JSON file of the folder, which has to be there."""
     try:
         return read_json(path, kind, what="words of planted scores", fix="train anew")
     except FileNotFoundError as error:
@@ -335,21 +337,21 @@ def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
 
 
 def read_sentences(folder: Path, before: Sequence[str], after: Sequence[str]) -> SentenceScores | None:
-    """Those of a model's folder, if it has any, whose labels were ``before`` and shall be ``after``.
+    """Read the sentence scores of a model's folder, if it has any, whose labels were ``before`` and shall be ``after``.
 
     Raises:
         CheckpointError: The file is missing or torn, or of another number of labels.
     """
-    found, _ = _marked(folder, ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew"), len(before))
-    if found is None:
+    sentences, _ = _marked(folder, ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew"), len(before))
+    if sentences is None:
         return None
     place = {label: row for row, label in enumerate(after)}
-    kept = [row for row, label in enumerate(before) if label in place]
-    ones, rows = np.ones(len(kept), np.float32), [place[before[row]] for row in kept]
-    moved = sp.csr_array((ones, (rows, kept)), shape=(len(after), len(before)))
-    return SentenceScores(replace(found.model, weights=sp.csr_array(moved @ found.model.weights)))
+    known = [row for row, label in enumerate(before) if label in place]
+    ones, rows = np.ones(len(known), np.float32), [place[before[row]] for row in known]
+    moved = sp.csr_array((ones, (rows, known)), shape=(len(after), len(before)))
+    return SentenceScores(replace(sentences.model, weights=sp.csr_array(moved @ sentences.model.weights)))
 
 
 def read_weights(folder: Path) -> dict[str, float]:
-    """What was chosen for planted scores that were saved in a model's folder, by the name of its option."""
+    """Read the weights that were chosen for the planted scores of a model's folder, by the name of their option."""
     return _chosen(ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew"))

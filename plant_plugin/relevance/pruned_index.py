@@ -28,7 +28,7 @@ PRUNED_ABOVE = 30_000  # labels: of fewer a dense row of all costs about as litt
 
 
 class PrunedIndex(NamedTuple):
-    """Of each term labels and weights, in the order of a heap: rows of a CSR matrix (V, L)."""
+    """Labels and weights of each term, in the order of a heap: rows of a CSR matrix (V, L)."""
 
     offsets: npt.NDArray[np.int64]
     labels: Small
@@ -42,9 +42,9 @@ class PrunedIndex(NamedTuple):
         table = weights.indptr, weights.indices, weights.data
         above = count_above_0(*table[1:], weights.shape[1])
         offsets = np.concatenate([[0], np.minimum(above, KEPT).cumsum()])
-        labels, kept = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
-        keep_of_terms(*table, offsets, labels, kept)
-        return cls(offsets, labels, kept)
+        labels, largest = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.float32)
+        keep_of_terms(*table, offsets, labels, largest)
+        return cls(offsets, labels, largest)
 
     def candidates(self, rows: sp.csr_array, weights: sp.csr_array, count: int) -> tuple[Small, Floats]:
         """``CANDIDATES`` · ``count`` labels of each text, ascending, and their scores; (B, min(that, L)) both.
@@ -60,12 +60,12 @@ class PrunedIndex(NamedTuple):
         rank_labels(*table, *self, weights.indptr, weights.indices, weights.data, weights.shape[1], labels, scores)
         return labels, scores
 
-    def highest_others(self, rows: sp.csr_array, weights: sp.csr_array, own: sp.csr_array, count: int) -> Small:
-        """The ``count`` highest of the candidates, (B, count); −1 in place of such as are ``own`` or not above 0."""
+    def highest_others(self, rows: sp.csr_array, weights: sp.csr_array, left_out: sp.csr_array, count: int) -> Small:
+        """Return the ``count`` highest candidates, (B, count); −1 in place of those ``left_out`` or not above 0."""
         labels, scores = self.candidates(rows, weights, count)
         best = np.argpartition(-scores, min(count, scores.shape[1]) - 1, axis=1)[:, :count]
-        found, high = (np.take_along_axis(of, best, axis=1) for of in (labels, scores))
-        row = np.repeat(np.arange(len(found), dtype=np.int64), np.diff(own.indptr))
-        places = np.arange(len(found), dtype=np.int64)[:, None] * own.shape[1] + found
-        mine = np.isin(places, row * own.shape[1] + own.indices)
-        return np.where(mine | (high <= 0), np.int32(-1), found)
+        chosen, high = (np.take_along_axis(of, best, axis=1) for of in (labels, scores))
+        row = np.repeat(np.arange(len(chosen), dtype=np.int64), np.diff(left_out.indptr))
+        places = np.arange(len(chosen), dtype=np.int64)[:, None] * left_out.shape[1] + chosen
+        mine = np.isin(places, row * left_out.shape[1] + left_out.indices)
+        return np.where(mine | (high <= 0), np.int32(-1), chosen)

@@ -61,12 +61,12 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
     for start in range(0, targets.shape[1], LABELS):
         known = by_label[:, start : start + LABELS].toarray(order="F")
         part = torch.from_numpy(cho_solve(factor, known, overwrite_b=True, check_finite=False)).contiguous()
-        found = weights[: part.shape[1]]
+        solved = weights[: part.shape[1]]
         for column, block in zip(range(0, dense.shape[1], COLUMNS), blocks, strict=True):
-            found[:, column : column + block.shape[1]] = part.T @ torch.from_numpy(block.toarray())
-        ours = found.numpy()[:, dense.shape[1] :]
+            solved[:, column : column + block.shape[1]] = part.T @ torch.from_numpy(block.toarray())
+        ours = solved.numpy()[:, dense.shape[1] :]
         product_turned(rare_by_term.indptr, rare_by_term.indices, rare_by_term.data, part.numpy(), ours)
-        rows.append(_largest(found, order, options.top))
+        rows.append(_largest(solved, order, options.top))
     return sp.csr_array(sp.vstack(rows, format="csr"))
 
 
@@ -101,9 +101,10 @@ def _kernel(blocks: Sequence[sp.csc_array], rare: sp.csr_array) -> torch.Tensor:
 
 def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], top: int) -> sp.csr_array:
     """The ``top`` entries of each row (rows, V) that are largest by absolute value; ``order``: each column's term."""
-    kept = weights.abs().topk(min(top, weights.shape[1]), sorted=False).indices
-    offsets = np.arange(0, kept.numel() + 1, kept.shape[1], dtype=np.int32)  # int64 would stay so, in memory and files
-    parts = (weights.gather(1, kept).numpy().ravel(), order[kept.numpy().ravel()].astype(np.int32), offsets)
+    columns = weights.abs().topk(min(top, weights.shape[1]), sorted=False).indices
+    # int64 would stay so, in memory and files
+    offsets = np.arange(0, columns.numel() + 1, columns.shape[1], dtype=np.int32)
+    parts = (weights.gather(1, columns).numpy().ravel(), order[columns.numpy().ravel()].astype(np.int32), offsets)
     chosen = sp.csr_array(parts, shape=(weights.shape[0], weights.shape[1]))
     chosen.eliminate_zeros()
     chosen.sort_indices()
@@ -114,8 +115,8 @@ def prune(weights: sp.csr_array, top: int) -> sp.csr_array:
     """The ``top`` stored entries of each row of sparse weights (L, V) that are largest by absolute value."""
     pruned = weights.copy()
     for row in np.flatnonzero(np.diff(weights.indptr) > top).tolist():
-        own = pruned.data[weights.indptr[row] : weights.indptr[row + 1]]
-        own[np.argpartition(np.abs(own), -top)[:-top]] = 0
+        row_values = pruned.data[weights.indptr[row] : weights.indptr[row + 1]]
+        row_values[np.argpartition(np.abs(row_values), -top)[:-top]] = 0
     pruned.eliminate_zeros()
     pruned.sort_indices()
     return pruned

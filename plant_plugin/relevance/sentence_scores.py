@@ -1,4 +1,4 @@
-"""What single sentences tell of the labels: the same linear model, of sentences on runs of letters.
+"""Scores of single sentences: the same linear model, of sentences on runs of letters.
 
 Shapes: B texts, L labels.
 """
@@ -28,7 +28,7 @@ REPLAYED = 1  # known sentences read again for each new one, chosen as above
 
 @dataclass(eq=False, repr=False)
 class SentenceScores:
-    """What the sentences of a text tell, each by itself: of every label the score of the sentence that has most of it.
+    """Scores of the sentences of a text, each by itself: every label has the score of the sentence that has most of it.
 
     A label and a word that meet in a sentence do belong together, which those of a document often do not.
     """
@@ -56,8 +56,8 @@ class SentenceScores:
             labels = _of_parts(parts, len(names))
             return cls(LinearModel.fit([text for text, _ in parts], labels, _sentence_options(options), LETTERS))
         except DataError as error:
-            told = f"(sentences: {len(inside)}, marked stretches: {len(marked)})"
-            what = f"too little to learn from {told}: no letters that {LETTERS_MIN} of them share"
+            counts = f"(sentences: {len(inside)}, marked stretches: {len(marked)})"
+            what = f"too little to learn from {counts}: no letters that {LETTERS_MIN} of them share"
             fix = "mark more training documents, or leave evidence out"
             raise DataError(what, where="evidence.training_file", fix=fix) from error
 
@@ -87,14 +87,14 @@ class SentenceScores:
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """Scores (B, L)."""
-        found = np.zeros((len(texts), self.model.weights.shape[0]), dtype=np.float32)
+        scores = np.zeros((len(texts), self.model.weights.shape[0]), dtype=np.float32)
         parts = [[text[start:end] for start, end in sentences(text)] for text in texts]
         features = self.model.features(list(chain.from_iterable(parts)))  # of all at once: words stand there again
-        ends = np.cumsum([len(own) for own in parts])
-        for row, (own, end) in enumerate(zip(parts, ends.tolist(), strict=True)):
-            if own:
-                found[row] = self.model.scores_of(features[end - len(own) : end]).max(axis=0)
-        return found
+        ends = np.cumsum(list(map(len, parts)))
+        for row, (stretches, end) in enumerate(zip(parts, ends.tolist(), strict=True)):
+            if stretches:
+                scores[row] = self.model.scores_of(features[end - len(stretches) : end]).max(axis=0)
+        return scores
 
 
 Part = tuple[str, list[int]]  # a stretch of text, and the columns of what is marked in it
@@ -107,14 +107,14 @@ def _marked_parts(
     column_of = {name: column for column, name in enumerate(names)}
     marked: dict[str, set[int]] = {}  # the same words as one text, with all that they were marked for
     parts: list[Part] = []
-    for text, own in zip(texts, evidence, strict=True):
-        known = {name: spans for name, spans in own.items() if name in column_of}
+    for text, of_document in zip(texts, evidence, strict=True):
+        known = {name: spans for name, spans in of_document.items() if name in column_of}
         for name, spans in known.items():
             for start, end in spans:
                 marked.setdefault(text[start:end].lower(), set()).add(column_of[name])
         for start, end, inside in marked_sentences(text, known):
             parts.append((text[start:end], [column_of[name] for name in inside]))
-    return parts, [(words, sorted(found)) for words, found in marked.items()]
+    return parts, [(words, sorted(columns)) for words, columns in marked.items()]
 
 
 def _of_parts(parts: Sequence[Part], labels: int) -> sp.csr_array:

@@ -1,4 +1,4 @@
-"""What the relevance is made of, counted where the documents lie, so that sites add up counts and share no documents.
+"""Counts that the relevance is made of, taken where the documents lie: sites add up counts and share no documents.
 
 A file says of each label, each token type and each pair of the two how many documents have it. What fewer than
 ``min_count`` documents have is left out, names included, before the file is written. Counts are sums: with
@@ -39,7 +39,7 @@ class SiteCounts:
     """Documents of labels, token types and pairs; of one site or of several."""
 
     cut: str  # what the token types are: the class of the vocabulary
-    min_count: int  # the least count that a site has told
+    min_count: int  # the least count that a site gives away
     documents: int  # N
     labels: Sequence[str]  # (L,)
     types: Sequence[str]  # (V,)
@@ -59,25 +59,25 @@ class SiteCounts:
             block.eliminate_zeros()
             blocks.append(block)
         documents, of_labels, of_types = counts.margins
-        kept, told = (np.flatnonzero(margin >= max(1, min_count)) for margin in (of_labels, of_types))
-        pairs = sp.csr_array(sp.vstack(blocks, format="csr"))[kept][:, told]
-        own_names = [names[int(label)] for label in kept]
-        own_types = [tokens.token(int(token)) for token in told]
-        own = (own_names, own_types, of_labels[kept], of_types[told], pairs)
-        return cls(type(tokens).__name__, min_count, documents, *own)
+        kept_labels, kept_types = (np.flatnonzero(margin >= max(1, min_count)) for margin in (of_labels, of_types))
+        pairs = sp.csr_array(sp.vstack(blocks, format="csr"))[kept_labels][:, kept_types]
+        own_names = [names[int(label)] for label in kept_labels]
+        own_types = [tokens.token(int(token)) for token in kept_types]
+        parts = (own_names, own_types, of_labels[kept_labels], of_types[kept_types], pairs)
+        return cls(type(tokens).__name__, min_count, documents, *parts)
 
     def aligned(self, labels: Sequence[str], types: Sequence[str]) -> SiteCounts:
-        """The same for these labels and token types in this order: others are left out, new ones have 0."""
+        """Return the counts of these labels and token types in this order: others are left out, new ones have 0."""
         rows, columns = _places(self.labels, labels), _places(self.types, types)
         pairs = sp.coo_array(self.pairs)
         row, column = rows[pairs.row], columns[pairs.col]
         both = (row >= 0) & (column >= 0)
-        found = sp.csr_array((pairs.data[both], (row[both], column[both])), shape=(len(labels), len(types)))
-        found.sort_indices()
+        moved = sp.csr_array((pairs.data[both], (row[both], column[both])), shape=(len(labels), len(types)))
+        moved.sort_indices()
         of_labels, of_types = np.zeros(len(labels), np.int64), np.zeros(len(types), np.int64)
         of_labels[rows[rows >= 0]] = self.label_documents[rows >= 0]
         of_types[columns[columns >= 0]] = self.type_documents[columns >= 0]
-        return SiteCounts(self.cut, self.min_count, self.documents, labels, types, of_labels, of_types, found)
+        return SiteCounts(self.cut, self.min_count, self.documents, labels, types, of_labels, of_types, moved)
 
     def relevance(self, labels: Sequence[str], tokens: Tokens, options: RelevanceOptions) -> Relevance:
         """The relevance of ``tokens`` for ``labels``; with all counts what :func:`.compute_relevance` gives."""
@@ -146,7 +146,7 @@ def merged(sites: Sequence[tuple[Path, SiteCounts]]) -> SiteCounts:
 
 
 def _places(names: Sequence[str], among: Sequence[str]) -> Small:
-    """Where each of the names stands among others; -1 where it does not."""
+    """Return the place of each of the names among others; -1 where it is not there."""
     place = {name: number for number, name in enumerate(among)}
     return np.array([place.get(name, -1) for name in names], dtype=np.int32)
 
@@ -160,6 +160,6 @@ def _unpacked(file: ArrayFile, name: str) -> list[str]:
         names = json.loads(file.array(name, "u", (None,), high=255).tobytes().decode())
     except (ValueError, RecursionError):
         names = None
-    if not isinstance(names, list) or not all(isinstance(one, str) for one in names) or len({*names}) != len(names):
+    if not isinstance(names, list) or not all(isinstance(text, str) for text in names) or len({*names}) < len(names):
         file.wrong(name, "is no list of different names")
     return names

@@ -38,7 +38,7 @@ class Spool(ExitStack):
         return self.enter_context(tempfile.TemporaryFile(dir=self._folder))
 
     def array(self, file: IO[bytes], kind: type[Number]) -> npt.NDArray[Number]:
-        """What was written to a file as one array; what lies on disk stays there and is mapped."""
+        """Return a file's content as one array; what lies on disk stays there and is mapped."""
         file.flush()
         if not file.tell():
             return np.empty(0, kind)

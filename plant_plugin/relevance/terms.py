@@ -1,4 +1,4 @@
-"""What a linear model reads of texts: terms, and their tf-idf.
+"""Terms, which a linear model reads in the place of texts, and their tf-idf.
 
 Shapes: B texts, V terms.
 """
@@ -19,11 +19,11 @@ import scipy.sparse as sp
 
 WORD = re.compile(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
 MOST_WORDS = 50_000  # whose terms are kept in memory
-CUT = "…"  # behind a word that stands for all that begin so
+CUT = "…"  # after a word that stands for all that begin so
 
 
 class Terms(NamedTuple):
-    """What a term is: runs of ``shortest`` to ``longest`` words, or of letters within a word.
+    """The kind of a term: runs of ``shortest`` to ``longest`` words, or of letters within a word.
 
     With ``word_letters`` a text is read twice, by its words and by the first so many letters of each, numbers whole: a
     word with another ending is then half the same. Terms of that reading end in `CUT`.
@@ -64,7 +64,8 @@ class Terms(NamedTuple):
 def _plain_words(text: str) -> list[str]:
     text = text.lower()
     if not text.isascii():
-        text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+        characters = unicodedata.normalize("NFKD", text)
+        text = "".join(character for character in characters if not unicodedata.combining(character))
     return text.split()
 
 
@@ -88,9 +89,9 @@ class TermRows:
         if len(self._of_words) > MOST_WORDS:
             self._of_words.clear()
         for text in texts:
-            own = Counter(self._columns(text))
-            columns += own
-            counts += own.values()
+            counted = Counter(self._columns(text))
+            columns += counted
+            counts += counted.values()
             offsets.append(len(columns))
         parts = np.array(counts, np.float32), np.array(columns, np.int32), np.array(offsets, np.int32)
         rows = sp.csr_array(parts, shape=(len(offsets) - 1, len(self.vocabulary)))
@@ -104,11 +105,11 @@ class TermRows:
         """Columns of the known terms of a text, as often as they stand there; those of letters are kept by word."""
         if not self.kind.letters:
             return self._known(self.kind.of(text))
-        words, kept = _plain_words(text), self._of_words
+        words, columns_of_word = _plain_words(text), self._of_words
         for word in words:
-            if word not in kept:
-                kept[word] = self._known(self.kind.of_word(word))
-        return chain.from_iterable(map(kept.__getitem__, words))
+            if word not in columns_of_word:
+                columns_of_word[word] = self._known(self.kind.of_word(word))
+        return chain.from_iterable(map(columns_of_word.__getitem__, words))
 
     def _known(self, terms: Iterable[str]) -> list[int]:
         return [column for term in terms if (column := self.vocabulary.get(term)) is not None]

@@ -107,13 +107,13 @@ def test_phrases_mark_their_words_with_p_times_the_strength() -> None:
 
 def test_a_training_document_does_not_mark_itself() -> None:
     arrays, places = WORDS.encode(TEXTS, 100), partial(WORDS.spans, max_length=100)
-    marks = phrase_marks(phrases(), TEXTS, arrays, places, own=range(len(TEXTS)))
+    marks = phrase_marks(phrases(), TEXTS, arrays, places, left_out=range(len(TEXTS)))
     assert [marked_places(marks, 0, label) for label in (0, 1)] == [[2], [6]]
     first = marks.matrix[: arrays.offsets[1]].toarray()
     # the other document with the word has the label, and no longer phrase around it is left
     assert first[2, 0] == pytest.approx((1 + HITS) / (1 + SEEN))
     sentence = [TEXTS[0][13:]]  # a part of document 0 leaves document 0 out too
-    of_part = phrase_marks(phrases(), sentence, WORDS.encode(sentence, 100), places, own=[0])
+    of_part = phrase_marks(phrases(), sentence, WORDS.encode(sentence, 100), places, left_out=[0])
     np.testing.assert_array_equal(of_part.matrix.toarray(), first[2:])
 
 

@@ -57,13 +57,13 @@ def test_by_hand() -> None:
 
 def test_a_document_is_left_out_of_its_own_counts() -> None:
     phrases = mined()
-    found = phrases.scores([TEXTS[0], "tos", "fiebre"], own=[0, 3, 2])
+    found = phrases.scores([TEXTS[0], "tos", "fiebre"], left_out=[0, 3, 2])
     # of `fiebre` two documents with the label are left, of all others one, which is too few
     np.testing.assert_allclose(found, [[share(1.5 / 2.5), 0], [0, 0], [share(1.5 / 2.5), 0]], rtol=1e-6)
     kept = again(phrases)
     np.testing.assert_array_equal(kept.scores(TEXTS), phrases.scores(TEXTS))
     with pytest.raises(ValueError, match="until the phrases are saved"):
-        kept.scores(["tos"], own=[3])
+        kept.scores(["tos"], left_out=[3])
 
 
 @pytest.mark.parametrize("block", [1, 2, 512])
@@ -106,7 +106,7 @@ def test_a_training_document_asks_as_if_it_did_not_exist() -> None:
     texts = [" ".join(draw.choices("abcdefghij", k=draw.randrange(2, 6))) for _ in range(60)]
     labels = np.array([[own in text and draw.random() < 0.5 for own in "abc"] for text in texts], dtype=np.float32)
     phrases = MinedPhrases.fit(texts, sp.csr_array(labels))
-    found = phrases.scores(texts, own=range(len(texts)))
+    found = phrases.scores(texts, left_out=range(len(texts)))
     for row, text in enumerate(texts):
         others = [other for other in range(len(texts)) if other != row]
         without = MinedPhrases.fit([texts[other] for other in others], sp.csr_array(labels[others]))
@@ -120,7 +120,7 @@ def test_nothing_to_mine() -> None:
     phrases = MinedPhrases.fit(["uno", "dos"], sp.csr_array(np.eye(2, dtype=np.float32)))
     for one in (phrases, again(phrases)):
         assert not one.scores(["uno dos", ""]).any()
-    assert not phrases.scores(["uno"], own=[0]).any()
+    assert not phrases.scores(["uno"], left_out=[0]).any()
 
 
 def test_they_mark_tokens_as_marked_phrases_do() -> None:

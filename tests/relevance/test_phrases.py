@@ -75,7 +75,7 @@ def test_a_document_is_left_out_of_its_own_counts() -> None:
         ("fiebre alta", "A", {"A": ["fiebre"]}), ("con fiebre", "A", {"A": ["fiebre"]}), ("la fiebre", "A", {}),
         ("su fiebre", "B", {"B": ["fiebre"]}),
     )  # fmt: skip
-    found = phrases.scores(["fiebre alta", "la fiebre", "su fiebre", "nueva fiebre"], own=[0, 2, 3, 5])
+    found = phrases.scores(["fiebre alta", "la fiebre", "su fiebre", "nueva fiebre"], left_out=[0, 2, 3, 5])
     rest, all_of_a, all_of_b = p_of(2, 3), p_of(3, 3), p_of(1, 3)
     expected = [[rest, all_of_b], [rest, all_of_b], [all_of_a, 0], [all_of_a, all_of_b]]
     np.testing.assert_allclose(found[:, :2], [[shares(p, p) for p in row] for row in expected], rtol=1e-6)
@@ -92,7 +92,7 @@ def test_what_only_the_document_itself_marks_says_nothing_of_it() -> None:
     phrases, unmarked = fitted(*cases), fitted((cases[0][0], "A", {}), *cases[1:])
     text = cases[0][0]
     assert spoken(phrases, text, own=0) == [["fiebre"], ["fiebre"]]
-    np.testing.assert_array_equal(phrases.scores([text], own=[0]), unmarked.scores([text], own=[0]))
+    np.testing.assert_array_equal(phrases.scores([text], left_out=[0]), unmarked.scores([text], left_out=[0]))
     assert phrases.scores([text])[0, 0] > 0  # somebody else's with the same words
 
 
@@ -145,7 +145,7 @@ def test_where_every_word_is_frequent_there_is_no_phrase() -> None:
         again = PlantedPhrases.from_content(words, ArrayFile(Path("kept.npz"), arrays), len(NAMES))
         for one in (phrases, again):
             assert not one.scores(["fiebre", ""]).any()
-        assert not phrases.scores(["fiebre"], own=[0]).any()
+        assert not phrases.scores(["fiebre"], left_out=[0]).any()
 
 
 def test_spans_close_together_are_one_phrase_and_far_apart_two() -> None:
@@ -182,7 +182,7 @@ def test_content_makes_the_same_phrases_but_forgets_the_documents() -> None:
     again = PlantedPhrases.from_content(words, ArrayFile(Path("kept.npz"), arrays), len(NAMES))
     np.testing.assert_array_equal(again.scores(["fiebre alta"]), phrases.scores(["fiebre alta"]))
     with pytest.raises(ValueError, match="until the phrases are saved"):
-        again.scores(["fiebre alta"], own=[0])
+        again.scores(["fiebre alta"], left_out=[0])
 
 
 # The literal reference: every window of words is looked at.
@@ -264,7 +264,7 @@ def test_equals_a_search_through_every_window(seed: int) -> None:
     assert np.any(expected)
     for row in range(4):
         of_itself = reference(texts, labels, places, texts[row], row)
-        np.testing.assert_allclose(phrases.scores([texts[row]], own=[row])[0], of_itself, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(phrases.scores([texts[row]], left_out=[row])[0], of_itself, rtol=1e-4, atol=1e-5)
     for match in phrases.matches(unseen[0]):
         assert isinstance(match, Match)
         assert match.spans == [sorted(occurrence) for occurrence in match.spans]
