@@ -35,6 +35,16 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def two_workers() -> Iterator[None]:
+    """Ray with two workers, started once: it takes seconds."""
+    pytest.importorskip("ray", reason="needs the extra `ray`")
+    from plant_plugin.relevance.cluster import cluster
+
+    with cluster("local", cores=2):
+        yield
+
+
 @pytest.fixture(autouse=True, scope="module")
 def what_was_imported_is_not_looked_through() -> None:
     """Nor what the tests of the last module imported."""

@@ -132,9 +132,6 @@ class PlantedScoresOptions(Block):
     lead: AtLeast0 = key(0, "the first words of a text, which count more; 0: all count the same")
     lead_weight: NotNegative = key(0.5, "their tf-idf, beside that of the whole text")
     top: AtLeast1 = key(2000, "weights kept per label; solved from tens of thousands of documents it wants 10000")
-    dask: Text | None = key(
-        None, "a scheduler whose workers share the labels of label_ridge, e.g. tcp://host:8786; null: none"
-    )
     adjustment: NotNegative | None = key(None, "τ, for rare labels; null: the best val_metric of the linear scores")
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
     weight: NotNegative | None = key(None, "γ, beside the network's logits; null: chosen on validation documents")

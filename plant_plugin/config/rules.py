@@ -106,9 +106,6 @@ def _check_planted_scores(settings: Settings, problems: Problems) -> None:
             problems.add("planted_scores.weight", "0 leaves nothing to predict with", fix)
         if settings.checkpoint_path and not settings.eval:
             problems.add("checkpoint_path", "there is no network to start from it", "leave it out, or say --eval")
-    if scores.dask is not None and scores.model not in ("label_ridge", "auto"):
-        fix = "say `planted_scores: {model: label_ridge}`, or leave it out"
-        problems.add("planted_scores.dask", f"the model {scores.model} is solved on one machine", fix)
     if scores.names not in (None, NO_NAMES, *NAME_SOURCES):
         _check_file("planted_scores.names", scores.names, problems, f"; or say {' or '.join(NAME_SOURCES)}")
 

@@ -6,6 +6,7 @@ Shapes: N training texts, B texts, L labels, V terms.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -194,11 +195,11 @@ class LinearModel:
 
 
 def _by_label(rows: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
-    """Weights label by label, here or on Dask's workers."""
-    if options.dask is not None:
-        from plant_plugin.relevance.distributed import solve_on_workers
+    """Solve for weights label by label, on this machine or, where Ray's ``RAY_ADDRESS`` is set, on that cluster."""
+    if os.environ.get("RAY_ADDRESS"):
+        from plant_plugin.relevance.distributed import solve_on_cluster
 
-        return solve_on_workers(options.dask, rows, targets, options)
+        return solve_on_cluster(rows, targets, options)
     from plant_plugin.relevance.label_ridge import solve_by_label  # compiled: a prediction need not wait
 
     return solve_by_label(rows, targets, options)

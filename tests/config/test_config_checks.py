@@ -263,11 +263,3 @@ def test_what_cannot_be_refitted_is_said_before_data_are_read(changes: dict[str,
     assert "refit" not in problems_of(**given, no_such_key=1)
     tested = {**given, "eval": True, "checkpoint_path": "."}
     assert "refit" not in problems_of(**tested, refit="train+val", no_such_key=1)
-
-
-@pytest.mark.parametrize("model", ["ridge", "none"])
-def test_only_what_is_solved_label_by_label_is_shared_out(model: str) -> None:
-    found = problems_of(**{**PLANT, "planted_scores": {"model": model, "dask": "tcp://127.0.0.1:8786"}})
-    assert f"the model {model} is solved on one machine" in found["planted_scores.dask"]
-    for fitting in ("label_ridge", "auto"):
-        assert plant(planted_scores={"model": fitting, "dask": "tcp://127.0.0.1:8786"}).planted_scores.dask
