@@ -24,7 +24,7 @@ Counts = Mapping[str, int | str]  # by what is counted; nothing in it is a text 
 
 
 class Made(TypedDict):
-    """What a preparation tells: ``counts`` of the whole, and those of each folder that it wrote."""
+    """The report of a preparation: ``counts`` of the whole, and those of each folder that it wrote."""
 
     counts: Counts
     sets: Mapping[str, Counts]
@@ -37,14 +37,14 @@ def describe(paths: Iterable[Path]) -> list[dict[str, object]]:
 
 def write_provenance(folder: Path, content: Mapping[str, object]) -> None:
     """Write how the other files of a folder were made and their hashes; no time of day, so that two runs agree."""
-    made = describe(sorted(path for path in folder.iterdir() if path.name != PROVENANCE))
+    files = describe(sorted(path for path in folder.iterdir() if path.name != PROVENANCE))
     versions = {"plant_plugin": version("plant-plugin"), "python": platform.python_version()}
-    whole = {"format": PROVENANCE_VERSION, "versions": versions, **content, "files": made}
+    whole = {"format": PROVENANCE_VERSION, "versions": versions, **content, "files": files}
     (folder / PROVENANCE).write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def unnamed(labels: Iterable[str], names: Mapping[str, str]) -> dict[str, int]:
-    """How many labels have no name, as a count; no count where there are no names at all."""
+    """Count the labels that have no name; no count where there are no names at all."""
     return {"labels_without_a_name": sum(not names.get(label) for label in labels)} if names else {}
 
 
@@ -64,7 +64,7 @@ def opened(stage: Path | None, name: str) -> IO[str]:
 def staged(out: Path, sources: Iterable[Path] = ()) -> Iterator[Path]:
     """Yield an empty folder inside ``out``; its folders and files take their place in ``out`` when the block ends well.
 
-    Older files of the same names are replaced. What an old ``provenance.json`` says was written, and is not written
+    Older files of the same names are replaced. A file that an old ``provenance.json`` names, and that is not written
     again, goes if nobody changed it and it is none of the ``sources``: evidence of other texts, say, would be read as
     that of these. Others stay. In each folder the old ``provenance.json`` goes first and the new one comes last: its
     presence says that everything beside it is whole.
@@ -72,7 +72,7 @@ def staged(out: Path, sources: Iterable[Path] = ()) -> Iterator[Path]:
     Raises:
         PlantError: The folder cannot be written, the disk is full, or a source would be replaced.
     """
-    made = [folder for folder in (out, *out.parents) if not folder.exists()]
+    new_folders = [folder for folder in (out, *out.parents) if not folder.exists()]
     stage = out / f".{uuid.uuid4().hex[:12]}.part"
     try:
         stage.mkdir(parents=True)
@@ -92,15 +92,15 @@ def staged(out: Path, sources: Iterable[Path] = ()) -> Iterator[Path]:
         raise PlantError(what, where=str(out), fix=fix) from error
     finally:
         shutil.rmtree(stage, ignore_errors=True)
-        for folder in made:
+        for folder in new_folders:
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 
 
 def _move(source: Path, target: Path, read: Collection[Path]) -> None:
     target.mkdir(parents=True, exist_ok=True)
-    made = {path.name for path in source.iterdir()}
-    old = [path for path in _as_written(target, besides=made) if path.resolve() not in read]
+    names = {path.name for path in source.iterdir()}
+    old = [path for path in _as_written(target, besides=names) if path.resolve() not in read]
     (target / PROVENANCE).unlink(missing_ok=True)
     for path in old:
         path.unlink()
@@ -110,10 +110,10 @@ def _move(source: Path, target: Path, read: Collection[Path]) -> None:
 
 
 def _as_written(folder: Path, besides: Collection[str]) -> list[Path]:
-    """The files, besides some, that a folder's ``provenance.json`` tells of and that are still what it tells."""
+    """Return the files, besides some, that a folder's ``provenance.json`` names and that nobody changed since."""
     try:
-        told = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))["files"]
-        hashes = {str(file["name"]): file["sha256"] for file in told if file["name"] not in besides}
+        files = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))["files"]
+        hashes = {str(file["name"]): file["sha256"] for file in files if file["name"] not in besides}
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return []
     written = (path for path in sorted(folder.iterdir()) if path.name in hashes and path.is_file())

@@ -1,4 +1,4 @@
-"""What is in training files: sizes, label frequencies, what splits share. Reads them once, a document at a time."""
+"""The content of training files: sizes, label frequencies, what splits share. Reads them once, a document at a time."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def read_stats(source: str) -> FileStats:
             message names the line.
     """
     path, stats = source_path(source), FileStats(source)
-    for own, text in _documents(path):
-        labels = set(own)
+    for document_labels, text in _documents(path):
+        labels = set(document_labels)
         stats.labels_each.append(len(labels))
         stats.words_each.append(len(text.split()))
         stats.label_counts.update(labels)
@@ -67,8 +67,8 @@ def _documents(path: Path) -> Iterator[tuple[list[str], str]]:
     if form_of(path) == "txt":
         yield from ((columns[-2].split(), columns[-1]) for columns in document_columns(path))
     else:
-        found = read_any(path)
-        yield from zip(found.labels, found.texts, strict=True)
+        documents = read_any(path)
+        yield from zip(documents.labels, documents.texts, strict=True)
 
 
 def _evidence_stats(path: Path, evidence: Path) -> EvidenceStats:
@@ -112,8 +112,8 @@ def summary(files: Sequence[FileStats]) -> list[dict[str, str | int]]:
         if place:
             unseen = stats.label_counts.keys() - train.label_counts.keys()
             row["labels unseen in training"] = len(unseen)
-            given = sum(stats.label_counts[label] for label in unseen)
-            row["their share of all labels given"] = share(given, stats.label_counts.total())
+            occurrences = sum(stats.label_counts[label] for label in unseen)
+            row["their share of all labels given"] = share(occurrences, stats.label_counts.total())
         for other in files[:place]:
             shared = sum(number for text, number in stats.texts.items() if text in other.texts)
             row[f"documents whose text is in {other.name}"] = shared
@@ -140,7 +140,9 @@ def frequency_bins(files: Sequence[FileStats]) -> list[tuple[str, int, list[str]
     for name, (lowest, highest) in BINS.items():
         inside = [label for label in every if lowest <= train[label] and (highest is None or train[label] <= highest)]
         counts = [stats.label_counts for stats in files]
-        rows.append((name, len(inside), [share(sum(map(own.__getitem__, inside)), own.total()) for own in counts]))
+        rows.append(
+            (name, len(inside), [share(sum(map(counted.__getitem__, inside)), counted.total()) for counted in counts])
+        )
     return rows
 
 

@@ -108,7 +108,7 @@ def _label_studio(path: Path, text_key: str, controls: tuple[str, ...], counts: 
         document = Marked(text)
         annotations = [_object(annotation, where) for annotation in task["annotations"]]
         done = [annotation for annotation in annotations if not annotation.get("was_cancelled")]
-        for annotation in [one for one in done if one.get("ground_truth")] or done:
+        for annotation in [truth for truth in done if truth.get("ground_truth")] or done:
             for result in _listed(annotation.get("result"), where, TASKS_FIX):
                 if controls and _object(result, where).get("from_name") not in controls:
                     counts["results_of_other_controls"] += 1

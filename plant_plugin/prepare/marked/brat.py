@@ -97,7 +97,7 @@ def _texts(folder: Path) -> list[Path]:
 
 
 def _entities(text: Path) -> list[_Entity]:
-    path, found, later = text.with_suffix(".ann"), dict[str, _Entity](), list[tuple[str, re.Match[str]]]()
+    path, entities, later = text.with_suffix(".ann"), dict[str, _Entity](), list[tuple[str, re.Match[str]]]()
     with text_lines(path, newline=None) as lines:
         for number, line in enumerate(lines, 1):
             where, form = f"{path}, line {number}", FORMS.get(line[:1])
@@ -108,15 +108,15 @@ def _entities(text: Path) -> list[_Entity]:
                 fix = "see https://brat.nlplab.org/standoff.html; columns are separated by one TAB"
                 raise DataError("this is no mark of brat's standoff format", where=where, fix=fix)
             if form is ENTITY:
-                found[match["id"]] = _Entity(match["type"], spans_of(match["places"]), match["words"], where)
+                entities[match["id"]] = _Entity(match["type"], spans_of(match["places"]), match["words"], where)
             elif match["target"].startswith("T"):  # events and relations have codes and notes too
                 later.append((where, match))
     for where, match in later:
-        if match["target"] not in found:
+        if match["target"] not in entities:
             raise DataError("it is about a mark that is not in this file", where=where, fix="take the line out")
-        entity = found[match["target"]]
+        entity = entities[match["target"]]
         if match.re is NOTE:
             entity.noted += (match["note"] or "").split()
         else:
             entity.codes.append(match["code"])
-    return list(found.values())
+    return list(entities.values())

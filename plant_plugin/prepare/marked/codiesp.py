@@ -51,8 +51,8 @@ def prepare_codiesp(raw: Path, out: Path, dry_run: bool = False, names: Path | N
         table = {kind: folder / f"{part}{kind}.tsv" for kind in "DPX"}
         cases = {name: _cases(folder / texts, table[kind]) for name, (texts, kind, _) in SETS.items()}
         _mark(cases, table["X"])
-        for name, found in cases.items():
-            sets[name][split] = list(found.values())
+        for name, documents in cases.items():
+            sets[name][split] = list(documents.values())
         tables += table.values()
     lists = {kind: path for kind, name in LISTS.items() for path in sorted((names or raw).rglob(name))}
     of_sets = {name: _names(lists[kind], column) for name, (_, kind, column) in SETS.items() if kind in lists}
@@ -62,19 +62,19 @@ def prepare_codiesp(raw: Path, out: Path, dry_run: bool = False, names: Path | N
 
 
 def _names(path: Path, column: int) -> dict[str, str]:
-    """What codes stand for; some have no English words."""
+    """Read the names of codes; some have no English words."""
     rows = [row for _, row in tab_separated(path) if len(row) > column and row[column].strip()]
     return {row[0].strip().upper(): " ".join(row[column].split()) for row in rows}
 
 
 def _release(raw: Path) -> Path:
     """The folder that holds ``train``, whatever the archive put around it."""
-    found = sorted(raw.rglob("trainX.tsv")) if raw.is_dir() else []
-    if len(found) != 1:
-        what = "no trainX.tsv in it" if not found else f"{len(found)} releases in it"
+    tables = sorted(raw.rglob("trainX.tsv")) if raw.is_dir() else []
+    if len(tables) != 1:
+        what = "no trainX.tsv in it" if not tables else f"{len(tables)} releases in it"
         fix = "give the folder that codiesp.zip of https://zenodo.org/records/3837305 was unpacked into, and no other"
         raise DataError(what, where=str(raw), fix=fix)
-    return found[0].parent.parent
+    return tables[0].parent.parent
 
 
 def _cases(texts: Path, table: Path) -> Cases:

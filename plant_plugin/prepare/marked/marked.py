@@ -74,7 +74,7 @@ def spans_of(places: str) -> Spans:
 
 
 def covers(text: str, spans: Spans, covered: str) -> bool:
-    """Whether spans hold the words that a source says they hold.
+    """Tell whether spans hold the words that a source says they hold.
 
     White space and punctuation do not count, because sources differ in both: CodiEsp's references, for one, lack
     the full stop that some of their spans end with.
@@ -90,19 +90,19 @@ def flattened(text: str) -> tuple[str, list[int]]:
     """A text on one line, each run of white space one space and none at the ends, and where each character went."""
     if " ".join(text.split()) == text:
         return text, list(range(len(text)))
-    kept: list[str] = []
+    characters: list[str] = []
     places: list[int] = []
     for character in text:
         if not character.isspace():
-            kept.append(character)
-        elif kept and kept[-1] != " ":
-            kept.append(" ")
-        places.append(max(len(kept) - 1, 0))
-    return "".join(kept).rstrip(" "), places
+            characters.append(character)
+        elif characters and characters[-1] != " ":
+            characters.append(" ")
+        places.append(max(len(characters) - 1, 0))
+    return "".join(characters).rstrip(" "), places
 
 
 def found_splits(raw: Path, ending: str | None) -> dict[str, Path]:
-    """Where each split lies below a folder; all is training where nothing is called train.
+    """Find each split below a folder; all is training where nothing is called train.
 
     Args:
         raw: A folder that holds a file or folder for each split, or the only file or folder itself.
@@ -117,18 +117,18 @@ def found_splits(raw: Path, ending: str | None) -> dict[str, Path]:
         return {"train": raw}
     inside = [path for path in sorted(raw.iterdir()) if (path.is_dir() if ending is None else path.suffix == ending)]
     inside = [path for path in inside if path.name != PROVENANCE]
-    found = {}
+    split_paths = {}
     for split, names in SPLITS.items():
         fitting = [path for path in inside if path.stem.lower() in names]
         if len(fitting) > 1:
             what = f"{fitting[0].name} and {fitting[1].name} are both for {split}"
             raise DataError(what, where=str(raw), fix="leave one of them there")
         if fitting:
-            found[split] = fitting[0]
-    if found and "train" not in found:
-        raise DataError(f"{', '.join(found)}, but nothing called train", where=str(raw), fix="call it train")
-    if found or ending is None:
-        return found or {"train": raw}
+            split_paths[split] = fitting[0]
+    if split_paths and "train" not in split_paths:
+        raise DataError(f"{', '.join(split_paths)}, but nothing called train", where=str(raw), fix="call it train")
+    if split_paths or ending is None:
+        return split_paths or {"train": raw}
     if len(inside) != 1:
         fix = f"call them train{ending}, valid{ending} and test{ending}, or name one with --raw"
         raise DataError(f"{len(inside)} files *{ending}, none called train{ending}", where=str(raw), fix=fix)
@@ -174,11 +174,11 @@ def write_sets(
         DataError: No document for training has a label.
         PlantError: The folder cannot be written, or a file that was read would be replaced.
     """
-    made = {}
+    counts_of = {}
     of_set = {name: (names or {}).get(name, {}) for name in sets}
     for name, splits in sets.items():
-        made[name] = _counted(splits) | unnamed(_labels(splits), of_set[name])
-        if not made[name]["train"]:
+        counts_of[name] = _counted(splits) | unnamed(_labels(splits), of_set[name])
+        if not counts_of[name]["train"]:
             fix = "check that the marks carry codes (plant prepare --help)"
             raise DataError("no document for training has a label", where=f"--raw, {name or 'train'}", fix=fix)
     if not dry_run:
@@ -191,15 +191,15 @@ def write_sets(
                 for split, documents in splits.items():
                     _write_split(folder / f"{split}.txt", [document for document in documents if document.labels])
                 write_names(folder, _labels(splits), of_set[name])
-                counts = {**content["counts"], **made[name]}
+                counts = {**content["counts"], **counts_of[name]}
                 write_provenance(folder, {**content, "sources": described, "counts": counts})
-    return {"counts": content["counts"], "sets": made}
+    return {"counts": content["counts"], "sets": counts_of}
 
 
 def _counted(splits: Mapping[str, Sequence[Marked]]) -> dict[str, int]:
     documents = [document for part in splits.values() for document in part]
     marks = [set(map(tuple, marks)) for document in documents for marks in document.labels.values()]
-    spans = [{part for mark in own for part in mark} for own in marks]
+    spans = [{part for mark in document_marks for part in mark} for document_marks in marks]
     return {
         **{split: sum(bool(document.labels) for document in part) for split, part in splits.items()},
         "documents_without_label_left_out": sum(not document.labels for document in documents),
@@ -207,7 +207,7 @@ def _counted(splits: Mapping[str, Sequence[Marked]]) -> dict[str, int]:
         "labels_of_documents": len(spans),
         "labels_of_documents_with_evidence": sum(map(bool, spans)),
         "spans": sum(map(len, spans)),
-        "marks_in_several_parts": sum(len(mark) > 1 for own in marks for mark in own),
+        "marks_in_several_parts": sum(len(mark) > 1 for document_marks in marks for mark in document_marks),
     }
 
 

@@ -55,21 +55,21 @@ class Mdace:
             where = f"{folder}, file {number} of {len(files)} by name"
             content = path.read_bytes()
             digest.update(content)
-            for one in _annotations(content, where):
+            for annotation in _annotations(content, where):
                 counts["mdace_annotations"] += 1
-                its_version, kind = SYSTEMS.get(one.system, (0, ""))
+                its_version, kind = SYSTEMS.get(annotation.system, (0, ""))
                 if its_version != version:
                     counts["mdace_annotations_of_other_code_systems"] += 1
                     continue
-                code = one.code.strip().upper().replace(".", "")
+                code = annotation.code.strip().upper().replace(".", "")
                 code = dotted(code, version, kind, caml_compatible=caml_compatible)  # as prepared files have it
-                self.annotations.setdefault(one.note, []).append(one._replace(code=code))
+                self.annotations.setdefault(annotation.note, []).append(annotation._replace(code=code))
         if not self.annotations:
             seen = f"{counts['mdace_annotations']:,} annotations in {len(files)} files *.json"
             what = f"{seen}, none with an ICD-{version} code"
             raise DataError(what, where=str(folder), fix=FORMAT_FIX)
         self.described: dict[str, object] = {"name": "MDACE", "files": len(files), "sha256": digest.hexdigest()}
-        self._admissions = {one.admission for found in self.annotations.values() for one in found}
+        self._admissions = {annotation.admission for of_note in self.annotations.values() for annotation in of_note}
         # By admission: order of a note, number in the table, characters of its text, its evidence there.
         self._notes: dict[int, list[tuple[Order, int, int, list[tuple[str, int, int]]]]] = {}
         self._carried = 0
@@ -80,19 +80,19 @@ class Mdace:
         if not annotations and note.admission not in self._admissions:
             return
         pieces, marks = style.pieces(note.text), []
-        for one in annotations:
+        for annotation in annotations:
             fix = "MDACE is made for MIMIC-III v1.4: take NOTEEVENTS as it was downloaded"
-            if one.admission != note.admission:
-                raise DataError("the note is another admission's", where=one.where, fix=fix)
-            if not 0 <= one.start < one.end <= len(note.text):
-                raise DataError("a span outside its note", where=one.where, fix=fix)
-            span = moved((one.start, one.end), pieces)
-            if one.code not in codes:
+            if annotation.admission != note.admission:
+                raise DataError("the note is another admission's", where=annotation.where, fix=fix)
+            if not 0 <= annotation.start < annotation.end <= len(note.text):
+                raise DataError("a span outside its note", where=annotation.where, fix=fix)
+            span = moved((annotation.start, annotation.end), pieces)
+            if annotation.code not in codes:
                 self.counts["mdace_annotations_of_other_codes"] += 1
             elif span is None:
                 self.counts["mdace_annotations_without_a_word"] += 1
             else:
-                marks.append((one.code, *span))
+                marks.append((annotation.code, *span))
         self._carried += len(marks)
         row = self._notes.setdefault(note.admission, [])
         row.append((note.order, len(row), len(text), marks))
@@ -106,18 +106,18 @@ class Mdace:
 
     def evidence_of(self, document: Admission) -> DocumentMarks:
         """The evidence for the codes of a document, in characters of its notes in order, joined by spaces."""
-        found: dict[str, set[tuple[int, int]]] = {}
+        spans_of: dict[str, set[tuple[int, int]]] = {}
         offset = 0
         for _, _, length, marks in sorted(self._notes.get(document.number, [])):
             for code, start, end in marks:
                 if code in document.codes:
-                    found.setdefault(code, set()).add((offset + start, offset + end))
+                    spans_of.setdefault(code, set()).add((offset + start, offset + end))
             offset += length + 1 if length else 0
-        return {code: [[span] for span in sorted(spans)] for code, spans in sorted(found.items())}
+        return {code: [[span] for span in sorted(spans)] for code, spans in sorted(spans_of.items())}
 
     def sizes(self, documents: Iterable[Admission]) -> dict[str, int]:
-        """How much evidence documents have."""
-        spans = [found for document in documents for found in self.evidence_of(document).values()]
+        """Count the evidence of documents."""
+        spans = [spans_of_label for document in documents for spans_of_label in self.evidence_of(document).values()]
         return {"labels_of_documents_with_evidence": len(spans), "spans": sum(map(len, spans))}
 
 
@@ -126,10 +126,12 @@ def _annotations(content: bytes, where: str) -> Iterator[_Annotation]:
     try:
         chart = json.loads(content)
         for note_number, note in enumerate(chart["notes"], 1):
-            for number, one in enumerate(note["annotations"], 1):
+            for number, entry in enumerate(note["annotations"], 1):
                 place = f"{where}, note {note_number}, annotation {number}"
-                admission, note_id, start, end = map(int, (chart["hadm_id"], note["note_id"], one["begin"], one["end"]))
-                system, code = str(one["code_system"]), str(one["code"])
+                admission, note_id, start, end = map(
+                    int, (chart["hadm_id"], note["note_id"], entry["begin"], entry["end"])
+                )
+                system, code = str(entry["code_system"]), str(entry["code"])
                 yield _Annotation(admission, note_id, start, end, system, code, place)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:  # a message could show an id
         what = f"not of MDACE's format ({type(error).__name__})"

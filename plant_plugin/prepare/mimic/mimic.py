@@ -39,7 +39,7 @@ MIMIC4_NOTES = ("subject_id", "hadm_id", "note_type", "note_seq", "text")
 
 @dataclass(frozen=True)
 class MimicOptions:
-    """What can be chosen, beside where the tables are."""
+    """The choices beside the place of the tables."""
 
     out: Path
     splits: Path | None = None  # None: by hashed patient ids
@@ -169,26 +169,26 @@ class _Preparation:
             chosen = {name: self._subset(name, splits, admissions) for name in self.options.subsets}
             if stage is not None:
                 self._write(stage, chosen, scratch)
-        return {"counts": dict(self.counts), "sets": {self._folder(name): made[1] for name, made in chosen.items()}}
+        return {"counts": dict(self.counts), "sets": {self._folder(name): sizes[1] for name, sizes in chosen.items()}}
 
     def _folder(self, subset: str) -> str:
         return self.source.folder + ("" if subset == "full" else f"-{LIST_NAMES[subset]}")
 
     def _read_codes(self) -> dict[int, frozenset[str]]:
-        found: dict[int, set[str]] = {}
+        codes_of: dict[int, set[str]] = {}
         known: dict[str, str] = {}  # one string per code, however often it is read
         for kind, path in self.code_tables.items():
             rows = zeros = 0
             for admission, code in self._code_rows(kind, path):
                 rows, zeros = rows + 1, zeros + code.startswith("0")
                 code = self._label(code, kind)
-                codes = found.setdefault(admission, set())
+                codes = codes_of.setdefault(admission, set())
                 self.counts["codes_twice_in_an_admission"] += code in codes
                 codes.add(known.setdefault(code, code))
             if self.source.version == 9 and rows >= ENOUGH_CODES and not zeros:
                 self.counts["tables_without_leading_zeros"] += 1
-        self.counts["admissions_with_codes"] = len(found)
-        return {admission: frozenset(codes) for admission, codes in found.items()}
+        self.counts["admissions_with_codes"] = len(codes_of)
+        return {admission: frozenset(codes) for admission, codes in codes_of.items()}
 
     def _code_rows(self, kind: str, path: Path) -> Iterator[tuple[int, str]]:
         """Admission and code of each row that has both, in the wanted version."""
@@ -209,15 +209,15 @@ class _Preparation:
         return dotted(code, self.source.version, kind, caml_compatible=self.options.caml_compatible)
 
     def _read_names(self) -> None:
-        """What labels stand for; one that CAML's reading makes of several codes stands for all of them."""
-        found: dict[str, dict[str, None]] = {}
+        """Read the names of labels; one that CAML's reading makes of several codes stands for all of them."""
+        titles_of: dict[str, dict[str, None]] = {}
         columns = (self.source.code_columns[1], "LONG_TITLE", *self.source.code_columns[2:])
         for kind, path in self.name_tables.items():
             for line, (value, title, *version) in read_table(path, columns):
                 if not version or version[0].strip() == str(self.source.version):
                     label = self._label(clean_code(value, columns[0], path, line), kind)
-                    found.setdefault(label, {})[" ".join(title.split())] = None
-        self.names = {label: "; ".join(filter(None, titles)) for label, titles in found.items()}
+                    titles_of.setdefault(label, {})[" ".join(title.split())] = None
+        self.names = {label: "; ".join(filter(None, titles)) for label, titles in titles_of.items()}
         self.counts["name_tables_missing"] = len(NAME_TABLES) - len(self.name_tables)
 
     def _read_notes(self, codes: dict[int, frozenset[str]], scratch: Scratch) -> list[Admission]:
@@ -235,12 +235,12 @@ class _Preparation:
                 self.mdace.carry(note, text, clean, codes[note.admission])
         if self.mdace is not None:
             self.mdace.check()
-        kept = [admission for admission in admissions.values() if any(size for *_, size in admission.pieces)]
+        with_text = [admission for admission in admissions.values() if any(size for *_, size in admission.pieces)]
         self.counts["admissions_without_codes"] = len(without_codes)
         self.counts["admissions_without_summary"] = len(codes) - len(admissions)
-        self.counts["admissions_without_text"] = len(admissions) - len(kept)
-        self.counts["documents"] = len(kept)
-        return kept
+        self.counts["admissions_without_text"] = len(admissions) - len(with_text)
+        self.counts["documents"] = len(with_text)
+        return with_text
 
     def _subset(self, name: str, splits: Splits, admissions: list[Admission]) -> tuple[Splits, dict[str, int]]:
         """The documents of a subset and their counts."""
@@ -265,14 +265,16 @@ class _Preparation:
         return chosen, {**counts, **_sizes(chosen, codes), **names, **evidence}
 
     def _write(self, stage: Path, chosen: dict[str, tuple[Splits, dict[str, int]]], scratch: Scratch) -> None:
-        lists = [path for found in (self.lists, self.own_lists) if found is not None for path in found.files]
+        lists = [
+            path for split_list in (self.lists, self.own_lists) if split_list is not None for path in split_list.files
+        ]
         tables = [*self.code_tables.values(), *self.name_tables.values()]
         sources = describe([self.source.notes_file, *tables, *lists])
         if self.mdace is not None:
             sources.append(self.mdace.described)
         options = {**self.source.options, **self.options.named()}
         content = {"command": self.source.name, "options": options, "sources": sources}
-        for name, (splits, made) in chosen.items():
+        for name, (splits, sizes) in chosen.items():
             folder = stage / self._folder(name)
             folder.mkdir()
             for split, documents in splits.items():
@@ -291,9 +293,9 @@ class _Preparation:
                 labelled = [*splits["train"], *splits["valid"]]
             _write_lines(folder / "labels.txt", sorted(code_counts(labelled)))
             write_names(folder, code_counts(everywhere(splits)), self.names)
-            counts = {**self.counts, **made}
-            own = {"subset": name, "counts": counts, "split_hash": label_sets.split_hash(splits)}
-            write_provenance(folder, {**content, **own})
+            counts = {**self.counts, **sizes}
+            of_subset = {"subset": name, "counts": counts, "split_hash": label_sets.split_hash(splits)}
+            write_provenance(folder, {**content, **of_subset})
 
 
 def _write_lines(path: Path, lines: Iterable[object]) -> None:

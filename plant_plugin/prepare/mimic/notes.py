@@ -81,25 +81,25 @@ class Style(ABC):
 
     def __call__(self, note: str) -> str:
         """The text that is made of a note, possibly none: its pieces, joined by spaces."""
-        return " ".join(kept for _, _, kept in self.pieces(note))
+        return " ".join(written for _, _, written in self.pieces(note))
 
     @abstractmethod
     def pieces(self, note: str) -> list[Piece]:
-        """What is kept of a note, in order, and where it stands there."""
+        """Cut a note into the pieces that stay, in order, with their places there."""
 
 
 class _Known(dict[str, str]):
-    """How a word is written, empty where it is left out; remembered, because words come again."""
+    """The spelling of words, empty where they are left out; remembered, because words come again."""
 
     def __init__(self, numbers_only: bool) -> None:
         self.numbers_only = numbers_only
 
     def __missing__(self, word: str) -> str:
         drop = word.isnumeric() if self.numbers_only else not any(map(str.isalpha, word))
-        kept = "" if drop else word.lower()
+        written = "" if drop else word.lower()
         if len(self) < REMEMBERED:
-            self[word] = kept
-        return kept
+            self[word] = written
+        return written
 
 
 class CamlStyle(Style):
@@ -114,23 +114,23 @@ class CamlStyle(Style):
         self._known = _Known(numbers_only)
 
     def __call__(self, note: str) -> str:
-        """The same as by pieces, in a third of the time."""
+        """Clean a note as :meth:`pieces` does, in a third of the time."""
         return " ".join(filter(None, map(self._known.__getitem__, WORD.findall(note))))
 
     def pieces(self, note: str) -> list[Piece]:
         """The words, with their places in the note."""
-        found = ((*match.span(), self._known[match[0]]) for match in WORD.finditer(note))
-        return [piece for piece in found if piece[2]]
+        words = ((*match.span(), self._known[match[0]]) for match in WORD.finditer(note))
+        return [piece for piece in words if piece[2]]
 
 
 class EdinStyle(Style):
-    """Lower case; runs of anything but a–z and 0–9 become a space; numbers that stand alone between words go.
+    """Lower case; runs of anything but a–z and 0–9 become a space; numbers between words go.
 
     Source: Edin et al. 2023, "Automated Medical Coding on MIMIC-III and MIMIC-IV", text preprocessing.
     """
 
     def __call__(self, note: str) -> str:
-        """The same as by pieces, by the expressions of its source."""
+        """Clean a note as :meth:`pieces` does, by the expressions of its source."""
         words = NEITHER_LETTER_NOR_DIGIT.sub(" ", note.lower())
         return " ".join(NUMBERS_BETWEEN_SPACES.sub(" ", words).split())
 
@@ -138,13 +138,13 @@ class EdinStyle(Style):
         """The words, with their places in the note."""
         lowered = "".join(map(str.lower, note))
         origins = [place for place, character in enumerate(note) for _ in character.lower()]  # İ becomes two
-        found = []
+        words = []
         for match in LETTERS_AND_DIGITS.finditer(lowered):
             start, end = match.span()
             # A number at either end of the note has no space on one side and stays.
             if not (match[0].isdigit() and start > 0 and end < len(lowered)):
-                found.append((origins[start], origins[end - 1] + 1, match[0]))
-        return found
+                words.append((origins[start], origins[end - 1] + 1, match[0]))
+        return words
 
 
 class RawStyle(Style):
@@ -153,29 +153,29 @@ class RawStyle(Style):
     def pieces(self, note: str) -> list[Piece]:
         """The whole of it, if anything is left."""
         text = note.translate(LINE_BREAKS)
-        start, kept = len(text) - len(text.lstrip(" ")), text.strip(" ")
-        return [(start, start + len(kept), kept)] if kept else []
+        start, stripped = len(text) - len(text.lstrip(" ")), text.strip(" ")
+        return [(start, start + len(stripped), stripped)] if stripped else []
 
 
 def style_named(name: str, *, caml_compatible: bool = False) -> Style:
-    """What is behind a name of ``STYLES``."""
+    """Return the style of a name of ``STYLES``."""
     if name == "caml":
         return CamlStyle(numbers_only=caml_compatible)
     return EdinStyle() if name == "edin" else RawStyle()
 
 
 def moved(span: tuple[int, int], pieces: Sequence[Piece]) -> tuple[int, int] | None:
-    """Where a span of a note went in the text that a style makes of these pieces of it.
+    """Find a span of a note again in the text that a style makes of these pieces of it.
 
     From the first to the last kept character of the span; None where none is kept. A piece whose length changed with
     its case is taken as a whole.
     """
-    found: list[int] = []
+    places: list[int] = []
     offset = 0
-    for start, end, kept in pieces:
+    for start, end, written in pieces:
         if start < span[1] and span[0] < end:
-            same = end - start == len(kept)
-            first, last = (max(span[0] - start, 0), min(span[1], end) - start) if same else (0, len(kept))
-            found += (offset + first, offset + last)
-        offset += len(kept) + 1
-    return (found[0], found[-1]) if found else None
+            same = end - start == len(written)
+            first, last = (max(span[0] - start, 0), min(span[1], end) - start) if same else (0, len(written))
+            places += (offset + first, offset + last)
+        offset += len(written) + 1
+    return (places[0], places[-1]) if places else None

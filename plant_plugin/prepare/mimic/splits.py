@@ -1,4 +1,4 @@
-"""Which admission is in which split, by the literature's lists or a hash of the patient; label sets of benchmarks."""
+"""The split of each admission, by the literature's lists or a hash of the patient; label sets of benchmarks."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def assign(admissions: list[Admission], lists: SplitList | None, seed: int, coun
             what = f"{absent:,} of {len(lists.split_of):,} listed admissions have no document"
             fix = "these lists belong to another data set or version; compare them with the tables"
             raise DataError(what, where=str(lists.files[0]), fix=fix)
-    counts["patients_in_two_splits"] = sum(len(found) > 1 for found in splits_of.values())
+    counts["patients_in_two_splits"] = sum(len(splits_seen) > 1 for splits_seen in splits_of.values())
     return chosen
 
 
@@ -147,7 +147,7 @@ def split_hash(chosen: Splits) -> str:
 
 
 def code_counts(documents: Iterable[Admission]) -> Counter[str]:
-    """How many documents have each code."""
+    """Count the documents of each code."""
     return Counter(code for document in documents for code in document.codes)
 
 
@@ -171,8 +171,8 @@ def top_codes(splits: Splits, *, over_all: bool) -> frozenset[str]:
 def few_codes(splits: Splits, *, in_test: bool) -> frozenset[str]:
     """Codes with one to five training documents; ``in_test``: only those that a test document has too."""
     counted = code_counts(splits["train"])
-    found = {code for code, number in counted.items() if FEW[0] <= number <= FEW[1]}
-    return frozenset(found & code_counts(splits["test"]).keys() if in_test else found)
+    few = {code for code, number in counted.items() if FEW[0] <= number <= FEW[1]}
+    return frozenset(few & code_counts(splits["test"]).keys() if in_test else few)
 
 
 def rare50_codes(splits: Splits) -> frozenset[str]:
@@ -198,7 +198,7 @@ def listed_codes(path: Path) -> frozenset[str]:
 
 
 def restrict(splits: Splits, codes: frozenset[str], counts: Counter[str]) -> Splits:
-    """The documents with these codes alone; those left without one go and are counted."""
+    """Leave the documents only these codes; those without one go and are counted."""
     chosen: Splits = {}
     for split, documents in splits.items():
         chosen[split] = [

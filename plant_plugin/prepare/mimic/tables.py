@@ -33,8 +33,8 @@ def find_tables(folder: Path, names: Mapping[str, str]) -> dict[str, Path]:
         raise DataError("no such folder", where=str(folder), fix="give the folder that holds the tables")
     present = {path.name.lower(): path for path in sorted(folder.iterdir()) if path.is_file()}
     files = {key: name.lower() + ".csv" for key, name in names.items()}
-    found = {key: present.get(file) or present.get(file + ".gz") for key, file in files.items()}
-    return {key: path for key, path in found.items() if path is not None}
+    paths = {key: present.get(file) or present.get(file + ".gz") for key, file in files.items()}
+    return {key: path for key, path in paths.items() if path is not None}
 
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
@@ -61,12 +61,12 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[s
 
 
 def _places(header: list[str], columns: Sequence[str], path: Path) -> list[int]:
-    found = [name.strip().lower() for name in header]
-    missing = [name for name in columns if name.lower() not in found]
+    names = [name.strip().lower() for name in header]
+    missing = [name for name in columns if name.lower() not in names]
     if missing:
         fix = "use the table as it was downloaded, with its header line"  # without it this line is a patient's
         raise DataError(f"no column {', '.join(missing)}", where=f"{path}, line 1", fix=fix)
-    return [found.index(name.lower()) for name in columns]
+    return [names.index(name.lower()) for name in columns]
 
 
 def read_id(value: str, column: str, path: Path, line: int, counts: Counter[str]) -> int | None:

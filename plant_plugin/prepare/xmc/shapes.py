@@ -39,7 +39,7 @@ ONE_LINE = str.maketrans("\t\r\n", "   ")
 
 @dataclass
 class Shape:
-    """What a folder holds."""
+    """The content of a folder."""
 
     name: str
     files: list[Path]  # everything that is read
@@ -64,20 +64,20 @@ class Folder:
 
     def both(self, pattern: str) -> Files | None:
         """A file for each split; None where training has none."""
-        found = {split: self.first(pattern.format(name) for name in names) for split, names in NAMES.items()}
-        if found["train"] is None:
+        files = {split: self.first(pattern.format(name) for name in names) for split, names in NAMES.items()}
+        if files["train"] is None:
             return None
-        if found["test"] is None:
+        if files["test"] is None:
             wanted = pattern.format(NAMES["test"][0])
             raise DataError(f"{wanted} is missing", where=str(self.path), fix="put it beside the training file")
-        return {split: path for split, path in found.items() if path is not None}
+        return {split: path for split, path in files.items() if path is not None}
 
     def texts(self) -> Files:
         """The texts of each split."""
         for pattern in TEXTS:
-            found = self.both(pattern)
-            if found is not None:
-                return found
+            files = self.both(pattern)
+            if files is not None:
+                return files
         wanted = ", ".join(pattern.format("trn") for pattern in TEXTS)
         fix = f"put one of {wanted} there; for bags of words give --vocabulary, or use data_format: xmc with --linear"
         raise DataError("labels without texts", where=str(self.path), fix=fix)
@@ -95,12 +95,12 @@ class Folder:
         return names, [path]
 
     def number_of_labels(self, files: Files, number_of: Callable[[Path], int]) -> int:
-        """The same in both files."""
+        """Return the number of labels, which has to be the same in both files."""
         numbers = {split: number_of(path) for split, path in files.items()}
         if len(set(numbers.values())) > 1:
-            told = ", ".join(f"{split} {number:,}" for split, number in numbers.items())
+            counted = ", ".join(f"{split} {number:,}" for split, number in numbers.items())
             fix = "take the files of one data set"
-            raise DataError(f"numbers of labels differ: {told}", where=str(self.path), fix=fix)
+            raise DataError(f"numbers of labels differ: {counted}", where=str(self.path), fix=fix)
         return numbers["train"]
 
     def beside_texts(self, name: str, files: Files, labels_of: LabelsOf, width: int | None = None) -> Shape:
@@ -144,7 +144,7 @@ def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
     if not source.is_dir():
         raise DataError("no such folder", where=str(source), fix="give the folder that the archive was unpacked into")
     folder = Folder(source, vocabulary, encoding)
-    known = ((found, shape_of) for pattern, shape_of in SHAPES.items() if (found := folder.both(pattern)))
+    known = ((of_shape, shape_of) for pattern, shape_of in SHAPES.items() if (of_shape := folder.both(pattern)))
     files, shape_of = next(known, None) or (_sparse_files(source), _sparse)
     if not files:
         what = "none of the shapes of the extreme classification repository"
@@ -232,12 +232,12 @@ def _sparse_files(folder: Path) -> Files:
     files: Files = {}
     for split, names in NAMES.items():
         paths = (path for name in names for path in sorted(folder.glob(f"*{name}.txt*")))
-        found = list(filter(xmc_sparse.has_header, paths))
-        if len(found) > 1:
-            what = f"several files for {split}: {', '.join(path.name for path in found)}"
+        with_header = list(filter(xmc_sparse.has_header, paths))
+        if len(with_header) > 1:
+            what = f"several files for {split}: {', '.join(path.name for path in with_header)}"
             raise DataError(what, where=str(folder), fix="leave one data set in the folder")
-        if found:
-            files[split] = found[0]
+        if with_header:
+            files[split] = with_header[0]
     if len(files) == 1:
         fix = "put the files of training and test into one folder, called *train.txt and *test.txt"
         raise DataError(f"only a file for {next(iter(files))}", where=str(folder), fix=fix)

@@ -22,7 +22,7 @@ XCLIB_BYTES = 1 << 30  # pyxclib reads a whole file into memory
 
 
 def propensities_of(name: str) -> str:
-    """Which parameters are usual for a data set of this name."""
+    """Return the parameters that are usual for a data set of this name."""
     return next((kind for kind, pattern in NAMED.items() if re.search(pattern, name, re.IGNORECASE)), "default")
 
 
