@@ -43,7 +43,7 @@ def settings_of(config: Config) -> dict[str, Any]:
     defaults = {field.name: _default(field) for field in dataclasses.fields(Settings)}
     defaults["early_stopping_metric"] = config.val_metric
     if config.network_config:
-        signature = registry.get("networks", config.model_name).signature()
+        signature = registry.get("networks", config.model_name).signature(config.network_config)
         defaults["network_config"] = {name: signature.get(name) for name in config.network_config}
     values, before = _flat(config.as_dict()), _flat(defaults)
     return {key: value for key, value in sorted(values.items()) if value != before[key]}

@@ -228,3 +228,69 @@ def test_a_linear_technique(folder: Path) -> None:
     assert found["model"] == "linear-halved"
     assert found["metrics"]["P@5"] == plain["metrics"]["P@5"]  # half of each score
     assert found["metrics"]["P@1"] > 0.5
+
+
+def test_an_encoder_with_arguments_of_its_own(folder: Path) -> None:
+    """Its arguments are checked with those of the network that it stands in."""
+    (folder / "one_more_encoder.py").write_text(
+        "import torch\n"
+        "class Scaled(torch.nn.Module):\n"
+        "    def __init__(self, vectors, **options):\n"
+        "        super().__init__()\n"
+        "        self.embedding = torch.nn.Embedding.from_pretrained(vectors, freeze=False)\n"
+        "        self.hidden_size, self.scale = vectors.shape[1], options['scale']\n"
+        "    def forward(self, text, length, mask):\n"
+        "        return self.scale * self.embedding(text) * mask[..., None]\n"
+    )
+    (folder / "one_more_encoders_options.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from plant_plugin.config.values import Positive\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Scaled:\n"
+        "    scale: Positive = 1.0\n"
+    )
+    own = enter(folder, "encoders", "scaled", "one_more_encoder:Scaled", options="one_more_encoders_options:Scaled")
+    network = {"encoder": "scaled", "scale": 3.0, "projection_size": 8}
+    config = made_config(folder, model_name="LAAT", network_config=network, **own, **SHORT)
+    assert run(config)["metrics"]["P@1"] > 0
+    assert Predictor.load(config.checkpoint_dir, device="cpu").model.network.backbone.scale == 3.0
+    for wrong, message in (({"scale": 0}, "has to be above 0"), ({"scales": 2}, "did you mean scale")):
+        with pytest.raises(ConfigError, match=message):
+            made_config(folder, model_name="LAAT", network_config={**network, **wrong}, **own)
+
+
+def test_a_network_with_a_start_and_a_stage_1_of_its_own(folder: Path) -> None:
+    shutil.copy(Path(__file__).with_name("training") / "own_network.py", folder / "own_network.py")
+    (folder / "one_more_stage.py").write_text(
+        "from own_network import OwnNetwork\n"
+        "seen = []\n"
+        "class Started(OwnNetwork):\n"
+        "    def start(self, vocabulary):\n"
+        "        seen.append(vocabulary)\n"
+        "def plant(network, prepared, config, run):\n"
+        "    seen.append(type(network).__name__)\n"
+    )
+    fields = {"stage1": "one_more_stage:plant", "stage1_unread": ["loss"]}
+    own = enter(folder, "networks", "Started", "one_more_stage:Started", **fields)
+    config = made_config(folder, model_name="Started", network_config={}, **own, **SHORT)
+    run(config)
+    vocabulary = json.loads((Path(config.checkpoint_dir) / "vocabulary.json").read_text())["hash"]
+    assert sys.modules["one_more_stage"].seen == [vocabulary, "Started"]
+    Predictor.load(config.checkpoint_dir, device="cpu")
+    assert len(sys.modules["one_more_stage"].seen) == 2  # what was trained starts from nothing else
+    with pytest.raises(ConfigError, match=r"stage1\.loss.*stage 1 of Started does not read it"):
+        made_config(folder, model_name="Started", network_config={}, stage1__loss="mse", **own)
+
+
+def test_a_command(folder: Path) -> None:
+    (folder / "one_more_command.py").write_text(
+        "import click\n"
+        "@click.command('greet')\n"
+        "def greet():\n"
+        "    '''Say good morning.'''\n"
+        "    click.echo('good morning')\n"
+    )
+    registry.use(enter(folder, "commands", "greet", "one_more_command:greet")["registry"])
+    assert "Say good morning." in CliRunner().invoke(plant, ["--help"]).output
+    assert CliRunner().invoke(plant, ["greet"]).output == "good morning\n"
+    assert CliRunner().invoke(plant, ["greeet"]).exit_code == 2

@@ -101,7 +101,8 @@ class Planned:
         digest = hashlib.sha256(f"{config.hash()} {self.trial}".encode())
         files = [config.training_file, config.val_file, config.label_file, config.embed_file]
         files += [config.evidence.training_file, config.evidence.val_file]
-        files += [str(path) for path in Path(config.language_model.folder or "nowhere").glob("*.safetensors")]
+        language_model = Path(config.network_config.get("language_model", "nowhere"))
+        files += [str(path) for path in language_model.glob("*.safetensors")]
         for path in (*CODE, *(Path(name) for name in files if name)):
             if path.is_file():  # an embed_file may be the name of known vectors
                 digest.update(path.read_bytes())

@@ -41,12 +41,12 @@ from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument, load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums, computable
 from plant_plugin.files import atomic_folder
+from plant_plugin.l2r.language_model import pretrain
 from plant_plugin.model.folder import MODEL
 from plant_plugin.prepare.embeddings import train_embeddings
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
 from plant_plugin.report.record import write_run_record
 from plant_plugin.report.result import PER_DOCUMENT, save_result
-from plant_plugin.training.language_model import pretrain
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -115,7 +115,7 @@ def word_vectors(planned: Planned) -> None:
 
 def language_model(planned: Planned) -> None:
     """Train the language models that the configuration's encoder starts from on its training split, once."""
-    if not (folder := packaged(planned.config_name).get("language_model", {}).get("folder")):
+    if not (folder := packaged(planned.config_name).get("network_config", {}).get("language_model")):
         return
     wanted = planned.flags.get("network_config.directions", planned.config.network_config.get("directions", "forward"))
     for direction in ("forward", "backward") if wanted == "both" else (wanted,):

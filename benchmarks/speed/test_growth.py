@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from plant_plugin.l2r.network import PLANTL2R
 from plant_plugin.networks.kernels.ranking_loss import ranking_loss
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
-from plant_plugin.networks.plant_l2r import PLANTL2R
 from plant_plugin.networks.plantable import Hidden
 
 

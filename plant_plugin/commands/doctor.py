@@ -238,7 +238,7 @@ def _show_needs(
 
     if not is_worked_out(settings):
         fix = "try it: --limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json tells its peak"
-        told = "worked out only for PLANTL2R, and for PLANT without freeze_encoder and awd_lstm"
+        told = "worked out only for PLANT, without freeze_encoder and registered encoders"
         row("needs", told, None if settings.linear else fix)
         return
     tokens = tokens or settings.max_seq_length

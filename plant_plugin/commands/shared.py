@@ -14,7 +14,7 @@ from plant_plugin.config import registry
 from plant_plugin.data.new_documents import FORMS, Fields
 from plant_plugin.data.new_documents import Documents as NewDocuments
 from plant_plugin.errors import ConfigError, FullDiskError
-from plant_plugin.files import is_full, write_text
+from plant_plugin.files import is_full, private_files, write_text
 
 if TYPE_CHECKING:
     from plant_plugin.data.text import DocumentEvidence, Documents
@@ -52,6 +52,29 @@ def plain_ending() -> Iterator[None]:
             raise
         where = "output" if error.filename is None else str(error.filename)
         raise FullDiskError("the disk is full", where=where, fix="free some space, then do it again") from error
+
+
+class RegisteredGroup(click.Group):
+    """A group with the commands of ``registry.yaml`` beside its own, whose names go first.
+
+    All end without a traceback on Ctrl-C and on a full disk.
+    """
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command that was asked for."""
+        with plain_ending(), private_files():
+            return super().invoke(ctx)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names, in alphabetical order."""
+        return sorted({*super().list_commands(ctx), *registry.entries("commands")})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name; None: there is none."""
+        command = super().get_command(ctx, cmd_name)
+        if command is None and (entry := registry.entries("commands").get(cmd_name)) is not None:
+            command = entry.load()
+        return command
 
 
 def all_of(*options: Decorator) -> Decorator:

@@ -1,4 +1,4 @@
-"""``libmultilabel``, ``plant train`` and ``search``: train and test, once or with the best values; ``pretrain-lm``."""
+"""``libmultilabel``, ``plant train`` and ``search``: train and test, once or with the best values."""
 
 from __future__ import annotations
 
@@ -160,21 +160,3 @@ def search(config: str, **flags: object) -> None:
     _told(result, silent=silent)
     if not silent:
         click.echo(f"{base.checkpoint_dir}: trials.csv, trials.json, best.yml, best/")
-
-
-@click.command("pretrain-lm", cls=ConfigCommand)
-@click.argument("config")
-def pretrain_lm(config: str, **flags: object) -> None:
-    """Train the language model of CONFIG on its training texts, into language_model.folder.
-
-    An AWD-LSTM with the sizes of network_config, forward, backward or both. Called again it goes on where it was
-    killed. The configuration then trains its classifier over it: libmultilabel --config CONFIG.
-    """
-    from plant_plugin.config import load_config
-
-    settings = load_config(config, overrides_from(flags))
-    from plant_plugin.training.language_model import pretrain
-
-    for direction, found in pretrain(settings, click.echo).items():
-        click.echo(f"{direction}: " + ", ".join(f"{name} {value:.1f}" for name, value in found.items()))
-    click.echo(f"written: {settings.language_model.folder}")

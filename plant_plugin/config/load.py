@@ -88,7 +88,8 @@ class Config(Settings):
         """Return the keys that a result depends on and that are not at their defaults, blocks as dictionaries."""
         changed = _changed(self, Settings())
         arguments = changed.pop("network_config", {})
-        defaults = registry.get("networks", self.model_name).signature() if arguments and not self.linear else {}
+        counted = arguments and not self.linear
+        defaults = registry.get("networks", self.model_name).signature(arguments) if counted else {}
         for name, value in arguments.items():
             if _plain(value) != _plain(defaults.get(name)):
                 changed.setdefault("network_config", {})[name] = value

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plant_plugin.config.options import PLANTED_PRIOR, LoraOptions, PlantedPrior
-from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, NotNegative, Number, Positive, Share, Text, Truth
+from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, Number, Positive, Share, Text, Truth
 from plant_plugin.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prior:
-    """What our networks but PLANTL2R have in common: the planted prior (method §8), a logit that labels start from."""
+    """What most of our networks have in common: the planted prior (method §8), a logit that labels start from."""
 
     planted_prior: PlantedPrior = "none"  # additive: the relevance stays in the attention's scores
     prior_strength: Number = 4.0  # start value of β, one per label and head
@@ -44,30 +44,6 @@ class Words(Prior):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AwdLstm:
-    """An AWD-LSTM: one direction's states are as wide as its word embeddings."""
-
-    hidden_size: AtLeast1 = 256  # of all layers but the last
-    num_layers: AtLeast1 = 2
-    directions: Literal["forward", "backward", "both"] = "forward"  # of an AWD-LSTM; both: its states side by side
-    word_dropout: Share = 0.0  # of an AWD-LSTM: of the vocabulary
-    embed_dropout: Share = 0.2  # of the embedded words
-    weight_dropout: Share = 0.0  # of an AWD-LSTM: of the hidden-to-hidden weights
-    encoder_dropout: Share = 0.0  # between recurrent layers
-    post_encoder_dropout: Share = 0.0  # of the states
-    segment_tokens: AtLeast1 | None = None  # words that an AWD-LSTM reads at once, its state carried on; None: all
-    # Segments, the last that it reads of a document, that an AWD-LSTM is trained through; None: all.
-    gradient_segments: AtLeast1 | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class OverAwdLstm(AwdLstm, Words):
-    """A network of words that can take an AWD-LSTM in the place of its own encoder."""
-
-    encoder: Text | None = None  # awd_lstm; None: its own
-
-
-@dataclass(frozen=True, kw_only=True)
 class Windows(Prior):
     """A network over windows of a language model."""
 
@@ -78,15 +54,15 @@ class Windows(Prior):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PLANT(OverAwdLstm):
+class PLANT(Words):
     """Any encoder under the label attention of PLANT: exactly one of ``encoder`` and ``lm_weight``.
 
     With ``freeze_encoder`` both: ``encoder`` is then the layer over frozen states that is trained (``cnn`` where it is
     not given), and ``embed_dropout`` that of these states.
     """
 
-    encoder: Text | None = None  # cnn, bigru, bilstm or awd_lstm
-    # H of a word-level encoder: both directions, or all filters, together; of an awd_lstm its inner layers
+    encoder: Text | None = None  # cnn, bigru, bilstm, or one of `plant list encoders`
+    # H of a word-level encoder: both directions, or all filters, together
     hidden_size: AtLeast1 = 256
     num_layers: AtLeast1 = 1  # of a recurrent encoder
     filter_sizes: Sequence[AtLeast1] = (9,)  # widths of the cnn, in words
@@ -122,9 +98,10 @@ class PLANT(OverAwdLstm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LAAT(OverAwdLstm):
+class LAAT(Words):
     """The label attention of LAAT; its authors' values."""
 
+    encoder: Text | None = None  # one of `plant list encoders`; None: a bidirectional LSTM
     hidden_size: AtLeast1 = 1024  # H of both directions together (the paper: 2 × 512; on MIMIC-III's top 50, 2 × 256)
     num_layers: AtLeast1 = 1
     projection_size: AtLeast1 = 512  # rows of W, the paper's d_a (256 on MIMIC-III's top 50)
@@ -159,9 +136,10 @@ class MultiResCNN(Prior):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlantedCAML(OverAwdLstm):
+class PlantedCAML(Words):
     """CAML as LibMultiLabel has it."""
 
+    encoder: Text | None = None  # one of `plant list encoders`; None: a convolution
     filter_sizes: Sequence[AtLeast1] = (10,)  # one width, in words
     num_filter_per_size: AtLeast1 = 50  # H
 
@@ -174,25 +152,3 @@ class PlantedBiGRULWAN(Words):
     rnn_layers: AtLeast1 = 1
     encoder_dropout: Share = 0.0  # between recurrent layers
     post_encoder_dropout: Share = 0.0  # of the states
-
-
-@dataclass(frozen=True, kw_only=True)
-class PLANTL2R(AwdLstm):
-    """The first PLANT; its authors' sizes, and of dropout half of what fast.ai's classifier has."""
-
-    embed_dim: AtLeast1 = 400  # E of the word embeddings and of the states of one direction
-    hidden_size: AtLeast1 = 1152
-    num_layers: AtLeast1 = 3
-    directions: Literal["forward", "backward", "both"] = "forward"  # both: two classifiers, probabilities averaged
-    word_dropout: Share = 0.02
-    embed_dropout: Share = 0.2
-    weight_dropout: Share = 0.1
-    encoder_dropout: Share = 0.1
-    post_encoder_dropout: Share = 0.2
-    segment_tokens: AtLeast1 | None = 72  # words of a segment, encoder and decoder carry their state on; None: one
-    static: NotNegative = 1.0  # what the static planted attention is multiplied with; 0: there is none
-    differentiable: Truth = True  # the ranker's attention, trained on
-    inattention: AtLeast1 | None = None  # k: words of a document that the ranker's attention keeps; None: all
-    inattention_fill: Literal["nothing", "zero"] = "nothing"  # what the others get: no weight, or the score 0
-    ranker_size: AtLeast1 = 400  # of the ranker's label and token embeddings
-    ranker_hidden: AtLeast1 = 128  # of its hidden layer

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from plant_plugin.config.options import LoraOptions
 from plant_plugin.config.problems import Problems, read_section, read_value
 from plant_plugin.config.registry import REQUIRED, Entry
@@ -18,7 +20,7 @@ FOR_LANGUAGE_MODELS = (
 
 def check_network_config(settings: Settings, network: Entry, problems: Problems) -> None:
     """Bind ``network_config`` to the network's arguments; LibMultiLabel would hide what does not fit."""
-    given, signature = settings.network_config, network.signature()
+    given, signature = settings.network_config, network.signature(settings.network_config)
     free = [name for name in signature if name not in GIVEN_BY_US]
     for name in given:
         key = f"network_config.{name}"
@@ -44,7 +46,8 @@ def check_network_config(settings: Settings, network: Entry, problems: Problems)
 
 def _check_argument(key: str, given: Keys, name: str, default: object, network: Entry, problems: Problems) -> None:
     """A value has to be as our network declares it; of others, of its default's type, and null says nothing there."""
-    declared = {} if network.options is None else network.options.__dataclass_fields__
+    options = network.declared(given)
+    declared = {} if options is None else {field.name: field for field in dataclasses.fields(options)}
     hint = declared[name].type if name in declared else PLAIN.get(type(default))
     if type(default) is int and default == 0:
         hint = Whole | Number  # fractions are meant too (dropout)
@@ -60,7 +63,7 @@ def _check_encoder(given: Keys, problems: Problems) -> None:
     """PLANT reads words or a language model; both only where a layer over a frozen language model is trained."""
     if not given.get("freeze_encoder"):
         if ("lm_weight" in given) == ("encoder" in given):
-            encoders = "encoder: cnn, bigru, bilstm or awd_lstm"
+            encoders = "encoder: cnn, bigru, bilstm or one of `plant list encoders`"
             fix = f"{encoders}; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
             problems.add("network_config", "give exactly one of `encoder` and `lm_weight`", fix)
     elif "lm_weight" not in given:

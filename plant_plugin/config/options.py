@@ -56,26 +56,13 @@ class StageOptions(Block):
     )
     warmup: Share = key(0.0, "share of the steps that climb linearly from zero")
     clip_norm: Positive | None = key(1.0, "gradient norm; null: no clipping")
-    ranker_learning_rate: NotNegative | None = key(None, "PLANTL2R: of the ranker; null: this stage's learning rate")
+    planted_learning_rate: NotNegative | None = key(None, "of what stage 1 plants; null: this stage's learning rate")
     rate_decay: Positive | None = key(
         None, "each layer of the encoder learns so many times slower than what is above it; null: one rate"
     )
     unfreeze_every: AtLeast1 | None = key(
         None, "epochs after which one more layer of the encoder trains, from the top; null: all from the start"
     )
-
-
-@dataclass(frozen=True)
-class LanguageModelOptions(Block):
-    """An AWD-LSTM of the training texts, which `plant pretrain-lm` makes and an encoder starts from."""
-
-    folder: Text | None = key(None, "where `plant pretrain-lm` writes it; null: an awd_lstm encoder starts as drawn")
-    epochs: AtLeast1 = key(20, "passes over the training texts; the best by validation perplexity is kept")
-    learning_rate: Positive = key(0.001, "highest of the one cycle")
-    weight_decay: NotNegative = key(0.01, "of AdamW, whose β are 0.9 and 0.99")
-    batch_size: AtLeast1 = key(384, "columns that the text is cut into, read side by side")
-    segment_tokens: AtLeast1 = key(80, "words that a gradient goes back through")
-    clip_norm: Positive = key(0.25, "gradient norm")
 
 
 @dataclass(frozen=True)
@@ -89,7 +76,6 @@ class Stage1Options(StageOptions):
     labels: AtLeast1 | Literal["positive", "all"] = key(
         256, "labels a document, its own first: number, positive or all"
     )
-    ranker: Text | None = key(None, "PLANTL2R: the ranker.safetensors of another run, read instead")
 
 
 @dataclass(frozen=True)

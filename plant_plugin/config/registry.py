@@ -1,4 +1,4 @@
-"""What a configuration can name: networks, backbones, strategies, losses, readers, metrics, linear techniques.
+"""What a configuration can name (networks, encoders, losses, …), and further commands of `plant`.
 
 The list is ``registry.yaml``, in the package in a wheel and beside it in a checkout. Users add files of the same form:
 an installed package by an entry point of :data:`GROUP`, anybody by ``--registry``. Nothing else adds an entry, least of
@@ -14,27 +14,27 @@ import functools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import yaml
 
-from plant_plugin.config import network
 from plant_plugin.config.gguf import folder_of_gguf, is_gguf
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError, suggestion
 from plant_plugin.evaluation import names
 
-KINDS = ("networks", "backbones", "strategies", "losses", "readers", "metrics", "linear")
+KINDS = ("networks", "encoders", "backbones", "strategies", "losses", "readers", "metrics", "linear", "commands")
 GROUP = "plant_plugin.registry"  # of entry points: each names a package that has a registry.yaml in its folder
 FILE = "registry.yaml"
 FIELDS: dict[str, type] = {  # of a user's entry
     "target": str, "summary": str, "source": str, "needs": str, "stage": int, "required": list, "weights": str,
-    "shape": dict,
+    "shape": dict, "options": str, "vocabulary": dict, "stage1": str, "stage1_unread": list,
 }  # fmt: skip
 SHAPES = {str: "a text", int: "a number", list: "a list", dict: "`name: value` lines"}
 NEEDED = {"losses": ("stage",), "backbones": ("weights",)}  # beside target and summary
@@ -69,6 +69,10 @@ class Entry:
     required: Sequence[str] = ()  # arguments without which the target fails although they have a default
     weights: str | None = None  # of a backbone: the name of its weights on the hub
     shape: Keys | None = None  # of a backbone: what transformers' configuration of it says, as far as its size goes
+    options: str | None = None  # of a network or encoder: ``module:attribute`` of the class that declares its arguments
+    vocabulary: Mapping[str, str] | None = None  # of both, see :class:`VocabularyFolder`: its ``argument``, ``command``
+    stage1: str | None = None  # of a network: ``module:attribute`` of what plants it in the place of our stage 1
+    stage1_unread: Sequence[str] = ()  # keys of `stage1` that this does not read
     origin: str | None = None  # the file of a user that adds it; None: this package's own
 
     @property
@@ -120,14 +124,14 @@ class Entry:
         module, _, attribute = self.target.partition(":")
         return ConfigError(f"{module} has no {attribute!r}", where=self.where, fix="mend the target: module:attribute")
 
-    def signature(self) -> Signature:
-        """Arguments of the target, read from its source without an import.
+    def signature(self, network_config: Mapping[str, Value] = MappingProxyType({})) -> Signature:
+        """Arguments of the target, read from its source without an import, and those that its options declare.
 
         Raises:
             PlantError: The source is not there, or no Python.
         """
         self.found()
-        found, options = _signature(self.target), self.options
+        found, options = _signature(self.target), self.declared(network_config)
         if found is None and self.origin:
             raise self._without_attribute()
         if found is None:
@@ -138,11 +142,16 @@ class Entry:
             return found
         return Signature({**found, **{field.name: field.default for field in dataclasses.fields(options)}})
 
-    @property
-    def options(self) -> type[network.Prior] | None:
-        """Of a network of this package: the class that declares its arguments."""
-        name = self.target.partition(":")[2]
-        return getattr(network, name, None) if self.module.startswith("plant_plugin.networks.") else None
+    def declared(self, network_config: Mapping[str, Value] = MappingProxyType({})) -> type | None:
+        """The class that declares the arguments, with those of the registered encoder that ``network_config`` names.
+
+        None: the entry has no such class, and the target's own signature holds.
+        """
+        if self.options is None:
+            return None
+        own = replace(self, target=self.options).load()
+        encoder = encoder_of(own, network_config)
+        return own if encoder is None else with_encoder(own, encoder)
 
 
 def entries(kind: str) -> dict[str, Entry]:
@@ -165,6 +174,40 @@ def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
         label = {"networks": "network", "strategies": "strategy", "losses": "loss", "linear": "linear technique"}
         raise _unknown(label.get(kind, kind[:-1]), name, tuple(known))
     return known[name]
+
+
+def encoder_of(own: type, network_config: Mapping[str, Value]) -> Entry | None:
+    """The registered encoder that stands in the place of a network's own; None: none is named, or it takes none."""
+    takes_one = any(field.name == "encoder" for field in dataclasses.fields(own))
+    return entries("encoders").get(str(network_config.get("encoder"))) if takes_one else None
+
+
+def with_encoder(own: type, encoder: Entry) -> type:
+    """The arguments of a network and of its encoder as one class; what both declare is as the network declares it."""
+    declared = encoder.declared()
+    if declared is None:
+        return own
+    return dataclasses.make_dataclass(own.__name__, [], bases=(own, declared), frozen=True, kw_only=True)
+
+
+class VocabularyFolder(NamedTuple):
+    """A folder by whose vocabulary documents are read."""
+
+    folder: str
+    argument: str  # of ``network_config``, which names it
+    command: str  # of ``plant``, which makes it
+
+
+def vocabulary_folder(model_name: str, network_config: Mapping[str, Value]) -> VocabularyFolder | None:
+    """What a network or its encoder names for the words that documents are read by; None: nothing."""
+    network = entries("networks").get(model_name)
+    if network is None or (own := network.declared()) is None:
+        return None
+    for entry in (network, encoder_of(own, network_config)):
+        named = None if entry is None else entry.vocabulary
+        if named and (folder := network_config.get(named["argument"])):
+            return VocabularyFolder(folder, **named)
+    return None
 
 
 def use(path: str | Path | None) -> None:
@@ -272,8 +315,9 @@ def _entry(kind: str, name: str, fields: Keys, path: Path) -> Entry:
     for field in needed:
         if field not in fields:
             raise wrong(f"it has no {field}", f"add it; an entry of {kind} needs {', '.join(needed)}")
-    if not TARGET.fullmatch(fields["target"]):
-        raise wrong(f"{fields['target']!r} is no target", "name it module:attribute")
+    for field in ("target", "options", "stage1"):
+        if field in fields and not TARGET.fullmatch(str(fields[field])):
+            raise wrong(f"{fields[field]!r} is no {field}", "name it module:attribute")
     if kind == "losses" and fields["stage"] not in (1, 2):
         raise wrong(f"there is no stage {fields['stage']}", "1 plants the attention, 2 trains end to end")
     if not (names.NAME if kind == "metrics" else NAME).fullmatch(name):

@@ -34,7 +34,6 @@ NOT_READ_BY_PLANT = {
     "lr_scheduler": "stage1.schedule and stage2.schedule choose the schedules",
     "scheduler_config": "stage1.schedule and stage2.schedule choose the schedules",
 }
-NOT_READ_BY_RANKER = ("loss", "score", "batch_tokens")
 CLIMBING = ("slanted_triangular", "one_cycle")
 READ_BY_PLANT_ONLY = (
     "strategy", "precision", "kernels", "checkpoint_every", "max_skipped_steps", "logger", "devices", "num_nodes",
@@ -59,7 +58,7 @@ def check(settings: Settings, problems: Problems) -> None:
     check_choose(settings, problems)
     _check_numbers(settings, problems)
     _check_read(settings, network, problems)
-    _check_stages(settings, problems)
+    _check_stages(settings, network, problems)
     _check_refit(settings, network, problems)
     if settings.linear:
         _check_linear(settings, problems)
@@ -223,7 +222,6 @@ def _check_files(settings: Settings, problems: Problems) -> None:
             problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
     _check_file("label_file", settings.label_file, problems)
     _check_file("test_filter_file", settings.test_filter_file, problems)
-    _check_file("stage1.ranker", settings.stage1.ranker, problems)
     _check_file("vocab_file", settings.vocab_file, problems)
     own = settings.relevance
     if _check_file("relevance.counts", own.counts, problems) and (own.measure, own.association) != ("mig", "positive"):
@@ -277,13 +275,12 @@ def _check_read(settings: Settings, network: Entry | None, problems: Problems) -
                 problems.add(key, f"{name} does not read it", fix)
 
 
-def _check_stages(settings: Settings, problems: Problems) -> None:
+def _check_stages(settings: Settings, network: Entry | None, problems: Problems) -> None:
     """Options of the stages that others of them, or the network, leave without a reader."""
-    ranks_itself = settings.model_name == "PLANTL2R"
-    for name in NOT_READ_BY_RANKER if ranks_itself else ("ranker",):
-        if getattr(settings.stage1, name) != getattr(Stage1Options(), name):
-            what = "the ranker of PLANTL2R does not read it" if ranks_itself else "PLANTL2R alone reads it"
-            problems.add(f"stage1.{name}", what, "leave it out")
+    if network is not None:
+        for name in network.stage1_unread:
+            if getattr(settings.stage1, name) != getattr(Stage1Options(), name):
+                problems.add(f"stage1.{name}", f"stage 1 of {network.name} does not read it", "leave it out")
     for name, stage in (("stage1", settings.stage1), ("stage2", settings.stage2)):
         if stage.warmup and stage.schedule in CLIMBING:
             problems.add(f"{name}.warmup", f"{stage.schedule} climbs by itself", "leave it out")

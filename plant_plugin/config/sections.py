@@ -15,7 +15,6 @@ from annotated_types import Ge, Gt, Le
 from plant_plugin.config.options import (
     Block,
     EvidenceOptions,
-    LanguageModelOptions,
     PlantedScoresOptions,
     RelevanceOptions,
     ShortlistOptions,
@@ -224,9 +223,6 @@ class Settings(Plant, Linear, Evaluation, Training, Model, Data, General, Block)
     planted_scores: PlantedScoresOptions = key(PlantedScoresOptions(), "a linear model beside the network")
     shortlist: ShortlistOptions = key(ShortlistOptions(), "which labels of a document the network scores")
     evidence: EvidenceOptions = key(EvidenceOptions(), "what made coders assign labels, and what is planted")
-    language_model: LanguageModelOptions = key(
-        LanguageModelOptions(), "trained on the training texts by `plant pretrain-lm`"
-    )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from typing_extensions import Required, TypedDict
 
-from plant_plugin.config import Config
+from plant_plugin.config import Config, registry
 from plant_plugin.data.documents import Split
 from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER, SubwordTokens
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
@@ -36,18 +36,19 @@ Tokens = WordTokens | SubwordTokens
 def build_tokens(config: Config, train: Split) -> Tokens:
     """The vocabulary that a configuration asks for.
 
-    ``network_config: {lm_weight: …}`` names a tokenizer; otherwise the words are those of ``language_model.folder``, or
-    come from ``vocab_file``, or from the training texts (never from other splits) with ``min_vocab_freq``. Words from
-    texts are kept in ``cache_dir``.
+    ``network_config: {lm_weight: …}`` names a tokenizer; otherwise the words are those of the folder that the network
+    or its encoder names (:func:`.registry.vocabulary_folder`), or come from ``vocab_file``, or from the training texts
+    (never from other splits) with ``min_vocab_freq``. Words from texts are kept in ``cache_dir``.
     """
     lm_weight = config.network_config.get("lm_weight")
     if lm_weight:
         trusted = bool(config.network_config.get("trust_remote_code"))
         return SubwordTokens(lm_weight, add_special_tokens=config.add_special_tokens, trust_remote_code=trusted)
-    if folder := config.language_model.folder:
+    if place := registry.vocabulary_folder(config.model_name, config.network_config):
+        folder, argument, command = place
         if not Path(folder, VOCABULARY_FILE).is_file():
-            fix = "make it first: `plant pretrain-lm` with this configuration"
-            raise ConfigError(f"there is no language model in {folder}", where="language_model.folder", fix=fix)
+            fix = f"make it first: `plant {command}` with this configuration"
+            raise ConfigError(f"there is no vocabulary in {folder}", where=f"network_config.{argument}", fix=fix)
         return load_tokens(folder)
     if config.vocab_file:
         return WordTokens.from_file(config.vocab_file)

@@ -197,7 +197,7 @@ def _check_network(path: Path, name: str, options: Keys, *, trust_code: bool) ->
     if (entry := known.get(name)) is None:
         fix = suggestion(name, list(known))
         raise CheckpointError(f"there is no network {name[:80]!r}", where=f"{path}: model_name", fix=fix)
-    if (declared := entry.options) is not None:
+    if (declared := entry.declared(options)) is not None:
         kind = dataclasses.make_dataclass("kind", [("network_config", declared)])
         read_json(path, kind, what="the configuration of a model", fix=COMPLETE)
 

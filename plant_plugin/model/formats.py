@@ -40,7 +40,7 @@ class Word(TypedDict):
     contribution: Annotated[float | None, Field(description="Logits that the word adds.")]
     relevance: Annotated[float | None, Field(description="Mutual information with the label in training, scaled to 1.")]
     attention_parts: NotRequired[
-        Annotated[dict[str, float], Field(description="PLANTL2R alone: learned, static and differentiable attention.")]
+        Annotated[dict[str, float], Field(description="where the attention is a sum of parts: each of them.")]
     ]
 
 

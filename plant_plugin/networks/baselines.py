@@ -15,10 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from plant_plugin.config import network as arguments
-from plant_plugin.config.values import Value
+from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import INITIAL_SPREAD, HeadNetwork, LabelwiseHead
-from plant_plugin.networks.backbone import AwdLstmBackbone, EmbeddedWords, WordBackbone, awd_lstm_of
+from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone, read_options
+from plant_plugin.networks.backbone.registered import BuildEncoder, Options
+from plant_plugin.networks.backbone.words import Backbone
 from plant_plugin.networks.encoders import TanhConvolution, real_positions
 
 
@@ -33,10 +35,10 @@ class LAAT(HeadNetwork):
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
-        given = arguments.LAAT(**options)
-        backbone: EmbeddedWords | AwdLstmBackbone
-        if _reads_awd_lstm(given):
-            backbone = awd_lstm_of(given, embed_vecs)
+        given, build_encoder = _over_words(arguments.LAAT, options)
+        backbone: Backbone
+        if build_encoder is not None:
+            backbone = build_encoder(embed_vecs)
         else:
             backbone = _recurrent("bilstm", embed_vecs, given, given.hidden_size, given.num_layers)
         rows = given.projection_size
@@ -51,13 +53,13 @@ class PlantedCAML(HeadNetwork):
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
-        given = arguments.PlantedCAML(**options)
+        given, build_encoder = _over_words(arguments.PlantedCAML, options)
         if len(given.filter_sizes) != 1:
             what = f"CAML has one filter size, not {len(given.filter_sizes)}"
             raise ConfigError(what, where="network_config: filter_sizes", fix="e.g. [10]; MultiResCNN takes several")
-        backbone: EmbeddedWords | AwdLstmBackbone
-        if _reads_awd_lstm(given):
-            backbone = awd_lstm_of(given, embed_vecs)
+        backbone: Backbone
+        if build_encoder is not None:
+            backbone = build_encoder(embed_vecs)
         else:
             width = given.num_filter_per_size
             encoder = TanhConvolution(embed_vecs.shape[1], width, given.filter_sizes[0])
@@ -65,12 +67,13 @@ class PlantedCAML(HeadNetwork):
         super().__init__(backbone, convolution_head(backbone.hidden_size, num_classes, given), given.initial_logit)
 
 
-def _reads_awd_lstm(given: arguments.OverAwdLstm) -> bool:
-    """Whether an AWD-LSTM stands in the place of the network's own encoder."""
-    if given.encoder not in (None, "awd_lstm"):
-        what, fix = f"no encoder {given.encoder!r} can stand in its place", "say awd_lstm, or leave it out"
+def _over_words(declared: type[Options], options: Keys) -> tuple[Options, BuildEncoder | None]:
+    """Options, and the registered encoder in the place of the network's own; None: its own."""
+    given, build_encoder = read_options(declared, options)
+    if build_encoder is None and (name := options.get("encoder")) is not None:
+        what, fix = f"no encoder {name!r} can take its place", "name one of `plant list encoders`, or leave it out"
         raise ConfigError(what, where="network_config: encoder", fix=fix)
-    return given.encoder is not None
+    return given, build_encoder
 
 
 def convolution_head(width: int, num_labels: int, given: arguments.Prior) -> LabelwiseHead:

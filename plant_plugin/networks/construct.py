@@ -47,7 +47,7 @@ class Allowance(TorchFunctionMode):
 
 def word_width(network: str, options: Mapping[str, Value]) -> int | None:
     """How wide drawn word vectors are: ``embed_dim``, or what the network has where it is silent; None: the usual."""
-    return options.get("embed_dim", getattr(registry.get("networks", network).options, "embed_dim", None))
+    return options.get("embed_dim", getattr(registry.get("networks", network).declared(options), "embed_dim", None))
 
 
 def construct(

@@ -10,24 +10,20 @@ beside it. Attention is taken to be computed without its T × T weights (sdpa, f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from plant_plugin.config.network import PLANT, PLANTL2R
+from plant_plugin.config.network import PLANT
 from plant_plugin.config.options import SHORTLIST_SIZES
 from plant_plugin.config.sections import Settings
-from plant_plugin.config.values import Value
 from plant_plugin.errors import PlantError
 from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import WORTH_SELECTING
 from plant_plugin.networks.plant import PLANT as Network
-from plant_plugin.networks.plant_l2r import PLANTL2R as FirstPlant
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -43,12 +39,6 @@ SCORE_COPIES = 4  # scores (B, M, T) of stage 1, relevance, gradient and room to
 # only in the backward pass, when what the label attention kept is gone. Both on a CPU; cuDNN's are not known here.
 STEP = {"bigru": 7.0, "bilstm": 5.0}
 GRU_NODES = 13_000  # bytes of graph for each step and direction, however wide: measured with torch 2.13
-# Copies that the first PLANT's step holds at once, found beside measured peaks (benchmarks/speed/backbones.py).
-L2R_STATES = 3  # states (B, T, E) of a direction: joined segments, behind their mask, and their gradient
-L2R_SCORES = 3  # the ranker's scores (U, L), their gradient, and what a segment adds to that
-L2R_SEGMENT = 6  # contributions, scores and weights (B, S, L) of the segment that is computed again
-L2R_READINGS = 7  # numbers of a label that a document carries from a segment to the next
-L2R_DROPPED = 2  # word embeddings and recurrent weights with what is dropped at zero, and their gradients
 INPUT_COPIES = 3  # the input as it came, and turned over for each direction
 
 
@@ -216,42 +206,6 @@ def words_footprint(plan: Plan, vocabulary: int, embed_dim: int) -> Footprint:
     }
     flops = _flops(3 * 2.0 * (of_backbone - vocabulary * embed_dim), width, plan)
     return Footprint(of_backbone, trained, parts, trained * FLOAT, flops)
-
-
-def l2r_footprint(
-    network_config: Mapping[str, Value], batch_size: int, tokens: int, labels: int, vocabulary: int
-) -> Footprint:
-    """Parameters, memory and arithmetic of the first PLANT in stage 2, once all of it trains, in float32.
-
-    The distinct words **U** of a batch are taken to be as many as they can be, so tables by word are an upper bound.
-    """
-    given = PLANTL2R(**network_config)
-    with torch.device("meta"):
-        network = FirstPlant(labels, torch.empty(vocabulary, given.embed_dim), **network_config)
-    everything, in_encoder = _count(network), _count(network.backbone)
-    directions, width = len(network.heads), given.embed_dim
-    segment = min(given.segment_tokens or tokens, tokens)
-    segments = -(-tokens // segment)
-    graded = min(tokens, segment * (given.gradient_segments or segments))
-    units = [*[given.hidden_size] * (given.num_layers - 1), width]
-    of_token = sum(before + (1 + STEP["bilstm"]) * own for before, own in pairwise([width, *units]))
-    words, documents = min(vocabulary, batch_size * tokens), batch_size * labels
-    numbers = {
-        "weights": everything,
-        "gradients and Adam": everything * TRAINING // FLOAT,
-        "activations": int(directions * batch_size * graded * of_token),
-        "states": directions * L2R_STATES * batch_size * tokens * width,
-        "dropped weights": directions * L2R_DROPPED * (vocabulary * width + sum(4 * own**2 for own in units)),
-        "scores of the ranker, at most": directions * L2R_SCORES * words * labels * given.differentiable,
-        "relevance, at most": words * labels * bool(given.static),
-        "a segment's label attention": L2R_SEGMENT * documents * segment,
-        "readings behind segments": directions * L2R_READINGS * documents * segments * (segments > 1),
-    }
-    of_weights = in_encoder - directions * vocabulary * width
-    of_label = directions * (4 * width + 2 * given.ranker_hidden * given.differentiable)
-    flops = 3 * 2.0 * of_weights + (3 + (segments > 1)) * of_label * labels  # a segment's attention is computed twice
-    parts = {part: FLOAT * number for part, number in numbers.items()}
-    return Footprint(in_encoder, everything, parts, FLOAT * everything, (0.0, flops))
 
 
 def _count(module: nn.Module) -> int:

@@ -9,13 +9,14 @@ from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.backbone import (
-    AwdLstmBackbone,
     FrozenBackbone,
     HuggingFaceBackbone,
     WordBackbone,
-    awd_lstm_of,
     backbone_class,
+    read_options,
 )
+from plant_plugin.networks.backbone.registered import BuildEncoder
+from plant_plugin.networks.backbone.words import Backbone
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 
 
@@ -29,9 +30,9 @@ class PLANT(HeadNetwork):
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Value) -> None:
-        given = arguments.PLANT(**options)
+        given, build_encoder = read_options(arguments.PLANT, options)
         _check(given)
-        backbone = _backbone(given, embed_vecs)
+        backbone = _backbone(given, embed_vecs, build_encoder)
         sizes = backbone.hidden_size, num_classes, given.num_heads, given.pool_size
         head = LabelAttentionHead(*sizes, given.strength, matched_rates=given.matched_rates)
         super().__init__(backbone, head, given.initial_logit)
@@ -50,14 +51,16 @@ def _check(given: arguments.PLANT) -> None:
         raise _unfit("is a number from 1 on, for a language model that trains", "gradient_tokens")
 
 
-def _backbone(given: arguments.PLANT, vectors: Tensor | None) -> WordBackbone | HuggingFaceBackbone | AwdLstmBackbone:
+def _backbone(
+    given: arguments.PLANT, vectors: Tensor | None, build_encoder: BuildEncoder | None
+) -> Backbone | HuggingFaceBackbone:
     names = "hidden_size", "num_layers", "filter_sizes", "encoder_dropout", "post_encoder_dropout"
     words: Keys = {name: getattr(given, name) for name in names}
     if given.lm_weight is None:
         if vectors is None:
             raise _unfit("a word-level encoder needs word vectors", "encoder")
-        if given.encoder == "awd_lstm":
-            return awd_lstm_of(given, vectors)
+        if build_encoder is not None:
+            return build_encoder(vectors)
         return WordBackbone(str(given.encoder), vectors, embed_dropout=given.embed_dropout, **words)
     common: Keys = {
         "window": given.lm_window,

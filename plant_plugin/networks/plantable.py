@@ -7,6 +7,7 @@ document.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 from scipy import sparse
@@ -63,6 +64,15 @@ class PlantableNetwork(nn.Module, ABC):
         """Parameters with a row for each word, which `plant strip` clears; none over a language model."""
         found: list[Tensor] = getattr(self.backbone, "word_tables", list)()
         return found
+
+    def start(self, vocabulary: str) -> None:
+        """Take weights to train from, before training, where documents are read by the vocabulary of that hash.
+
+        Weights that were trained are loaded after it, or without it. Here: what the backbone's ``start`` does.
+        """
+        start: Callable[[str], None] | None = getattr(self.backbone, "start", None)
+        if start is not None:
+            start(vocabulary)
 
     @abstractmethod
     def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:

@@ -36,7 +36,6 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of
 from plant_plugin.training.further import folder_before, load_grown
-from plant_plugin.training.language_model import load_pretrained
 from plant_plugin.training.prepare import Prepared, add_relevance, mark_tokens, prepare
 from plant_plugin.training.shortlist import propose
 from plant_plugin.training.stage import precision_of
@@ -56,8 +55,7 @@ def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool
         vectors = embedding_matrix(prepared.tokens, file, normalize=normalize, seed=seed, dim=dim)
     with made_on(device_of(config.cpu)):
         network = construct(name, prepared.num_labels, vectors, options)
-    if config.language_model.folder:
-        load_pretrained(network.backbone, config.language_model.folder, prepared.hashes["vocabulary"])
+    network.start(prepared.hashes["vocabulary"])
     if planted or network.has_prior:
         add_relevance(prepared, config.relevance, run)
         assert prepared.relevance is not None

@@ -22,7 +22,7 @@ from plant_plugin.config.values import Keys
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import PlantError
 from plant_plugin.networks.backbone.loading import read_config
-from plant_plugin.networks.footprint import Footprint, NoFormula, footprint, l2r_footprint, plan_of, words_footprint
+from plant_plugin.networks.footprint import Footprint, NoFormula, footprint, plan_of, words_footprint
 from plant_plugin.report.machine import free_and_total_memory
 from plant_plugin.training.devices import device_of, is_first
 from plant_plugin.training.prepare import Prepared
@@ -95,16 +95,13 @@ def table_needs(settings: Settings, shape: Shape) -> dict[str, Need]:
 def is_worked_out(settings: Settings) -> bool:
     """Whether there is a formula of the network's training."""
     network = settings.network_config
-    other = network.get("freeze_encoder") or network.get("encoder") == "awd_lstm"
-    return settings.model_name in ("PLANT", "PLANTL2R") and not other and settings.strategy != PLANTED_SCORES
+    other = network.get("freeze_encoder") or network.get("encoder") in registry.entries("encoders")
+    return settings.model_name == "PLANT" and not other and settings.strategy != PLANTED_SCORES
 
 
 def network_footprint(settings: Settings, tokens: int, labels: int, vocabulary: int, *, on_gpu: bool) -> Footprint:
     """What training the network takes on its device, of documents of so many tokens."""
     network = settings.network_config
-    if settings.model_name != "PLANT":
-        batch_size = settings.stage2.batch_size or settings.batch_size
-        return l2r_footprint(network, batch_size, tokens, labels, vocabulary)
     plan = plan_of(settings, tokens, labels, on_gpu=on_gpu)
     if network.get("lm_weight"):
         return footprint(_shape_of(network), plan)

@@ -206,7 +206,7 @@ class StageModule(L.LightningModule):
         """
         options, config = self.options, self.config
         rate = options.learning_rate or config.learning_rate
-        own = {"encoder": options.encoder_learning_rate, "attention": options.ranker_learning_rate, "rest": rate}
+        own = {"encoder": options.encoder_learning_rate, "attention": options.planted_learning_rate, "rest": rate}
         groups, layered, factors = [], self.layered_groups(), self.network.rate_factors()
         top = sum(name.startswith("encoder_") for name in layered)
         for name, parameters in layered.items():

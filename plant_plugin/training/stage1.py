@@ -7,6 +7,7 @@ head · **M** labels chosen for a document.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -15,13 +16,11 @@ from plant_plugin.config import Config, registry
 from plant_plugin.config.options import Stage1Options
 from plant_plugin.data.batches import move
 from plant_plugin.networks.losses import attention_ndcg
-from plant_plugin.networks.plant_l2r import PLANTL2R
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, from_first, same_weights
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
-from plant_plugin.training.ranker import run_ranker
 from plant_plugin.training.stage import Candidates, StageModule, place_of, so_many
 
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
@@ -130,9 +129,11 @@ def attention_loss(
 
 
 def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
-    """Plant the attention in place."""
-    if isinstance(network, PLANTL2R):
-        return run_ranker(network, prepared, config, run)
+    """Plant the attention in place; a network whose entry in the registry has a ``stage1`` is planted by that."""
+    entry = registry.get("networks", config.model_name)
+    if entry.stage1 is not None:
+        replace(entry, target=entry.stage1).load()(network, prepared, config, run)
+        return
     same_weights(network)
     module = Stage1(network, config.stage1, config, *prepared.batches(config.stage1))
     module.monitor = module.stop_on = f"attention-nDCG@{config.stage1.k}"

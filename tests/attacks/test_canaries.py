@@ -143,9 +143,10 @@ def adapted(scene: Scene) -> list[str]:
 
 def pretrained(scene: Scene) -> list[str]:
     """Sizes of a tiny language model, for ``plant pretrain-lm``."""
-    options = {"embed_dim": 8, "hidden_size": 8, "num_layers": 2, "ranker_size": 4, "ranker_hidden": 4}
-    model = {"folder": str(scene.folder / "language_model"), "epochs": 1, "batch_size": 4}
-    changes = {"model_name": "PLANTL2R", "network_config": options, "language_model": model, "evidence": None}
+    options = {"embed_dim": 8, "hidden_size": 8, "num_layers": 2, "ranker_size": 4, "ranker_hidden": 4,
+               "language_model": str(scene.folder / "language_model"), "pretraining_epochs": 1,
+               "pretraining_batch_size": 4}  # fmt: skip
+    changes = {"model_name": "PLANTL2R", "network_config": options, "evidence": None}
     return ["pretrain-lm", str(write_config(scene.task, "pretrained", **changes))]
 
 

@@ -207,7 +207,7 @@ def test_language_models_are_made_once_for_the_directions_that_are_read(
     tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = yaml.safe_load(Path("plant_tiny.yml").read_text())
-    sizes = {"network_config": {"encoder": "awd_lstm", "embed_dim": 8}, "language_model": {"folder": "lm"}}
+    sizes = {"network_config": {"encoder": "awd_lstm", "embed_dim": 8, "language_model": "lm"}}
     Path("plant_tiny.yml").write_text(yaml.safe_dump(content | sizes))
     Path("lm").mkdir()
     Path("lm/forward.safetensors").touch()

@@ -119,7 +119,6 @@ def test_ends_of_ranges_are_allowed() -> None:
         ({"loss_function": "cross_entropy"}, "loss_function", "does not read it"),
         ({"lr_scheduler": "ReduceLROnPlateau"}, "lr_scheduler", "stage1.schedule"),
         ({"data_name": "a/b"}, "data_name", "holds no slash"),
-        ({"stage1.ranker": "a/ranker.safetensors"}, "stage1.ranker", "PLANTL2R alone reads it"),
         (
             {"model_name": "PLANTL2R", "network_config": {}, "stage1.score": "probability"},
             "stage1.score",

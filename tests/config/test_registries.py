@@ -156,8 +156,8 @@ def test_an_entry_point_without_its_package(installed: Path) -> None:
 
 def test_help_waits_for_no_registry(installed: Path) -> None:
     code = (
-        "import sys; from plant_plugin.cli import plant\n"
-        "try: plant(['--help'])\n"
+        "import sys; from plant_plugin.cli import libmultilabel\n"
+        "try: libmultilabel(['--help'])\n"
         "except SystemExit: pass\n"
         "from plant_plugin.config import registry\n"
         "print(registry._read.cache_info().currsize)"

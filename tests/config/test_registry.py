@@ -5,9 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from plant_plugin.config import load_config, network, registry
+from plant_plugin.config import load_config, registry
 from plant_plugin.config.registry import KINDS, REQUIRED, Entry
 from plant_plugin.config.sections import BLOCKS, OPTIONS
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
@@ -25,10 +26,13 @@ def test_contract(entry: Entry) -> None:
     assert "\n" not in entry.summary
     assert len(entry.summary) < 130
     assert entry.source
+    if entry.kind == "commands":
+        assert (isinstance(target, click.Command), target.name) == (True, entry.name)
+        return
     parameters, read = dict(inspect.signature(target).parameters), entry.signature()
-    if entry.kind == "networks" and entry.ours:  # takes its arguments through a class of its own
+    if (declared := entry.declared()) is not None:  # takes its arguments through a class of its own
         parameters.pop("options")
-        parameters |= inspect.signature(getattr(network, entry.name)).parameters
+        parameters |= inspect.signature(declared).parameters
     kinds = {name: parameter.kind for name, parameter in parameters.items()}
     named = [name for name, kind in kinds.items() if kind is not inspect.Parameter.VAR_KEYWORD]
     assert list(read) == named

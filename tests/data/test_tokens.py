@@ -11,7 +11,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plant_plugin.config.options import LanguageModelOptions
 from plant_plugin.data.documents import Split
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.data.tokens import (
@@ -25,7 +24,7 @@ from plant_plugin.data.tokens import (
 )
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 
-NO_MODEL = LanguageModelOptions()
+WORDS = "PLANT"
 TEXTS = ["The cat_1, the CAT; 42 cats İç", "a dog\u00b2 ½ 7up a", "zebra", ""]
 
 
@@ -163,7 +162,7 @@ def test_lm_weight_that_is_no_model(tmp_path: Path) -> None:
 def test_build_tokens(local_model: Path, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("dog\n", encoding="utf-8")
     config = SimpleNamespace(
-        network_config={}, language_model=NO_MODEL, vocab_file=None, min_vocab_freq=2, add_special_tokens=False,
+        model_name=WORDS, network_config={}, vocab_file=None, min_vocab_freq=2, add_special_tokens=False,
         cache_dir=str(tmp_path / "c"),
     )  # fmt: skip
     assert build_tokens(config, split_of(["a b", "a"])).size == 3
@@ -176,8 +175,8 @@ def test_build_tokens(local_model: Path, tmp_path: Path) -> None:
 
 
 def test_a_language_model_that_was_not_made_is_told_with_the_command_that_makes_it(tmp_path: Path) -> None:
-    config = SimpleNamespace(network_config={}, language_model=LanguageModelOptions(folder=str(tmp_path / "lm")))
-    with pytest.raises(ConfigError, match=r"(?s)there is no language model in .*lm.*plant pretrain-lm"):
+    config = SimpleNamespace(model_name="PLANTL2R", network_config={"language_model": str(tmp_path / "lm")})
+    with pytest.raises(ConfigError, match=r"(?s)there is no vocabulary in .*lm.*plant pretrain-lm"):
         build_tokens(config, split_of([]))
 
 
@@ -185,7 +184,7 @@ def test_words_are_built_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = SimpleNamespace(
-        network_config={}, language_model=NO_MODEL, vocab_file=None, min_vocab_freq=1, cache_dir=str(tmp_path / "cache")
+        model_name=WORDS, network_config={}, vocab_file=None, min_vocab_freq=1, cache_dir=str(tmp_path / "cache")
     )
     built: list[int] = []
     build = WordTokens.build.__func__  # type: ignore[attr-defined]

@@ -64,7 +64,8 @@ def test_runs_to_its_result(
     first = [line.removeprefix(FIRST) for line in text.splitlines() if line.startswith(FIRST)]
     smaller = [part for key, value in SMALL.items() if key in network
                for part in (f"--network_config.{key}", str(value))]  # fmt: skip
-    of_network = ["--language_model.epochs", "1", *smaller]  # the language model has the sizes of the network
+    # the language model has the sizes of the network
+    of_network = ["--network_config.pretraining_epochs", "1", *smaller]
     for before in (before for before in first if before not in done):
         more = of_network if "pretrain-lm" in before else []
         outcome = CliRunner().invoke(plant, [*shlex.split(before)[1:], *more])

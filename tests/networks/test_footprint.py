@@ -11,7 +11,6 @@ from scipy import sparse
 from torch import nn
 
 from plant_plugin.config.network import PLANT as Arguments
-from plant_plugin.config.network import PLANTL2R as FirstArguments
 from plant_plugin.config.options import LoraOptions, ShortlistOptions, Stage1Options, Stage2Options
 from plant_plugin.config.sections import Settings
 from plant_plugin.errors import ConfigError
@@ -23,13 +22,11 @@ from plant_plugin.networks.footprint import (
     Plan,
     footprint,
     graph_bytes,
-    l2r_footprint,
     plan_of,
     words_footprint,
 )
 from plant_plugin.networks.kernels.prior import PlantedRelevance
 from plant_plugin.networks.plant import PLANT
-from plant_plugin.networks.plant_l2r import PLANTL2R as FirstPlant
 from plant_plugin.networks.trained_state import trained_state
 
 pytest.importorskip("peft", reason="needs the extra llm")
@@ -254,37 +251,3 @@ def test_arithmetic_by_hand() -> None:
     assert selected == (6 * weights + 3 * 2 * 4 * 3, 6 * weights + 4 * 4 * (8 + 3 * 2))
     assert everything == (selected[0], 6 * weights + 3 * 4 * 4 * 8)
     assert trained.parameters == weights + 10 * 4 + 3 * 4
-
-
-L2R = {"embed_dim": 20, "hidden_size": 32, "num_layers": 2, "ranker_size": 6, "ranker_hidden": 5, "segment_tokens": 16}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"segment_tokens": None}, {"num_layers": 3}, {"directions": "both"}, {"gradient_segments": 2},
-     {"differentiable": False, "static": 0.0}],
-)  # fmt: skip
-def test_the_first_plant_keeps_what_autograd_keeps(changes: dict[str, Any]) -> None:
-    given = FirstArguments(**{**L2R, **changes})
-    network = FirstPlant(30, torch.zeros(50, 20), **{**L2R, **changes})
-    found = l2r_footprint({**L2R, **changes}, BATCH, TOKENS, 30, 50)
-    assert found.trained == sum(weight.numel() for weight in network.parameters())
-    assert found.parameters == sum(weight.numel() for weight in network.backbone.parameters())
-    assert found.checkpoint == sum(4 * tensor.numel() for tensor in trained_state(network).values())
-    segments = 1 if given.segment_tokens is None else TOKENS // given.segment_tokens
-    graded = min(segments, given.gradient_segments or segments)
-    own, directions = [*[32] * (given.num_layers - 1), 20], len(network.heads)
-    positions = directions * BATCH * TOKENS * graded // segments
-    expected = found.bytes["activations"] - int(4 * positions * STEP["bilstm"] * sum(own))  # oneDNN's workspace
-    # besides these: the dropped recurrent weights and the mask of each, and what each segment brings of small things
-    recurrent = 4 * directions * sum(4 * units**2 for units in own)
-    assert expected < kept_bytes(network.backbone) < expected + 3 * recurrent + 4 * directions * 4 * 50 * 20 * graded
-    gone = {} if given.differentiable else {"scores of the ranker, at most": 0, "relevance, at most": 0}
-    assert {part: found.bytes[part] for part in gone} == gone
-
-
-def test_the_first_plants_memory_does_not_grow_with_a_document_but_for_what_is_read() -> None:
-    given = {**L2R, "gradient_segments": 2}
-    short, long = (l2r_footprint(given, 1, tokens, 30, 50).bytes for tokens in (320, 3200))
-    grown = {part: long[part] / short[part] for part in long if long[part] != short[part]}
-    assert grown == {"states": 10, "readings behind segments": 10}

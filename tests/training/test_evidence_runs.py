@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from configurations import KIM_CNN, problems_of
+from killed_runs import same_bytes, same_weights
 from made_up_task import LABELS
 from marked_task import marked_config, write_marked_splits
 from safetensors.torch import load_file
-from test_resume import same_bytes, same_weights
 
 from plant_plugin.config import Config
 from plant_plugin.data.documents import load_corpus

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_resume import same_bytes
+from killed_runs import same_bytes
 
 from plant_plugin.config import Config
 from plant_plugin.data.documents import load_corpus

@@ -11,7 +11,13 @@ from plant_plugin.config.values import Value
 from plant_plugin.networks.encoders import word_encoder
 
 
-class EmbeddedWords(nn.Module):
+class Backbone(nn.Module):
+    """An encoder, called with ``text`` (B, T), ``length`` (B,) and ``mask`` (B, T); returns states (B, T, H)."""
+
+    hidden_size: int  # H
+
+
+class EmbeddedWords(Backbone):
     """Word embeddings, which start as ``vectors`` (V, dim), whose row 0 is padding, under an encoder of embedded words.
 
     That is called with ``embedded`` (B, T, dim) and ``length`` (B,) and returns (B, T, hidden_size).

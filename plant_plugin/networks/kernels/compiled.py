@@ -248,29 +248,3 @@ def add_ranking_rows(scores, relevance, order, by_score, k, table, losses, gradi
         losses[row] = kind(total / (ideal * math.log(2.0)))
         for place in range(count):
             gradients[row, order[row, place]] = gradient[place] * kind(1 / (ideal * math.log(2.0)))
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=REORDERED)
-def score_pairs(tokens, labels, weight, found):
-    """See :func:`.ranker.ranker_scores`: ``found`` (U, L) gets the sum of weight times what is positive of a pair's."""
-    for token in range(tokens.shape[0]):
-        for label in range(labels.shape[0]):
-            total = found.dtype.type(0)
-            for unit in range(len(weight)):
-                total += weight[unit] * max(tokens[token, unit] + labels[label, unit], found.dtype.type(0))
-            found[token, label] = total
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=REORDERED)
-def add_pair_gradients(tokens, labels, weight, arriving, to_tokens, to_labels, to_weight):
-    """Add the gradients of :func:`score_pairs` for ``arriving`` (U, L), which is mostly zero."""
-    for token in range(tokens.shape[0]):
-        for label in range(labels.shape[0]):
-            pull = arriving[token, label]
-            if pull != 0:
-                for unit in range(len(weight)):
-                    value = tokens[token, unit] + labels[label, unit]
-                    part = pull * weight[unit] if value > 0 else pull * 0
-                    to_tokens[token, unit] += part
-                    to_labels[label, unit] += part
-                    to_weight[unit] += pull * max(value, value * 0)

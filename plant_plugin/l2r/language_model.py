@@ -16,20 +16,19 @@ import lightning as L
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
-from plant_plugin.config import Config
-from plant_plugin.config.options import LanguageModelOptions
+from plant_plugin.config import Config, registry
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import WordTokens, build_tokens, embedding_matrix
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.files import atomic_write, locked
-from plant_plugin.model.folder import check_identity, read_metadata, write_json, write_tensors
-from plant_plugin.networks.awd_lstm import AwdLstm, LanguageModel, State
-from plant_plugin.networks.backbone import AwdLstmBackbone
+from plant_plugin.l2r.awd_lstm import AwdLstm, LanguageModel, State
+from plant_plugin.l2r.encoder import AwdLstmBackbone
+from plant_plugin.l2r.options import AwdLstm as Options
+from plant_plugin.model.folder import read_metadata, write_json, write_tensors
 from plant_plugin.networks.construct import construct, word_width
 from plant_plugin.report.states import UNREADABLE
 from plant_plugin.training.devices import device_of
@@ -37,15 +36,18 @@ from plant_plugin.training.stage import learning_rate_factor
 
 SAVE_SECONDS = 60.0  # between two states on disk
 REPORT = "language_model.json"
+WEIGHT_DECAY = 0.01  # of AdamW, whose β are 0.9 and 0.99
+CLIP_NORM = 0.25  # gradient norm
 KEPT = ("identity", "step", "cpu_s", "best", "state", "perplexities")  # of a training, in its state on disk
 
 
 def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, dict[str, float]]:
     """Train the language models that a configuration's encoder starts from, on its training texts alone.
 
-    ``language_model.folder`` gets ``vocabulary.json``, ``forward.safetensors`` and, where the network reads both ways,
-    ``backward.safetensors``, and :data:`REPORT`. Called again it goes on where it was killed, with the same weights at
-    the end; what has ended is not trained again. The best epoch on validation texts is kept, where there are any.
+    The folder ``network_config.language_model`` gets ``vocabulary.json``, ``forward.safetensors`` and, where the
+    network reads both ways, ``backward.safetensors``, and :data:`REPORT`. Called again it resumes where it was killed,
+    with the same weights at the end; what has ended is not trained again. The best epoch on validation texts is kept,
+    where there are any.
 
     Returns:
         Of each direction perplexities on validation texts (of the model, and of word frequencies alone) and times.
@@ -54,12 +56,12 @@ def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, 
         ConfigError: No folder, or no network over an AWD-LSTM, is named.
         CheckpointError: The folder holds a language model of other texts or options.
     """
-    options, network_config = config.language_model, config.network_config
-    if options.folder is None:
-        fix = "add `language_model: {folder: FOLDER}` to a configuration of PLANTL2R, or with `encoder: awd_lstm`"
-        raise ConfigError("there is no folder to write to", where="language_model.folder", fix=fix)
-    folder, corpus = Path(options.folder), load_corpus(config)
-    tokens = build_tokens(replace(config, language_model=LanguageModelOptions()), corpus.train)
+    network_config = {name: value for name, value in config.network_config.items() if name != "language_model"}
+    if (place := registry.vocabulary_folder(config.model_name, config.network_config)) is None:
+        fix = "add `language_model: FOLDER` to network_config of PLANTL2R, or with `encoder: awd_lstm`"
+        raise ConfigError("there is no folder to write to", where="network_config.language_model", fix=fix)
+    folder, corpus = Path(place.folder), load_corpus(config)
+    tokens = build_tokens(replace(config, network_config=network_config), corpus.train)
     vectors = None
     if isinstance(tokens, WordTokens):
         dim = word_width(config.model_name, network_config)
@@ -75,17 +77,28 @@ def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, 
         tokens.save(folder)
         splits = {split.name: tokens.encode(split.texts, WHOLE_DOCUMENT)
                   for split in corpus.splits if split.name != "test" and len(split)}  # fmt: skip
+        options = _options_of(config)
+        settings = {name: value for name, value in vars(options).items() if name.startswith("pretraining")}
         told = {"vocabulary": tokens.hash(), "texts": corpus.train.hash(), "seed": str(config.seed),
-                "options": repr(replace(options, folder=None))}  # fmt: skip
+                "options": repr(settings)}  # fmt: skip
         for direction, encoder in zip(backbone.directions, backbone.models, strict=True):
             assert isinstance(encoder, AwdLstm)
             network = repr([[*map(int, each.shape)] for each in encoder.parameters()] + [*encoder.dropouts])
             backward = direction == "backward"
             streams = {name: stream(arrays, tokens.pad_id, backward=backward) for name, arrays in splits.items()}
             path, identity = folder / f"{direction}.safetensors", {**told, "network": network}
-            found[direction] = _Training(path, identity, LanguageModel(encoder), streams, config).run(say)
+            found[direction] = _Training(path, identity, LanguageModel(encoder), streams, config, options).run(say)
         write_json(folder / REPORT, found)
     return found
+
+
+def _options_of(config: Config) -> Options:
+    """What the network's encoder is made with: of a network over a registered encoder those that both declare."""
+    declared = registry.get("networks", config.model_name).declared(config.network_config)
+    assert declared is not None
+    options = declared(**config.network_config)
+    assert isinstance(options, Options)
+    return options
 
 
 def stream(arrays: TokenArrays, between: int, *, backward: bool) -> npt.NDArray[np.int64]:
@@ -112,18 +125,17 @@ class _Training:
 
     def __init__(
         self, path: Path, identity: dict[str, str], model: LanguageModel,
-        streams: dict[str, npt.NDArray[np.int64]], config: Config,
+        streams: dict[str, npt.NDArray[np.int64]], config: Config, options: Options,
     ) -> None:  # fmt: skip
-        options: LanguageModelOptions = config.language_model
         self.path, self.identity, self.options, self.seed = path, identity, options, config.seed or 0
         self.streams, self.device = streams, device_of(config.cpu)
         self.model = model.to(self.device)
-        self.text = columns(streams["train"], options.batch_size)
-        self.starts = range(0, self.text.shape[1] - 1, options.segment_tokens)
+        self.text = columns(streams["train"], options.pretraining_batch_size)
+        self.starts = range(0, self.text.shape[1] - 1, options.pretraining_segment_tokens)
         self.optimizer = torch.optim.AdamW(
-            model.parameters(), options.learning_rate, (0.9, 0.99), weight_decay=options.weight_decay
+            model.parameters(), options.pretraining_learning_rate, (0.9, 0.99), weight_decay=WEIGHT_DECAY
         )
-        self.factor = learning_rate_factor("one_cycle", 0.0, options.epochs * len(self.starts))
+        self.factor = learning_rate_factor("one_cycle", 0.0, options.pretraining_epochs * len(self.starts))
         self.step, self.cpu_s, self.perplexities = 0, 0.0, list[float]()
         self.best: dict[str, Tensor] | None = None
         self.state: State = model.encoder.start(len(self.text))
@@ -140,7 +152,7 @@ class _Training:
             return {name: float(known[name]) for name in ("perplexity", "unigram_perplexity", "cpu_s") if name in known}
         self._go_on()
         began, saved, steps = time.process_time(), time.monotonic(), len(self.starts)
-        while self.step < self.options.epochs * steps:
+        while self.step < self.options.pretraining_epochs * steps:
             self._one(self.starts[self.step % steps])
             self.step += 1
             if self.step % steps == 0:
@@ -156,14 +168,14 @@ class _Training:
         """An optimiser step; its random draws hang on its number alone."""
         drawn = np.random.SeedSequence((self.seed, self.step)).generate_state(1)[0]
         torch.manual_seed(int(drawn))
-        segment = self.text[:, start : start + self.options.segment_tokens + 1].to(self.device)
+        segment = self.text[:, start : start + self.options.pretraining_segment_tokens + 1].to(self.device)
         self.model.train()
         loss, penalty, self.state = self.model.losses(segment[:, :-1], segment[:, 1:], self.state)
         self.optimizer.zero_grad()
         (loss + penalty).backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip_norm)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP_NORM)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.options.learning_rate * self.factor(self.step)
+            group["lr"] = self.options.pretraining_learning_rate * self.factor(self.step)
         self.optimizer.step()
 
     def _validate(self, say: Callable[[str], object]) -> None:
@@ -173,7 +185,7 @@ class _Training:
         if not self.perplexities or value < min(self.perplexities):
             self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
         self.perplexities.append(value)
-        epoch = f"epoch {len(self.perplexities)}/{self.options.epochs}"
+        epoch = f"epoch {len(self.perplexities)}/{self.options.pretraining_epochs}"
         say(f"{self.path.stem} {epoch}: validation perplexity {value:.1f}")
 
     def _finish(self, say: Callable[[str], object]) -> dict[str, float]:
@@ -215,38 +227,12 @@ class _Training:
 
 
 @torch.no_grad()
-def perplexity(
-    model: LanguageModel, words: npt.NDArray[np.int64], options: LanguageModelOptions, device: torch.device
-) -> float:
+def perplexity(model: LanguageModel, words: npt.NDArray[np.int64], options: Options, device: torch.device) -> float:
     """The exponential of the mean cross-entropy of a run of words, each from all that stand before it."""
     model.eval()
-    text, total, state = columns(words, options.batch_size), 0.0, None
-    for start in range(0, text.shape[1] - 1, options.segment_tokens):
-        segment = text[:, start : start + options.segment_tokens + 1].to(device)
+    text, total, state = columns(words, options.pretraining_batch_size), 0.0, None
+    for start in range(0, text.shape[1] - 1, options.pretraining_segment_tokens):
+        segment = text[:, start : start + options.pretraining_segment_tokens + 1].to(device)
         loss, _, state = model.losses(segment[:, :-1], segment[:, 1:], state or model.encoder.start(len(text)))
         total += float(loss) * (segment.shape[1] - 1)
     return math.exp(total / max(1, text.shape[1] - 1))
-
-
-def load_pretrained(backbone: torch.nn.Module, folder: str, vocabulary: str) -> None:
-    """Put a folder's language models into the encoder of a network that reads the words of hash ``vocabulary``.
-
-    Raises:
-        ConfigError: The network is over none, or of other sizes, or reads in a direction that was not trained.
-        CheckpointError: A file is torn, or of another vocabulary.
-    """
-    again = "plant pretrain-lm with this configuration, into a new folder"
-    if not isinstance(backbone, AwdLstmBackbone):
-        raise ConfigError("no network over an AWD-LSTM reads it", where="language_model.folder", fix="leave it out")
-    for direction, encoder in zip(backbone.directions, backbone.models, strict=True):
-        path = Path(folder) / f"{direction}.safetensors"
-        if not path.is_file():
-            raise ConfigError(f"there is no {direction} language model", where=str(path), fix=again)
-        check_identity(path, {"vocabulary": vocabulary})
-        weights = load_file(path)
-        inner = {name.removeprefix("encoder."): tensor for name, tensor in weights.items() if name != "bias"}
-        try:
-            encoder.load_state_dict(inner)
-        except RuntimeError as error:
-            what = "the language model has other sizes than network_config: embed_dim, hidden_size or num_layers"
-            raise ConfigError(what, where=str(path), fix=again) from error

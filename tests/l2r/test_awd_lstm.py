@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from plant_plugin.networks.awd_lstm import AwdLstm, Dropouts, LanguageModel
-from plant_plugin.networks.backbone import AwdLstmBackbone
+from plant_plugin.l2r.awd_lstm import AwdLstm, Dropouts, LanguageModel
+from plant_plugin.l2r.encoder import AwdLstmBackbone
 
 WORDS, WIDTH, INNER = 30, 6, 9
 LENGTHS = torch.tensor([23, 5, 14])
@@ -21,9 +21,10 @@ def text() -> torch.Tensor:
     return found * (torch.arange(23) < LENGTHS[:, None])
 
 
-def made(directions: str = "forward", dropouts: Dropouts = Dropouts(), **more: int) -> AwdLstmBackbone:  # noqa: B008
+def made(directions: str = "forward", **more: int) -> AwdLstmBackbone:
     torch.manual_seed(1)
-    return AwdLstmBackbone(torch.randn(WORDS, WIDTH), INNER, 3, directions, dropouts, **more).eval()
+    sizes = {"hidden_size": INNER, "num_layers": 3, "embed_dropout": 0.0}
+    return AwdLstmBackbone(torch.randn(WORDS, WIDTH), directions=directions, **sizes, **more).eval()
 
 
 def plain(model: AwdLstm, words: list[int]) -> np.ndarray:

@@ -15,20 +15,22 @@ from plant_plugin.config import Config
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.training import language_model
-from plant_plugin.training.language_model import columns, pretrain, stream, unigram_perplexity
+from plant_plugin.l2r import language_model
+from plant_plugin.l2r.language_model import columns, pretrain, stream, unigram_perplexity
 from plant_plugin.training.run import run
 
-SMALL = {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "word_dropout": 0.1, "weight_dropout": 0.1}
+SMALL = {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "word_dropout": 0.1, "weight_dropout": 0.1,
+         "pretraining_epochs": 2, "pretraining_batch_size": 8, "pretraining_segment_tokens": 10,
+         "pretraining_learning_rate": 0.01}  # fmt: skip
+RANKER = {"ranker_size": 8, "ranker_hidden": 8}
 
 
 def over(folder: Path, name: str = "lm", **changes: Any) -> Config:
     """A configuration of a network over an AWD-LSTM; dots as ``__``."""
-    options = {"folder": str(folder / name), "epochs": 2, "batch_size": 8, "segment_tokens": 10, "learning_rate": 0.01}
-    given = {"model_name": "PLANTL2R", "network_config": {**SMALL, "ranker_size": 8, "ranker_hidden": 8},
-             "language_model": options, "stage1__pairs": "top_vs_all", "stage2__hard_negatives": None,
-             "stage2__loss": "bce"}  # fmt: skip
-    return made_config(folder, **{**given, **changes})
+    given = {"model_name": "PLANTL2R", "network_config": {**SMALL, **RANKER}, "stage1__pairs": "top_vs_all",
+             "stage2__hard_negatives": None, "stage2__loss": "bce", **changes}  # fmt: skip
+    given["network_config"] = {"language_model": str(folder / name), **given["network_config"]}
+    return made_config(folder, **given)
 
 
 @pytest.fixture
@@ -67,7 +69,9 @@ def test_it_reads_training_texts_alone_and_beats_word_frequencies_where_words_fo
     for name, canary in (("train", ""), ("valid", " canaryvalid"), ("test", " canarytest")):
         lines = [f"L{number % 3}\t" + " ".join(["one two three four five six"] * 3) + canary for number in range(40)]
         (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
-    config = over(folder, min_vocab_freq=1, language_model={**_options(folder), "epochs": 8, "learning_rate": 0.05})
+    config = over(
+        folder, min_vocab_freq=1, network_config={**SMALL, "pretraining_epochs": 8, "pretraining_learning_rate": 0.05}
+    )
     said: list[str] = []
     found = pretrain(config, said.append)["forward"]
     assert not any(word.startswith("canary") for word in load_tokens(folder / "lm").words)
@@ -77,7 +81,9 @@ def test_it_reads_training_texts_alone_and_beats_word_frequencies_where_words_fo
 
 def test_it_says_so_where_it_is_no_better_than_word_frequencies(folder):
     said: list[str] = []
-    pretrain(over(folder, language_model={**_options(folder), "epochs": 1, "learning_rate": 1e-9}), said.append)
+    pretrain(
+        over(folder, network_config={**SMALL, "pretraining_epochs": 1, "pretraining_learning_rate": 1e-9}), said.append
+    )
     assert "no better than word frequencies" in said[-1]
 
 
@@ -94,7 +100,7 @@ def test_a_stream_has_a_mark_before_each_document_and_is_cut_into_columns():
     "changes",
     [
         {},
-        {"network_config": {**SMALL, "directions": "both", "ranker_size": 8, "ranker_hidden": 8}},
+        {"network_config": {**SMALL, **RANKER, "directions": "both"}},
         {"model_name": "PLANT", "network_config": {**SMALL, "encoder": "awd_lstm", "num_heads": 2, "pool_size": 4}},
         {"model_name": "LAAT", "network_config": {**SMALL, "encoder": "awd_lstm", "projection_size": 5}},
         {"model_name": "PlantedCAML", "network_config": {**SMALL, "encoder": "awd_lstm"}},
@@ -117,7 +123,7 @@ def test_an_encoder_starts_from_it_with_its_words_and_trains(folder, changes):
         ({"network_config": {**SMALL, "directions": "both"}}, "no backward language model"),
         ({"network_config": {**SMALL, "hidden_size": 13}}, "other sizes"),
         ({"model_name": "PLANT", "network_config": {"encoder": "cnn", "filter_sizes": [3], "embed_dim": 8}},
-         "no network over an AWD-LSTM"),
+         "no such argument"),
     ],
 )  # fmt: skip
 def test_a_language_model_that_does_not_fit_is_told_before_anything_trains(folder, changes, match):
@@ -130,12 +136,6 @@ def test_a_language_model_that_does_not_fit_is_told_before_anything_trains(folde
 def test_a_folder_of_other_texts_or_options_is_not_gone_on_with(folder):
     pretrain(over(folder), lambda line: None)
     with pytest.raises(CheckpointError, match="of other options"):
-        pretrain(over(folder, language_model={**_options(folder), "epochs": 3}), lambda line: None)
+        pretrain(over(folder, network_config={**SMALL, "pretraining_epochs": 3}), lambda line: None)
     with pytest.raises(ConfigError, match="no folder"):
-        pretrain(over(folder, language_model={}), lambda line: None)
-    with pytest.raises(ConfigError, match="reads no language model"):
-        pretrain(over(folder, model_name="LAAT", network_config={"hidden_size": 8}), lambda line: None)
-
-
-def _options(folder: Path) -> dict[str, Any]:
-    return {"folder": str(folder / "lm"), "epochs": 2, "batch_size": 8, "segment_tokens": 10, "learning_rate": 0.01}
+        pretrain(over(folder, network_config={**SMALL, "language_model": None}), lambda line: None)

@@ -6,29 +6,24 @@ Shape key: **M** labels of a batch · **K** tokens of a label's list · **L** la
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors.torch import load_file
 from scipy import sparse
 from torch import Tensor, nn
 
 from plant_plugin.config import Config
 from plant_plugin.data.batches import Batches
-from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.model.folder import check_identity, write_tensors
+from plant_plugin.errors import ConfigError
+from plant_plugin.l2r.network import PLANTL2R, Ranker
 from plant_plugin.networks.losses import attention_ndcg, lambda_rank_loss
-from plant_plugin.networks.plant_l2r import PLANTL2R, Ranker
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import is_first
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import StageModule
 
 LIST = 256  # most relevant words of a label that are ranked, and as many drawn ones
-RANKER = "ranker.safetensors"
 
 
 class LabelLists(Batches):
@@ -110,11 +105,10 @@ def _lists(scores: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Te
 
 
 def run_ranker(network: PLANTL2R, prepared: Prepared, config: Config, run: Run) -> None:
-    """Train the ranker, or read one, and let each direction start from it; ``ranker.safetensors`` keeps it.
+    """Train the ranker, and let each direction start from it.
 
     Raises:
         ConfigError: The network has no ranker.
-        CheckpointError: The named ranker is torn, or of other labels, words or sizes.
     """
     rankers, options = network.rankers(), config.stage1
     if not rankers:
@@ -122,28 +116,12 @@ def run_ranker(network: PLANTL2R, prepared: Prepared, config: Config, run: Run) 
         raise ConfigError(
             "stage 1 trains the ranker, and there is none", where="network_config.differentiable", fix=fix
         )
-    identity = {name: prepared.hashes[name] for name in ("labels", "vocabulary")}
-    if options.ranker:
-        load_ranker(Path(options.ranker), rankers[0], identity)
-    else:
-        assert prepared.relevance is not None
-        words = np.setdiff1d(np.arange(prepared.tokens.size), prepared.tokens.special_ids)
-        given = prepared.relevance.matrix, words, options.batch_size or config.batch_size, config.seed or 0
-        train, val = (LabelLists(*given, whole=whole) for whole in (False, True))
-        module = RankerStage(network, options, config, train, val)
-        module.ranker, module.monitor, module.stop_on = rankers[0], *[f"ranker-nDCG@{options.k}"] * 2
-        train_stage(module, run)
+    assert prepared.relevance is not None
+    words = np.setdiff1d(np.arange(prepared.tokens.size), prepared.tokens.special_ids)
+    given = prepared.relevance.matrix, words, options.batch_size or config.batch_size, config.seed or 0
+    train, val = (LabelLists(*given, whole=whole) for whole in (False, True))
+    module = RankerStage(network, options, config, train, val)
+    module.ranker, module.monitor, module.stop_on = rankers[0], *[f"ranker-nDCG@{options.k}"] * 2
+    train_stage(module, run)
     for other in rankers[1:]:
         other.load_state_dict(rankers[0].state_dict())
-    if is_first():
-        write_tensors(run.folder / RANKER, rankers[0].state_dict(), identity)
-
-
-def load_ranker(path: Path, ranker: Ranker, identity: dict[str, str]) -> None:
-    """Read what :func:`run_ranker` wrote for the same labels and words; a CheckpointError where it does not fit."""
-    check_identity(path, identity)
-    try:
-        ranker.load_state_dict(load_file(path))
-    except RuntimeError as error:
-        fix = "use the ranker_size and ranker_hidden that it was trained with"
-        raise CheckpointError("a ranker of other sizes", where=str(path), fix=fix) from error

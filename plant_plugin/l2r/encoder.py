@@ -5,17 +5,24 @@ Shape key: **B** documents · **T** token positions · **E** width of one direct
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from plant_plugin.config.network import AwdLstm as AwdLstmArguments
-from plant_plugin.networks.awd_lstm import AwdLstm, Dropouts, detached
+from plant_plugin.config.values import Value
+from plant_plugin.errors import ConfigError
+from plant_plugin.l2r import options as arguments
+from plant_plugin.l2r.awd_lstm import AwdLstm, Dropouts, detached
+from plant_plugin.model.folder import check_identity
+from plant_plugin.networks.backbone.words import Backbone
 from plant_plugin.networks.encoders import real_positions, turned
 
 DIRECTIONS = {"forward": ("forward",), "backward": ("backward",), "both": ("forward", "backward")}
 
 
-class AwdLstmBackbone(nn.Module):
+class AwdLstmBackbone(Backbone):
     """States of language models that read documents forward, backward or both ways, side by side.
 
     With ``segment_tokens`` a document is read in segments of as many words, each model's state carried from one to the
@@ -26,21 +33,40 @@ class AwdLstmBackbone(nn.Module):
     Source: first PLANT, section 3.2 and A.3; the segments are those of Howard and Ruder 2018, section 3.3 (BPT3C).
     """
 
-    def __init__(
-        self,
-        vectors: Tensor,
-        hidden_size: int,
-        num_layers: int,
-        directions: str = "forward",
-        dropouts: Dropouts = Dropouts(),  # noqa: B008 a tuple
-        segment_tokens: int | None = None,
-        gradient_segments: int | None = None,
-    ) -> None:
+    def __init__(self, vectors: Tensor, **options: Value) -> None:
         super().__init__()
-        self.directions, self.width = DIRECTIONS[directions], vectors.shape[1]
-        self.models = nn.ModuleList(AwdLstm(vectors, hidden_size, num_layers, dropouts) for _ in self.directions)
+        given = arguments.AwdLstm(**options)
+        self.directions, self.width = DIRECTIONS[given.directions], vectors.shape[1]
+        shares = given.word_dropout, given.embed_dropout, given.weight_dropout
+        dropouts = Dropouts(*shares, given.encoder_dropout, given.post_encoder_dropout)
+        sizes = given.hidden_size, given.num_layers
+        self.models = nn.ModuleList(AwdLstm(vectors, *sizes, dropouts) for _ in self.directions)
         self.hidden_size = len(self.models) * self.width
-        self.segment_tokens, self.gradient_segments = segment_tokens, gradient_segments
+        self.segment_tokens, self.gradient_segments = given.segment_tokens, given.gradient_segments
+        self.language_model = given.language_model
+
+    def start(self, vocabulary: str) -> None:
+        """Take the weights of the language models in the folder ``language_model``, of the vocabulary of that hash.
+
+        Raises:
+            ConfigError: A direction was not trained, or with other sizes.
+            CheckpointError: A file is torn, or of another vocabulary.
+        """
+        if self.language_model is None:
+            return
+        again = "plant pretrain-lm with this configuration, into a new folder"
+        for direction, encoder in zip(self.directions, self.models, strict=True):
+            path = Path(self.language_model) / f"{direction}.safetensors"
+            if not path.is_file():
+                raise ConfigError(f"there is no {direction} language model", where=str(path), fix=again)
+            check_identity(path, {"vocabulary": vocabulary})
+            weights = load_file(path)
+            inner = {name.removeprefix("encoder."): tensor for name, tensor in weights.items() if name != "bias"}
+            try:
+                encoder.load_state_dict(inner)
+            except RuntimeError as error:
+                what = "the language model has other sizes than network_config: embed_dim, hidden_size or num_layers"
+                raise ConfigError(what, where=str(path), fix=again) from error
 
     def layers(self) -> list[list[nn.Parameter]]:
         """Parameters from the bottom up: the embeddings, then each layer."""
@@ -91,11 +117,3 @@ class AwdLstmBackbone(nn.Module):
             parts.append(part * kept if masks.output is None else part * (masks.output * kept))
             left = left - 1
         return torch.cat(parts, dim=1)
-
-
-def awd_lstm_of(given: AwdLstmArguments, vectors: Tensor) -> AwdLstmBackbone:
-    """The encoder ``awd_lstm`` by the arguments of a network, over word vectors (V, E)."""
-    shares = given.word_dropout, given.embed_dropout, given.weight_dropout
-    dropouts = Dropouts(*shares, given.encoder_dropout, given.post_encoder_dropout)
-    segments = given.segment_tokens, given.gradient_segments
-    return AwdLstmBackbone(vectors, given.hidden_size, given.num_layers, given.directions, dropouts, *segments)

@@ -6,6 +6,7 @@ distinct words of a batch · **E** width of one direction's states · **M** chos
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import NamedTuple
 
 import torch
@@ -13,11 +14,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Value
+from plant_plugin.l2r import options as arguments
+from plant_plugin.l2r.encoder import AwdLstmBackbone
+from plant_plugin.l2r.pair_scores import ranker_scores
 from plant_plugin.networks.attention_head import LabelwiseHead
-from plant_plugin.networks.backbone import awd_lstm_of
-from plant_plugin.networks.kernels.ranker import ranker_scores
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 
 RARE = -4.6  # the logit of one document in a hundred: what all labels start from, else half of the training goes there
@@ -92,8 +93,8 @@ class PlantedHead(LabelwiseHead):
 
     ``A = softmax_t(h_t · u_l)``; ``S = g(l, t)``, the planted relevance times ``static``; ``P = softmax_t(f(l, t))`` by
     the ranker, where inattention keeps the ``inattention`` highest positions of a document (and what ties with the
-    last): the others get no weight or, to the letter of the formula, the score 0. The paper's formula keeps what is
-    *above* the k-th highest, its text the k highest; with all 72 of a segment kept it has none, which is the text.
+    last): the others get no weight. The paper's formula keeps what is *above* the k-th highest, its text the k highest;
+    with all 72 of a segment kept it has none, which is the text.
 
     Stateful: behind each segment of ``segment_tokens`` the state D is (for A and for P) the highest score, the sum of
     exponentials and the weighted sum so far. That is a φ with which D behind the last segment is the V of the whole
@@ -165,8 +166,7 @@ class PlantedHead(LabelwiseHead):
     def _kept(self, scores: Tensor, lowest: Tensor | None, padding: Tensor) -> Tensor:
         """The ranker's scores behind inattention."""
         if lowest is not None:
-            fill = 0.0 if self.given.inattention_fill == "zero" else float("-inf")
-            scores = scores.masked_fill(scores < lowest, fill)
+            scores = scores.masked_fill(scores < lowest, float("-inf"))
         return scores.masked_fill(padding, float("-inf"))
 
     def _static(self, planted: Planted) -> Tensor:
@@ -241,7 +241,7 @@ class PLANTL2R(PlantableNetwork):
     """AWD-LSTM under :class:`PlantedHead`; with ``directions: both`` two classifiers that train apart.
 
     Their probabilities are averaged. Stage 1 of the strategy ``plant`` trains the ranker by itself, see
-    :mod:`plant_plugin.training.ranker`.
+    :mod:`plant_plugin.l2r.ranker`.
 
     Source: "Don't Just Pay Attention, PLANT It: Transfer L2R Models to Fine-tune Attention in Extreme Multi-Label Text
     Classification"; both directions: its A.11.
@@ -250,7 +250,8 @@ class PLANTL2R(PlantableNetwork):
     def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         super().__init__()
         given = arguments.PLANTL2R(**options)
-        self.backbone = awd_lstm_of(given, embed_vecs)
+        names = (field.name for field in fields(arguments.AwdLstm))
+        self.backbone = AwdLstmBackbone(embed_vecs, **{name: getattr(given, name) for name in names})
         size, vocabulary = embed_vecs.shape[1], len(embed_vecs)
 
         def head() -> PlantedHead:

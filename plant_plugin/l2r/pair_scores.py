@@ -40,7 +40,7 @@ def ranker_scores(tokens: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
 class _Pairs(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Context[None], tokens: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
-        from plant_plugin.networks.kernels.compiled import score_pairs
+        from plant_plugin.l2r.compiled import score_pairs
 
         given = [part.detach().contiguous() for part in (tokens, labels, weight)]
         found = tokens.new_empty(len(tokens), len(labels))
@@ -58,7 +58,7 @@ class _Pairs(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Context[None], *arriving: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        from plant_plugin.networks.kernels.compiled import add_pair_gradients
+        from plant_plugin.l2r.compiled import add_pair_gradients
 
         tokens, labels, weight = ctx.saved_tensors
         pull, to_tokens = arriving[0].contiguous(), torch.zeros_like(tokens)

@@ -1,0 +1,48 @@
+"""The arguments of the encoder ``awd_lstm`` and of the network ``PLANTL2R``; read without torch."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from plant_plugin.config.values import AtLeast1, NotNegative, Positive, Share, Text, Truth
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwdLstm:
+    """An AWD-LSTM: one direction's states are as wide as its word embeddings."""
+
+    hidden_size: AtLeast1 = 256  # of all layers but the last
+    num_layers: AtLeast1 = 2
+    directions: Literal["forward", "backward", "both"] = "forward"  # both: its states side by side
+    word_dropout: Share = 0.0  # of the vocabulary
+    embed_dropout: Share = 0.2  # of the embedded words
+    weight_dropout: Share = 0.0  # of the hidden-to-hidden weights
+    encoder_dropout: Share = 0.0  # between recurrent layers
+    post_encoder_dropout: Share = 0.0  # of the states
+    segment_tokens: AtLeast1 | None = None  # words that are read at once, the state carried on; None: all
+    gradient_segments: AtLeast1 | None = None  # the last segments of a document, trained through; None: all
+    language_model: Text | None = None  # folder that `plant pretrain-lm` writes; None: the encoder starts as drawn
+    pretraining_epochs: AtLeast1 = 20  # passes over the training texts; the best by validation perplexity is kept
+    pretraining_learning_rate: Positive = 0.001  # highest of the one cycle
+    pretraining_batch_size: AtLeast1 = 384  # columns that the text is cut into, read side by side
+    pretraining_segment_tokens: AtLeast1 = 80  # words that a gradient goes back through
+
+
+@dataclass(frozen=True, kw_only=True)
+class PLANTL2R(AwdLstm):
+    """The first PLANT; its authors' sizes, and of dropout half of what fast.ai's classifier has."""
+
+    embed_dim: AtLeast1 = 400  # E of the word embeddings and of the states of one direction
+    hidden_size: AtLeast1 = 1152
+    num_layers: AtLeast1 = 3
+    directions: Literal["forward", "backward", "both"] = "forward"  # both: two classifiers, probabilities averaged
+    word_dropout: Share = 0.02
+    embed_dropout: Share = 0.2
+    weight_dropout: Share = 0.1
+    encoder_dropout: Share = 0.1
+    post_encoder_dropout: Share = 0.2
+    segment_tokens: AtLeast1 | None = 72  # words of a segment, encoder and decoder carry their state on; None: one
+    static: NotNegative = 1.0  # what the static planted attention is multiplied with; 0: there is none
+    differentiable: Truth = True  # the ranker's attention, trained on
+    inattention: AtLeast1 | None = None  # k: words of a document that the ranker's attention keeps; None: all
+    ranker_size: AtLeast1 = 400  # of the ranker's label and token embeddings
+    ranker_hidden: AtLeast1 = 128  # of its hidden layer
