@@ -24,7 +24,8 @@ from plant_plugin.model.trained import load_model
 from plant_plugin.report.result import save_result
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of
-from plant_plugin.training.prepare import add_relevance, prepare
+from plant_plugin.training.inputs import Inputs
+from plant_plugin.training.prepare import planted_relevance, prepare
 from plant_plugin.training.stage import Candidates
 from plant_plugin.training.stage1 import choose_labels
 
@@ -40,20 +41,18 @@ def vectors_of(planned: Planned, folder: Path) -> tuple[Vectors, npt.NDArray[np.
     model = load_model(folder)
     network, tokens, labels = model.network, model.tokens, model.labels
     record = Run(folder, silent=True)
-    prepared = prepare(planned.config, record, tokens, labels)
-    add_relevance(prepared, planned.config.relevance, record)
-    assert prepared.relevance is not None
-    assert prepared.train_counts is not None
-    matrix = prepared.relevance.matrix
+    documents = prepare(planned.config, record, tokens, labels)
+    counts, matrix = documents.train_counts, planted_relevance(documents, planned.config.relevance, record).matrix
+    assert counts is not None
     if network.has_prior:
         network.plant_relevance(matrix)
-    top = [_top_words(matrix, label) for label in range(prepared.num_labels)]
+    top = [_top_words(matrix, label) for label in range(documents.num_labels)]
     device = device_of(planned.config.cpu)
     network.to(device).eval()
     found: Vectors = {}
     with torch.inference_mode():
-        for batch in prepared.split("test", planned.config.eval_batch_size):
-            chosen, real = choose_labels(Candidates.of(batch, prepared.num_labels), "positive")
+        for batch in Inputs(documents).batches("test", planned.config.eval_batch_size):
+            chosen, real = choose_labels(Candidates.of(batch, documents.num_labels), "positive")
             on_device = move(batch, device)
             attention = network.attention(network.encode(on_device), chosen.to(device), with_prior=network.has_prior)
             weights = attention.float().cpu().numpy()
@@ -62,7 +61,7 @@ def vectors_of(planned: Planned, folder: Path) -> tuple[Vectors, npt.NDArray[np.
                 words, mask = batch["text"][row].numpy(), batch["mask"][row].numpy()
                 vector = _by_word(words[mask], weights[row, place][mask], top[label])
                 found[label, int(batch["document"][row])] = vector
-    return found, prepared.train_counts >= COMMON * (prepared.num_train or 0)
+    return found, counts >= COMMON * (documents.num_train or 0)
 
 
 def _top_words(matrix: Any, label: int) -> npt.NDArray[np.int64]:

@@ -74,14 +74,15 @@ def watched_training() -> AbstractContextManager[Any]:
 
     def also_training(self: Stage2) -> None:
         ended(self)
-        size = self.config.eval_batch_size
-        evaluator = self.prepared.evaluator(self.config.monitor_metrics, "train")
-        drawn = self.prepared.split("train", size, shuffle=True, seed=WATCHED_SEED)
+        settings, documents = self.settings, self.inputs.documents
+        size = settings.eval_batch_size
+        evaluator = documents.evaluator(settings.monitor_metrics, "train", settings)
+        drawn = self.inputs.batches("train", size, shuffle=True, seed=WATCHED_SEED)
         for batch in itertools.islice(drawn, -(-WATCHED // size)):
-            logits, documents, loss = self._scored(move(batch, self.device))
-            scores = self.prepared.placed("train", documents, logits)
-            evaluator.update(scores, self.prepared.labels["train"][documents], documents, loss=loss)
-        append_log(self.config.log_path, "train", evaluator.compute())
+            logits, numbers, loss = self._scored(move(batch, self.device))
+            scores = self.inputs.placed("train", numbers, logits)
+            evaluator.update(scores, documents.labels["train"][numbers], numbers, loss=loss)
+        append_log(self.run.log_path, "train", evaluator.compute())
 
     return mock.patch.object(Stage2, "on_validation_epoch_end", also_training)
 
@@ -107,7 +108,7 @@ def common_labels_alone() -> AbstractContextManager[Any]:
     """In stage 2 only labels that one training document in a hundred has, have a loss."""
 
     def of_common(self: Stage2, hidden: Any, candidates: Candidates) -> Tensor:
-        labels, options, positives = self.prepared.document_labels, self.options, candidates.positives
+        labels, options, positives = self.inputs.documents.document_labels, self.options, candidates.positives
         counts = np.bincount(labels.indices, minlength=labels.shape[1])
         common = torch.from_numpy(np.flatnonzero(counts >= COMMON * labels.shape[0])).to(positives.device)
         logits, target = self.network.logits(hidden)[:, common], positives[:, common]

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from plant_plugin.config import Config, registry
+from plant_plugin.config import registry
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.tables import form_of
 from plant_plugin.data.text import Documents, one_label, text_lines
@@ -107,7 +108,7 @@ class Corpus:
         return Corpus(self.train, self.val, self.test, label_names)
 
 
-def load_corpus(config: Config) -> Corpus:
+def load_corpus(settings: Settings) -> Corpus:
     """Read the splits that a configuration names and build the label set.
 
     Without a validation file, ``val_size`` of the training documents are drawn at random (seed 42); no validation
@@ -118,35 +119,35 @@ def load_corpus(config: Config) -> Corpus:
         DataError: A file cannot be read, no training document has a label, no validation document is left, or the
             label set or the test split is empty.
     """
-    test = _read_split("test", config) if config.test_file else None
-    if config.training_file:
-        train, val = _training_splits(config)
-    elif config.eval:  # only scoring: the label set comes from label_file or from the checkpoint
+    test = _read_split("test", settings) if settings.test_file else None
+    if settings.training_file:
+        train, val = _training_splits(settings)
+    elif settings.eval:  # only scoring: the label set comes from label_file or from the checkpoint
         train, val = _split("train", Documents(), ()), None
     else:
         raise DataError("no training file", where="training_file", fix="name one, or demo:train")
-    return Corpus(train, val, test, _label_names(config, train, val, test))
+    return Corpus(train, val, test, _label_names(settings, train, val, test))
 
 
-def _training_splits(config: Config) -> tuple[Split, Split | None]:
-    train = _read_split("train", config)
-    val = _read_split("val", config) if config.val_file else None
-    if val is None and config.val_size > 0:
-        train, val = _split_validation(train, config.val_size)
+def _training_splits(settings: Settings) -> tuple[Split, Split | None]:
+    train = _read_split("train", settings)
+    val = _read_split("val", settings) if settings.val_file else None
+    if val is None and settings.val_size > 0:
+        train, val = _split_validation(train, settings.val_size)
     if not any(train.labels):
         fix = "each line must be 'labels TAB text' or 'id TAB labels TAB text'"
-        raise DataError("no training document has a label", where=str(config.training_file), fix=fix)
-    if val is not None and config.merge_train_val:
+        raise DataError("no training document has a label", where=str(settings.training_file), fix=fix)
+    if val is not None and settings.merge_train_val:
         return _merged(train, val), None
     return train, val
 
 
-def read_documents(source: str, config: Config) -> Documents:
+def read_documents(source: str, settings: Settings) -> Documents:
     """The documents of a file, by its reader, or an error where that returns others."""
-    name = reader_of(source, config)
+    name = reader_of(source, settings)
     read = registry.get("readers", name).load()
-    asked = {key: getattr(config, key) for key in READER_KEYS if key in inspect.signature(read).parameters}
-    documents = read(source_path(source, config.cache_dir), **asked)
+    asked = {key: getattr(settings, key) for key in READER_KEYS if key in inspect.signature(read).parameters}
+    documents = read(source_path(source, settings.cache_dir), **asked)
     if not isinstance(documents, Documents):
         what = f"the reader returned {type(documents).__name__} instead of Documents"
         fix = "see registry.yaml and plant_plugin/data/text.py"
@@ -154,18 +155,18 @@ def read_documents(source: str, config: Config) -> Documents:
     return documents
 
 
-def reader_of(source: str, config: Config) -> str:
+def reader_of(source: str, settings: Settings) -> str:
     """The reader of a file: ``data_format``; where that is text, what the file's ending says."""
-    return form_of(Path(source)) if config.data_format == "txt" else config.data_format
+    return form_of(Path(source)) if settings.data_format == "txt" else settings.data_format
 
 
-def _read_split(name: str, config: Config) -> Split:
-    source = str(getattr(config, FILES[name]))
-    documents = read_documents(source, config)
-    evidence_file = getattr(config.evidence, FILES[name])
+def _read_split(name: str, settings: Settings) -> Split:
+    source = str(getattr(settings, FILES[name]))
+    documents = read_documents(source, settings)
+    evidence_file = getattr(settings.evidence, FILES[name])
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)
-    all_kept = name == "test" or not config.remove_no_label_data
+    all_kept = name == "test" or not settings.remove_no_label_data
     rows = [row for row, labels in enumerate(documents.labels) if labels or all_kept]
     split = _split(name, documents, rows, documents.dropped)
     if not split.texts:
@@ -249,16 +250,16 @@ def _merged(train: Split, val: Split) -> Split:
     return Split(texts, labels, None, dropped, evidence, name="train")
 
 
-def _label_names(config: Config, train: Split, val: Split | None, test: Split | None) -> list[str]:
-    if config.label_file:
-        names = set(read_label_file(Path(config.label_file)))
+def _label_names(settings: Settings, train: Split, val: Split | None, test: Split | None) -> list[str]:
+    if settings.label_file:
+        names = set(read_label_file(Path(settings.label_file)))
     else:
-        if config.include_test_labels and test is None:
+        if settings.include_test_labels and test is None:
             raise DataError("include_test_labels needs a test file", where="include_test_labels", fix="give test_file")
-        sources = [train, val, test if config.include_test_labels else None]
+        sources = [train, val, test if settings.include_test_labels else None]
         names = {label for split in sources if split is not None for labels in split.labels for label in labels}
-    if not names and not config.eval:
-        raise DataError("the label set is empty", where=str(config.label_file or config.training_file))
+    if not names and not settings.eval:
+        raise DataError("the label set is empty", where=str(settings.label_file or settings.training_file))
     return sorted(names)
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from typing_extensions import Required, TypedDict
 
-from plant_plugin.config import Config, registry
+from plant_plugin.config import registry
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import Split
 from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER, SubwordTokens
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
@@ -33,29 +34,29 @@ CACHE_VERSION = 3  # counts up when encoding or the files' layout changes
 Tokens = WordTokens | SubwordTokens
 
 
-def build_tokens(config: Config, train: Split) -> Tokens:
+def build_tokens(settings: Settings, train: Split) -> Tokens:
     """The vocabulary that a configuration asks for.
 
     ``network_config: {lm_weight: …}`` names a tokenizer; otherwise the words are those of the folder that the network
     or its encoder names (:func:`.registry.vocabulary_folder`), or come from ``vocab_file``, or from the training texts
     (never from other splits) with ``min_vocab_freq``. Words from texts are kept in ``cache_dir``.
     """
-    lm_weight = config.network_config.get("lm_weight")
+    lm_weight = settings.network_config.get("lm_weight")
     if lm_weight:
-        trusted = bool(config.network_config.get("trust_remote_code"))
-        return SubwordTokens(lm_weight, add_special_tokens=config.add_special_tokens, trust_remote_code=trusted)
-    if place := registry.vocabulary_folder(config.model_name, config.network_config):
+        trusted = bool(settings.network_config.get("trust_remote_code"))
+        return SubwordTokens(lm_weight, add_special_tokens=settings.add_special_tokens, trust_remote_code=trusted)
+    if place := registry.vocabulary_folder(settings.model_name, settings.network_config):
         folder, argument, command = place
         if not Path(folder, VOCABULARY_FILE).is_file():
             fix = f"make it first: `plant {command}` with this configuration"
             raise ConfigError(f"there is no vocabulary in {folder}", where=f"network_config.{argument}", fix=fix)
         return load_tokens(folder)
-    if config.vocab_file:
-        return WordTokens.from_file(config.vocab_file)
+    if settings.vocab_file:
+        return WordTokens.from_file(settings.vocab_file)
     return cached(
-        _kept(config.cache_dir, "words", version("nltk"), train.hash(), config.min_vocab_freq),
+        _kept(settings.cache_dir, "words", version("nltk"), train.hash(), settings.min_vocab_freq),
         load_tokens,
-        lambda: WordTokens.build(train.texts, config.min_vocab_freq),
+        lambda: WordTokens.build(train.texts, settings.min_vocab_freq),
         lambda folder, tokens: tokens.save(folder),
         "The vocabulary is",
     )

@@ -38,6 +38,11 @@ class Tuned(NamedTuple):
     documents: npt.NDArray[np.int64]
     f1: dict[str, Floats]
 
+    def centred(self) -> Tuned:
+        """The same of scores that have the threshold of micro-F1 taken off: it is the probability 0.5 then."""
+        thresholds = {name: value - self.thresholds["micro"] for name, value in self.thresholds.items()}
+        return Tuned(thresholds, self.documents, {**self.f1, "0.5": self.f1["micro"]})
+
 
 def tune(
     batches: Iterable[tuple[Matrix, Matrix]],

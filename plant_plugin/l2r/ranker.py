@@ -13,14 +13,14 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from plant_plugin.config import Config
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.l2r.network import PLANTL2R, Ranker
 from plant_plugin.networks.losses import attention_ndcg, lambda_rank_loss
 from plant_plugin.report.run import Run
+from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.loop import train_stage
-from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import StageModule
 
 LIST = 256  # most relevant words of a label that are ranked, and as many drawn ones
@@ -81,7 +81,7 @@ class RankerStage(StageModule):
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """Ranking loss of the lists, a mean over labels (the paper's sum: a constant factor)."""
-        options = self.config.stage1
+        options = self.settings.stage1
         scores = self.ranker.of_pairs(batch["document"], batch["text"])
         return lambda_rank_loss(*_lists(scores, batch), k=options.k, pairs=options.pairs).mean()
 
@@ -92,7 +92,7 @@ class RankerStage(StageModule):
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """NDCG@k of each label over all words."""
         scores = self.ranker(batch["text"][0], batch["document"]).t()
-        self._found.append(attention_ndcg(*_lists(scores, batch), k=self.config.stage1.k))
+        self._found.append(attention_ndcg(*_lists(scores, batch), k=self.settings.stage1.k))
 
     def on_validation_epoch_end(self) -> None:
         """Log their mean."""
@@ -104,23 +104,24 @@ def _lists(scores: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Te
     return scores[:, None], batch["relevance"][:, None], torch.ones_like(scores, dtype=torch.bool)
 
 
-def run_ranker(network: PLANTL2R, prepared: Prepared, config: Config, run: Run) -> None:
+def run_ranker(network: PLANTL2R, inputs: Inputs, settings: Settings, run: Run) -> None:
     """Train the ranker, and let each direction start from it.
 
     Raises:
         ConfigError: The network has no ranker.
     """
-    rankers, options = network.rankers(), config.stage1
+    rankers, options = network.rankers(), settings.stage1
     if not rankers:
         fix = "say strategy: end_to_end, or differentiable: true"
         raise ConfigError(
             "stage 1 trains the ranker, and there is none", where="network_config.differentiable", fix=fix
         )
-    assert prepared.relevance is not None
-    words = np.setdiff1d(np.arange(prepared.tokens.size), prepared.tokens.special_ids)
-    given = prepared.relevance.matrix, words, options.batch_size or config.batch_size, config.seed or 0
-    train, val = (LabelLists(*given, whole=whole) for whole in (False, True))
-    module = RankerStage(network, options, config, train, val)
+    tokens = inputs.documents.tokens
+    assert inputs.relevance is not None
+    words = np.setdiff1d(np.arange(tokens.size), tokens.special_ids)
+    lists = inputs.relevance.matrix, words, options.batch_size or settings.batch_size, settings.seed or 0
+    train, val = (LabelLists(*lists, whole=whole) for whole in (False, True))
+    module = RankerStage(network, options, settings, train, val)
     module.ranker, module.monitor, module.stop_on = rankers[0], *[f"ranker-nDCG@{options.k}"] * 2
     train_stage(module, run)
     for other in rankers[1:]:

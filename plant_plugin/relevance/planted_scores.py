@@ -14,9 +14,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ SENTENCES, PHRASES = "sentence_", "phrase_"  # what the names of their arrays be
 Words = TypeVar("Words")
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlantedScores:
     """The parts, their weights, and the weight γ of their sum.
 
@@ -59,11 +59,11 @@ class PlantedScores:
     sentences: SentenceScores | None = None  # where there is evidence
     adjustment: float = 0.0  # τ, what a unit of rarity adds to the linear score
     weight: float = 0.0  # γ, logits per unit of the sum
-    name_weight: float = 0.0  # ν, with which names are in the linear weights, see add_names
+    name_weight: float = 0.0  # ν, with which names are in the linear weights, see with_name_weight
     offset: float = 0.0  # taken off every logit, so that the tuned threshold for micro-F1 is the probability 0.5
     linear_weight: float = 1.0  # λ
     sentence_weight: float = 0.0  # σ
-    names: sp.csr_array | None = field(default=None, init=False)  # (L, V), between plant_names and add_names
+    names: sp.csr_array | None = None  # (L, V), between with_names and with_name_weight
 
     @classmethod
     def fit(
@@ -177,15 +177,15 @@ class PlantedScores:
         """Return the weights that were chosen, by the name of their option."""
         return {name: float(getattr(self, name)) for name in CHOSEN}
 
-    def plant_names(self, names: Sequence[str], counts: npt.NDArray[np.integer]) -> None:
-        """Make what the labels' names (L,), empty where unknown, could add to the weights: tf-idf divided by √(1 + n).
+    def with_names(self, names: Sequence[str], counts: npt.NDArray[np.integer]) -> PlantedScores:
+        """Return scores that know what names (L,), empty where unknown, could add to weights: tf-idf over √(1 + n).
 
         n (L,) are training documents: the more a label has, the less its name tells. Half of it for a label without
         any: it is in hardly any other document either.
         """
         rows = self.linear.vectorizer.transform(names)
         share = np.where(counts > 0, 1 / np.sqrt(1 + counts), UNSEEN)
-        self.names = sp.csr_array(sp.diags_array(share.astype(np.float32)) @ rows)
+        return replace(self, names=sp.csr_array(sp.diags_array(share.astype(np.float32)) @ rows))
 
     def name_scores_of(self, features: sp.csr_array) -> Floats:
         """Return what names add to the linear scores (B, L) at ν = 1; 0 where none were planted."""
@@ -194,13 +194,12 @@ class PlantedScores:
         scores: Floats = (features @ self.names.T).toarray()
         return scores
 
-    def add_names(self, weight: float) -> None:
-        """Add the names to the weights, ν times; from then on they are part of the linear model."""
-        if self.names is not None and weight:
-            weights = sp.csr_array(self.linear.weights + np.float32(weight) * self.names)
-            self.linear = replace(self.linear, weights=weights)
-            self.name_weight = weight
-        self.names = None
+    def with_name_weight(self, weight: float) -> PlantedScores:
+        """Return scores with the names in the linear model, ν times; nothing else remembers the names."""
+        if self.names is None or not weight:
+            return replace(self, names=None)
+        weights = sp.csr_array(self.linear.weights + np.float32(weight) * self.names)
+        return replace(self, linear=replace(self.linear, weights=weights), name_weight=weight, names=None)
 
     def terms(
         self, text: str, labels: Sequence[int], matches: Sequence[Match]
@@ -242,7 +241,8 @@ class PlantedScores:
         """The scores without terms that fewer of the training texts hold, and phrases that fewer of them hold."""
         sentences = self.sentences and SentenceScores(self.sentences.model.without_rare(texts, least))
         phrases = self.phrases and self.phrases.without_rare(least)
-        return PlantedScores(self.linear.without_rare(texts, least), self.rarity, phrases, sentences, **self.chosen)
+        linear = self.linear.without_rare(texts, least)
+        return replace(self, linear=linear, phrases=phrases, sentences=sentences)
 
     def strongest(self, label: int, top: int) -> list[tuple[str, float]]:
         """The terms that speak most for a label: weights, the largest first, those above 0; γ is not in them."""
@@ -282,7 +282,7 @@ class PlantedScores:
         terms: list[str] = _words(folder / TERMS, list[str])
         linear = LinearModel.from_arrays(arrays, terms, len(rarity))
         sentences, phrases = _marked(folder, arrays, len(rarity))
-        return cls(linear, rarity, phrases, sentences, **_chosen(arrays))
+        return replace(cls(linear, rarity, phrases, sentences), **_chosen(arrays))
 
 
 class MarkedWords(TypedDict, total=False):
@@ -319,7 +319,7 @@ def _marked(folder: Path, arrays: ArrayFile, num_labels: int) -> tuple[SentenceS
     return sentences, phrases
 
 
-def _chosen(arrays: ArrayFile) -> dict[str, float]:
+def _chosen(arrays: ArrayFile) -> dict[str, Any]:
     return {name: arrays.number(name) for name in CHOSEN}
 
 

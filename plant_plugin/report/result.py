@@ -109,7 +109,6 @@ class Scored:
     counts: dict[str, int] = field(default_factory=dict)
     truncated: dict[str, float] = field(default_factory=dict)
     planted_scores: dict[str, float] = field(default_factory=dict)
-    centred: Callable[[Tuned], Tuned] | None = None  # what tuned thresholds become where planted scores move all scores
     strategy: str = "libmultilabel"  # trained as LibMultiLabel trains
 
 
@@ -150,16 +149,22 @@ def filter_hash(path: str | Path | None) -> dict[str, str]:
 
 
 def tuned_thresholds(run: Run, scored: Scored) -> dict[str, float]:
-    """Thresholds in score space: 0.0 (probability 0.5) and, with a validation split, those tuned on it alone.
+    """Thresholds in score space: 0.0 (probability 0.5) and, with a validation split, those tuned on it only."""
+    return note_thresholds(run, scored, tune_on_validation(run, scored))
 
-    What each label reaches there goes to ``label_statistics.tsv``.
-    """
+
+def tune_on_validation(run: Run, scored: Scored) -> Tuned | None:
+    """Tune thresholds on the validation split; None without one."""
     if scored.validation is None:
-        return dict(PROBABILITY_HALF)
+        return None
     with run.phase("thresholds"):
-        tuned = tune(scored.validation(), fixed=PROBABILITY_HALF, spill_folder=run.folder)
-        if scored.centred is not None:
-            tuned = scored.centred(tuned)
+        return tune(scored.validation(), fixed=PROBABILITY_HALF, spill_folder=run.folder)
+
+
+def note_thresholds(run: Run, scored: Scored, tuned: Tuned | None) -> dict[str, float]:
+    """Write what each label reaches at tuned thresholds to ``label_statistics.tsv``, and return all thresholds."""
+    if tuned is None:
+        return dict(PROBABILITY_HALF)
     write_label_statistics(run.folder, scored.labels, scored.train_counts, tuned)
     return {**PROBABILITY_HALF, **tuned.thresholds}
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plant_plugin.errors import PlantError
+from plant_plugin.report.logs import LOGS
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE
 from plant_plugin.report.run_folder import LOCK, SETTLED, unwritable
@@ -35,6 +36,7 @@ class Run:
 
     metrics: MetricLog  # where the strategies keep the numbers of training
     asked: Mapping[str, object]  # the configuration as it was given, for `logs.json`
+    config_hash: str  # of everything that its result depends on
     command: str  # what a user types to go on with the run
     stop_asked = False  # SIGTERM has come
     stops_itself = False  # what is running looks at `stop_asked` and ends by itself, its state saved
@@ -62,6 +64,11 @@ class Run:
             self._new_folder = {path.name for path in folder.iterdir()} <= {LOCK, SETTLED}
         except OSError as error:
             raise unwritable(folder, error) from error
+
+    @property
+    def log_path(self) -> Path:
+        """``logs.json``."""
+        return self.folder / LOGS
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:

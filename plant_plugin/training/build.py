@@ -1,70 +1,61 @@
-"""A network before its first step, a trained one read again for a test, and the model folder at the end.
-
-States of a frozen language model are computed once and kept on disk: every later epoch and run only reads them.
-"""
+"""A network before its first step, a trained one read again for a test, and the model folder at the end."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-import torch
-from tqdm import tqdm
-
-from plant_plugin.config import Config
 from plant_plugin.config.options import PLANTED_SCORES
-from plant_plugin.config.sections import Plant
+from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
-from plant_plugin.data.batches import Batches, FrozenStates, move
 from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.tokens import WordTokens, embedding_matrix
-from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.evaluation.arrays import mapped
-from plant_plugin.files import atomic_write, cache_folder, cached, reserve
+from plant_plugin.errors import CheckpointError
 from plant_plugin.model.folder import load_weights, read_content, save_model
 from plant_plugin.model.trained import load_model
-from plant_plugin.networks.backbone import FrozenBackbone
 from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.construct import construct, word_width
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.relevance import Relevance
+from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import device_of
+from plant_plugin.training.devices import device_of, first_alone, in_first
 from plant_plugin.training.further import folder_before, load_grown
-from plant_plugin.training.prepare import Prepared, add_relevance, mark_tokens, prepare
-from plant_plugin.training.shortlist import propose
-from plant_plugin.training.stage import precision_of
-
-logger = logging.getLogger(__name__)
-
-CACHE_VERSION = 1  # of kept states; counts up when the layout of the file changes
+from plant_plugin.training.inputs import Inputs, mark_tokens
+from plant_plugin.training.prepare import Encoded, planted_relevance, prepare
+from plant_plugin.training.shortlist import shortlists_of
 
 
-def build_network(prepared: Prepared, config: Config, run: Run, *, planted: bool) -> PlantableNetwork:
-    """The configured network with fresh weights, its relevance computed and planted where anything reads it."""
-    name, options = _network_of(config)
+@first_alone()
+def build_network(documents: Encoded, settings: Settings) -> PlantableNetwork:
+    """The configured network with fresh weights, or with those of a language model or a trained model."""
+    name, options = _network_of(settings)
     vectors = None
-    if isinstance(prepared.tokens, WordTokens):
-        file, seed = _vectors_file(config.embed_file, config.embed_cache_dir), config.seed or 0
-        normalize, dim = config.normalize_embed, word_width(name, options)
-        vectors = embedding_matrix(prepared.tokens, file, normalize=normalize, seed=seed, dim=dim)
-    with made_on(device_of(config.cpu)):
-        network = construct(name, prepared.num_labels, vectors, options)
-    network.start(prepared.hashes["vocabulary"])
-    if planted or network.has_prior:
-        add_relevance(prepared, config.relevance, run)
-        assert prepared.relevance is not None
-        network.plant_relevance(prepared.relevance.matrix)
-    if config.checkpoint_path:
-        load_weights(_folder_of(config.checkpoint_path), network, prepared.hashes)
-    if config.go_on_from:
-        load_grown(folder_before(config), network, prepared)
+    if isinstance(documents.tokens, WordTokens):
+        file, seed = _vectors_file(settings.embed_file, settings.embed_cache_dir), settings.seed or 0
+        normalize, dim = settings.normalize_embed, word_width(name, options)
+        vectors = embedding_matrix(documents.tokens, file, normalize=normalize, seed=seed, dim=dim)
+    with made_on(device_of(settings.cpu)):
+        network = construct(name, documents.num_labels, vectors, options)
+    network.start(documents.hashes["vocabulary"])
+    if settings.checkpoint_path:
+        load_weights(_folder_of(settings.checkpoint_path), network, documents.hashes)
+    if settings.go_on_from:
+        load_grown(folder_before(settings), network, documents)
     return network
+
+
+@first_alone()
+def plant_relevance(
+    network: PlantableNetwork, documents: Encoded, settings: Settings, run: Run, *, planted: bool
+) -> Relevance | None:
+    """Plant the relevance of words in a network that is ``planted`` by stage 1 or has a prior; None in all others."""
+    if not (planted or network.has_prior):
+        return None
+    relevance = planted_relevance(documents, settings.relevance, run)
+    network.plant_relevance(relevance.matrix)
+    return relevance
 
 
 def _vectors_file(named: str | None, cache: str | None) -> Path | None:
@@ -76,9 +67,11 @@ def _vectors_file(named: str | None, cache: str | None) -> Path | None:
     return vectors_file(named, cache)
 
 
-def _network_of(config: Config) -> tuple[str, Keys]:
+def _network_of(settings: Settings) -> tuple[str, Keys]:
     """Name and options of the network that the strategy trains."""
-    return (NO_NETWORK, {}) if config.strategy == PLANTED_SCORES else (config.model_name, dict(config.network_config))
+    if settings.strategy == PLANTED_SCORES:
+        return NO_NETWORK, {}
+    return settings.model_name, dict(settings.network_config)
 
 
 def _folder_of(named: str) -> Path:
@@ -87,103 +80,61 @@ def _folder_of(named: str) -> Path:
     return path.parent if path.is_file() else path
 
 
-def add_frozen_states(network: PlantableNetwork, prepared: Prepared, options: Plant, run: Run, *, cpu: bool) -> None:
-    """Compute the states of every split where the network's language model is frozen, or map them from disk.
+@first_alone()
+def load(settings: Settings, run: Run) -> tuple[PlantableNetwork, Inputs, PlantedScores | None, dict[str, float]]:
+    """A trained network, the documents to test it on under its own labels and words, planted scores and thresholds.
 
-    A file is named by the hash of weights, tokens and precision. A damaged one is made again; a cache folder that
-    cannot be written costs a warning, and the states are then computed in every epoch.
+    Raises:
+        CheckpointError: The folder is no model, or of another network than the configuration names.
     """
-    backbone = network.backbone
-    if not isinstance(backbone, FrozenBackbone):
-        return
-    device = device_of(cpu)
-    precision = precision_of(options.precision, device)
-    model = f"{CACHE_VERSION} {precision} {backbone.content_hash()}"
-    with run.phase("frozen_states"):
-        for name, arrays in prepared.arrays.items():
-            digest = hashlib.sha256(model.encode())
-            digest.update(arrays.ids.tobytes())
-            digest.update(arrays.offsets.tobytes())
-            path = cache_folder(options.cache_dir) / "states" / f"{digest.hexdigest()}.npy"
-            offsets = np.concatenate([[0], np.cumsum(np.maximum(arrays.lengths, 1))])
-            read = functools.partial(mapped, kind=np.int16, shape=(int(offsets[-1]), backbone.frozen_size))
-            progress = functools.partial(tqdm, desc=f"states of {name}", leave=False, disable=run.silent)
-            make = functools.partial(_make, path, offsets, backbone, prepared.split(name), device, precision, progress)
-            try:
-                prepared.states[name] = FrozenStates(cached(path, read, make, None, "The kept states are"), offsets)
-            except PlantError as error:
-                logger.warning("States are computed in every epoch: %s", error)
-
-
-def _make(
-    path: Path,
-    offsets: npt.NDArray[np.int64],
-    backbone: FrozenBackbone,
-    batches: Batches,
-    device: torch.device,
-    precision: str,
-    progress: Callable[[Batches], Iterable[dict[str, torch.Tensor]]],
-) -> npt.NDArray[np.int16]:
-    shape = (int(offsets[-1]), backbone.frozen_size)
-    backbone.to(device).eval()
-    with atomic_write(path) as temporary:
-        states = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.int16, shape=shape)
-        with open(temporary, "r+b") as stream:
-            reserve(stream, temporary.stat().st_size)
-        narrow = torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16-mixed")
-        with torch.inference_mode(), narrow:
-            for batch in progress(batches):
-                on_device = move(batch, device)
-                found = backbone.frozen_states(on_device["text"], on_device["mask"]).cpu().view(torch.int16).numpy()
-                for row, (document, length) in enumerate(zip(batch["document"], batch["length"], strict=True)):
-                    states[offsets[document] : offsets[document + 1]] = found[row, : int(length)]
-        states.flush()
-    return mapped(path, np.int16, shape)
-
-
-def load(config: Config, run: Run) -> tuple[PlantableNetwork, Prepared, dict[str, float]]:
-    """A trained model and the data to test it on, under the model's own labels and vocabulary."""
-    folder = _folder_of(config.checkpoint_path or config.resume or "")
-    name, given = _network_of(config)
-    own_code = ":" in name or bool(given.get("trust_remote_code"))  # the configuration names it too
-    content, what, lm_weight = read_content(folder, trust_code=True), "", given.get("lm_weight")  # imports nothing
+    folder = _folder_of(settings.checkpoint_path or settings.resume or "")
+    name, options = _network_of(settings)
+    own_code = ":" in name or bool(options.get("trust_remote_code"))  # the configuration names it too
+    content, what, lm_weight = read_content(folder, trust_code=True), "", options.get("lm_weight")  # imports nothing
     trained = content["network_config"]
-    if given and content["base"]:  # its weights are compared, wherever they lie
-        given["lm_weight"] = trained["lm_weight"]
+    if options and content["base"]:  # its weights are compared, wherever they lie
+        options["lm_weight"] = trained["lm_weight"]
     if name != content["model_name"]:
         what = f"it holds {content['model_name']}, the configuration names {name}"
-    elif given and given != trained:
+    elif options and options != trained:
         what = "it was trained with another network_config than the configuration names"
-    elif trained.get("trust_remote_code") and not given.get("trust_remote_code"):
+    elif trained.get("trust_remote_code") and not options.get("trust_remote_code"):
         what = "it asks for code that comes with a language model, and the configuration has no trust_remote_code"
     if what:
         raise CheckpointError(what, where=str(folder), fix="use the configuration of the training run")
-    with made_on(device_of(config.cpu)):
+    with made_on(device_of(settings.cpu)):
         model = load_model(folder, lm_weight, trust_code=own_code)
-    prepared = prepare(config, run, model.tokens, model.labels)
-    prepared.planted_scores = model.planted_scores
-    mark_tokens(prepared, model.phrases, content["phrase_prior"], prepared.corpus.splits[1:])
-    propose(prepared, content["shortlist"])
-    has = model.planted_scores is not None
-    if has != (config.planted_scores.model != "none"):
-        run.log(f"the model has {'' if has else 'no '}planted scores, whatever the configuration says")
-    return model.network, prepared, model.thresholds
+    documents, planted = prepare(settings, run, model.tokens, model.labels), model.planted_scores
+    marks = mark_tokens(documents, model.phrases, content["phrase_prior"], documents.corpus.splits[1:])
+    size = content["shortlist"]
+    shortlists = None if size is None or planted is None else shortlists_of(planted, documents, size)
+    if (planted is not None) != (settings.planted_scores.model != "none"):
+        has = "" if planted is not None else "no "
+        run.log(f"the model has {has}planted scores, whatever the configuration says")
+    return model.network, Inputs(documents, marks=marks, shortlists=shortlists), planted, model.thresholds
 
 
+@in_first
 def save(
-    folder: Path, network: PlantableNetwork, prepared: Prepared, config: Config, thresholds: Mapping[str, float]
+    run: Run,
+    network: PlantableNetwork,
+    inputs: Inputs,
+    planted: PlantedScores | None,
+    thresholds: Mapping[str, float],
+    settings: Settings,
 ) -> None:
     """Write the model folder; what labels stand for comes with it where that lies beside the training file."""
+    documents, shortlists = inputs.documents, inputs.shortlists
     save_model(
-        folder,
+        run.folder,
         network,
-        prepared.tokens,
-        prepared.corpus.label_names,
+        documents.tokens,
+        documents.corpus.label_names,
         thresholds,
-        hashes={**prepared.hashes, "config": config.hash()},
-        max_seq_length=config.max_seq_length,
-        planted_scores=prepared.planted_scores,
-        phrase_prior=config.evidence.prior if prepared.marks else 0,
-        shortlist=prepared.shortlist_size,
-        label_names=names_beside(config.training_file),
+        hashes={**documents.hashes, "config": run.config_hash},
+        max_seq_length=settings.max_seq_length,
+        planted_scores=planted,
+        phrase_prior=settings.evidence.prior if inputs.marks else 0,
+        shortlist=None if shortlists is None else shortlists.length,
+        label_names=names_beside(settings.training_file),
     )

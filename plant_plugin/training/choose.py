@@ -64,11 +64,12 @@ from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.training.build import build_network
 from plant_plugin.training.devices import device_of
-from plant_plugin.training.prepare import prepare
+from plant_plugin.training.inputs import Floats, Inputs, Shortlists
+from plant_plugin.training.prepare import planted_relevance, prepare
 from plant_plugin.training.stage import StageModule, precision_of
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
-from plant_plugin.training.weights import LINEAR_WEIGHTS, Floats, blocks
+from plant_plugin.training.weights import LINEAR_WEIGHTS, blocks
 
 WORD = re.compile(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
 NETWORK = "model_name", "network_config"
@@ -350,13 +351,15 @@ def _pace(config: Config) -> tuple[float, float, int]:
     with TemporaryDirectory() as folder:
         config = replace(config, test_file=None, silent=True, checkpoint_dir=Path(folder))
         run = Run(config.checkpoint_dir, silent=True, tests=False)
-        prepared = prepare(config, run)
-        network = build_network(prepared, config, run, planted=True).to(device_of(config.cpu))
+        documents = prepare(config, run)
+        network = build_network(documents, config).to(device_of(config.cpu))
+        network.plant_relevance(planted_relevance(documents, config.relevance, run).matrix)
         size = max(SHORTLIST_SIZES) if config.shortlist.size == AUTO else config.shortlist.size
+        shortlists = None
         if size is not None:
-            documents = len(prepared.arrays[prepared.training.name])
-            prepared.shortlists[prepared.training.name] = _any_labels(documents, prepared.num_labels, int(size))
-        train, val = prepared.batches(config.stage2)
+            drawn = _any_labels(len(documents.training), documents.num_labels, int(size))
+            shortlists = Shortlists({"train": drawn})
+        train, val = Inputs(documents, shortlists=shortlists).stage_batches(config.stage2, config)
         modules = Stage1(network, config.stage1, config, train, val), Stage2(network, config.stage2, config, train, val)
         first, second = (_seconds(module) for module in modules)
     return first, second, len(train)
@@ -372,9 +375,9 @@ def _any_labels(documents: int, labels: int, size: int) -> npt.NDArray[np.int32]
 
 def _seconds(module: StageModule) -> float:
     """Of a step with its gradient and the optimiser's, the mean of a few behind one that is not counted."""
-    device, took = device_of(module.config.cpu), 0.0
+    device, took = device_of(module.settings.cpu), 0.0
     optimizer = module.configure_optimizers()["optimizer"]
-    narrow = NARROW.get(precision_of(module.config.precision, device))
+    narrow = NARROW.get(precision_of(module.settings.precision, device))
     for number, batch in enumerate(islice(cycle(module.train_batches), PROBED + 1)):  # few documents are one batch
         start = time.perf_counter()
         optimizer.zero_grad()

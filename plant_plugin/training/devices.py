@@ -8,6 +8,7 @@ writes everything. They are started by this module on one machine (``devices``),
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import sys
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -28,6 +29,7 @@ from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.machine import usable_cores
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 PATIENCE = timedelta(hours=12)  # the others wait while the first computes the relevance and fits planted scores
 GRACE = 60.0  # seconds between the end of one process and the end of all; a busy machine needs some to notice it
@@ -75,9 +77,19 @@ def at_first(found: T | None) -> list[T]:
     return [one for one in everyone if one is not None]
 
 
+def in_first(step: Callable[P, T | None]) -> Callable[P, T | None]:
+    """Let the first process only do a step; the others skip it, with None."""
+
+    @functools.wraps(step)
+    def done(*arguments: P.args, **options: P.kwargs) -> T | None:
+        return step(*arguments, **options) if is_first() else None
+
+    return done
+
+
 @contextlib.contextmanager
 def first_alone() -> Iterator[None]:
-    """The first process goes through the block alone, the others behind it: they find the files that it made."""
+    """The first process goes through the block, then the others: they find the files that it made."""
     if not is_first():
         dist.barrier()
     yield

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from plant_plugin.config import Config, load_config
 from plant_plugin.config.options import PLANTED_SCORES, EvidenceOptions
+from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus, read_documents, reader_of
 from plant_plugin.data.evidence import evidence_beside
@@ -39,7 +40,7 @@ from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.prepare.marked.marked import Marked, write_sets
 from plant_plugin.report.logs import logged_config
 from plant_plugin.report.record import FIRST_PASS
-from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.prepare import Encoded
 
 DOCUMENTS = "documents"  # folder in a run's own: what it was trained on, which the next training goes on with
 LABELS = "labels.txt"  # beside them
@@ -172,12 +173,12 @@ def _told(split: Split, row: int) -> dict[str, list[str]]:
     }
 
 
-def few_are_new(config: Config) -> bool:
+def few_are_new(config: Settings) -> bool:
     """Whether network, vocabulary and weights stay as they are: too few documents have come since it was trained."""
     return config.go_on_from is not None and config.stage2.epochs == 0
 
 
-def folder_before(config: Config) -> Path:
+def folder_before(config: Settings) -> Path:
     """The run that is gone on from; where it trained twice, the pass that saw as many documents as this one does.
 
     A model that has trained on validation documents could choose nothing on them.
@@ -203,13 +204,13 @@ def _corpus(folder: Path, config: Config) -> Corpus:
     return load_corpus(dataclasses.replace(config, test_file=None, include_test_labels=False))
 
 
-def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared) -> None:
+def load_grown(folder: Path, network: PlantableNetwork, documents: Encoded) -> None:
     """Give a fresh network the weights of a run, where its words and labels are some of this one's; in place.
 
     Args:
         folder: The run's folder, see :func:`folder_before`.
         network: As :func:`.construct` made it.
-        prepared: Its vocabulary and labels.
+        documents: Their vocabulary and labels.
 
     Raises:
         CheckpointError: It is no model, or torn, or another network, or knows as many labels, but others.
@@ -218,15 +219,15 @@ def load_grown(folder: Path, network: PlantableNetwork, prepared: Prepared) -> N
     verify(folder)
     if (content["model_name"], content["network_config"]) != network.built_as:
         raise _another(folder)
-    (labels, _), after = read_labels(folder), prepared.corpus.label_names
+    (labels, _), after = read_labels(folder), documents.corpus.label_names
     if len(labels) == len(after) and labels != after:  # shapes do not tell then what has a row for each label
         fix = "put its labels into label_file as well, or train anew"
         raise CheckpointError(f"it knows {len(labels)} labels too, but others", where=str(folder), fix=fix)
     label_rows = _moved(labels, after)
     tokens, tables = load_tokens(folder), {table.data_ptr() for table in network.word_tables()}
     word_rows = _moved((), ())
-    if isinstance(tokens, WordTokens) and isinstance(prepared.tokens, WordTokens):
-        word_rows = _moved(tokens.words, prepared.tokens.words)
+    if isinstance(tokens, WordTokens) and isinstance(documents.tokens, WordTokens):
+        word_rows = _moved(tokens.words, documents.tokens.words)
     before = load_file(folder / MODEL)
     for name, tensor in trained_state(network).items():
         known = before.get(name)

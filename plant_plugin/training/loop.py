@@ -63,7 +63,7 @@ def train_stage(module: StageModule, run: Run) -> None:
     """
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
     module.run = run
-    resumed = bool(module.config.resume)
+    resumed = bool(module.settings.resume)
     while not _fitted(module, run, resumed=resumed):
         resumed = True
     if run.stop_asked:
@@ -84,10 +84,10 @@ def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
     module.train()  # pretrained models come in evaluation mode, without dropout, and Lightning leaves them so
     module.guard.forget()
     keep_state = KeepState(module, run)
-    found = from_first(lambda: newest_state(keep_state.folder, module.config.hash())) if resumed else None
+    found = from_first(lambda: newest_state(keep_state.folder, run.config_hash)) if resumed else None
     path, told = (None, None) if found is None else found
     if is_first():
-        shorten_log(module.config.log_path, dict.fromkeys(module.logs, 0) if told is None else told["log_lengths"])
+        shorten_log(run.log_path, dict.fromkeys(module.logs, 0) if told is None else told["log_lengths"])
         run.metrics.go_on(module.stage, 0 if told is None else told["step"])
         if told is not None and run.metrics.size() < told.get("metrics_size", 0):
             logger.warning("%s is torn: some of its numbers are lost. The run does not need them.", run.metrics.path)
@@ -139,7 +139,7 @@ def _lighten(module: StageModule) -> str | None:
 
 def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
     """A Lightning trainer that keeps the best weights by ``module.monitor`` and the state to resume from."""
-    config, callbacks = module.config, list[Callback]()
+    settings, callbacks = module.settings, list[Callback]()
     strategy: Strategy | str = "auto"
     if count() > 1:
         # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
@@ -154,29 +154,29 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
             EarlyStopping(module.stop_on, mode=stop_mode, patience=module.patience, strict=True),
         ]  # fmt: skip
     callbacks.append(keep_state)  # behind `best`, so that the state to resume from knows this epoch's best score
-    if not config.silent:
+    if not settings.silent:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
-    device = device_of(config.cpu)
+    device = device_of(settings.cpu)
     return L.Trainer(
         accelerator="gpu" if device.type == "cuda" else "cpu",
-        devices=config.devices,
-        num_nodes=config.num_nodes,
+        devices=settings.devices,
+        num_nodes=settings.num_nodes,
         strategy=strategy,
         use_distributed_sampler=False,
-        precision=precision_of(config.precision, device),
+        precision=precision_of(settings.precision, device),
         max_epochs=run.stop_after.get(module.stage, module.epochs),
         callbacks=callbacks,
         plugins=[WholeFiles()],
         accumulate_grad_batches=module.options.accumulate,
         gradient_clip_val=module.options.clip_norm,
         gradient_clip_algorithm="norm",
-        limit_train_batches=_limit(config.limit_train_batches, module.train_batches),
-        limit_val_batches=_limit(config.limit_val_batches, module.val_batches),
+        limit_train_batches=_limit(settings.limit_train_batches, module.train_batches),
+        limit_val_batches=_limit(settings.limit_val_batches, module.val_batches),
         logger=False,
         num_sanity_val_steps=0,
         reload_dataloaders_every_n_epochs=1,
         enable_model_summary=False,
-        enable_progress_bar=not config.silent,
+        enable_progress_bar=not settings.silent,
         default_root_dir=run.folder,
     )
 
@@ -205,7 +205,7 @@ class KeepState(Checkpoint):
 
     def __init__(self, module: StageModule, run: Run) -> None:
         self.module, self.run, self.folder = module, run, run.folder / module.stage
-        self._steps, self._seconds = parse_interval(module.config.checkpoint_every)
+        self._steps, self._seconds = parse_interval(module.settings.checkpoint_every)
         self._last = time.monotonic()
 
     def on_train_start(self, trainer: L.Trainer, pl_module: object) -> None:
@@ -241,10 +241,10 @@ class KeepState(Checkpoint):
     def on_save_checkpoint(self, trainer: L.Trainer, pl_module: object, checkpoint: dict[str, object]) -> None:
         """Add what Lightning does not know."""
         module = self.module
-        logs, record = read_logs(module.config.log_path), read_run_record(self.run.folder)
+        logs, record = read_logs(self.run.log_path), read_run_record(self.run.folder)
         epoch, batch = self._place
         content: StateContent = {
-            "config": module.config.hash(),
+            "config": self.run.config_hash,
             "step": trainer.global_step,
             "epoch": epoch,
             "batch": batch,

@@ -25,7 +25,7 @@ from plant_plugin.networks.backbone.loading import read_config
 from plant_plugin.networks.footprint import Footprint, NoFormula, footprint, plan_of, words_footprint
 from plant_plugin.report.machine import free_and_total_memory
 from plant_plugin.training.devices import device_of, is_first
-from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.prepare import Encoded
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -157,7 +157,7 @@ def refuse(needs: Sequence[Need], free: int) -> None:
         raise PlantError(what, where="memory", fix=fix)
 
 
-def check_memory(prepared: Prepared, settings: Settings) -> None:
+def check_memory(prepared: Encoded, settings: Settings) -> None:
     """Refuse what :func:`refuse` refuses, of documents that have been read, before anything is computed of them.
 
     A network's own memory on a GPU is not looked at: a step that does not fit there is done again in parts.

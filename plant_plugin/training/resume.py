@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from plant_plugin.config.sections import Settings
 from plant_plugin.errors import CheckpointError, FullDiskError, Interrupted, PlantError, Stopped
 from plant_plugin.files import is_full, remove, sha256
 from plant_plugin.model.folder import load_stage, save_stage, stage_path
@@ -21,8 +22,11 @@ from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.report.states import mend_logs, record_of
 from plant_plugin.training.devices import from_first, is_first, same_weights
+from plant_plugin.training.inputs import Inputs
 
 logger = logging.getLogger(__name__)
+
+Stage = Callable[[PlantableNetwork, Inputs, Settings, Run], None]  # trains a network in place
 
 
 def has_ended(run: Run, config_hash: str, *, resumed: bool) -> bool:
@@ -65,17 +69,17 @@ def same_data(run: Run, hashes: Mapping[str, str]) -> None:
         write_run_record(run.folder, {**record, "hashes": dict(hashes)})
 
 
-def do_stage(
-    stage: str, train: Callable[[], None], network: PlantableNetwork, hashes: Mapping[str, str], run: Run, resumed: bool
-) -> None:
+def do_stage(stage: str, train: Stage, network: PlantableNetwork, inputs: Inputs, settings: Settings, run: Run) -> None:
     """Train a stage and keep the whole network in ``<stage>.safetensors``, or load it where a resumed run has it."""
-    if resumed and from_first(lambda: _loaded(stage, network, hashes, run.folder)):
-        same_weights(network)
-        return
-    train()
-    if is_first():
-        save_stage(run.folder, stage, network, hashes)
-        note_of_stage(run.folder, "weights", stage, sha256(stage_path(run.folder, stage)))
+    hashes = inputs.documents.hashes
+    with run.phase(stage):
+        if settings.resume and from_first(lambda: _loaded(stage, network, hashes, run.folder)):
+            same_weights(network)
+            return
+        train(network, inputs, settings, run)
+        if is_first():
+            save_stage(run.folder, stage, network, hashes)
+            note_of_stage(run.folder, "weights", stage, sha256(stage_path(run.folder, stage)))
 
 
 def _loaded(stage: str, network: PlantableNetwork, hashes: Mapping[str, str], folder: Path) -> bool:

@@ -20,29 +20,30 @@ from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.files import write_text
 from plant_plugin.model.folder import read_content, read_labels
 from plant_plugin.networks.kernels import triton_choice
-from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record
-from plant_plugin.report.result import Result, read_result, report, tuned_thresholds
+from plant_plugin.report.result import Result, read_result, report
 from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED, own_folder
 from plant_plugin.report.states import found_again
 from plant_plugin.training import resume
-from plant_plugin.training.build import add_frozen_states, build_network, load, save
+from plant_plugin.training.build import build_network, load, plant_relevance, save
 from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
+from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import few_are_new, folder_before
+from plant_plugin.training.inputs import Inputs, mark_splits
 from plant_plugin.training.memory import check_memory
-from plant_plugin.training.prepare import Prepared, mark_tokens, prepare
-from plant_plugin.training.scoring import Scoring
-from plant_plugin.training.shortlist import add_shortlists
+from plant_plugin.training.prepare import Encoded, prepare
+from plant_plugin.training.scoring import Scoring, tune_thresholds, validation_logits
+from plant_plugin.training.shortlist import propose
 from plant_plugin.training.stage import warn_of_slow_bf16
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
-from plant_plugin.training.weights import fit_scores, plant_weight
+from plant_plugin.training.weights import fit_phrases, fit_scores, weigh
 
-Stages = dict[str, Callable[[PlantableNetwork, Prepared, Config, Run], None]]
+Stages = dict[str, resume.Stage]
 
 
 def run(config: Config, *, tests: bool = True) -> Result:
@@ -92,58 +93,58 @@ def planted_scores(config: Config, run: Run) -> Result:
 
 
 def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float] | None = None) -> Result:
-    """From files to a tested model: the whole method, step by step.
+    """From files to a tested model: the method, of which docs/method.md has a paragraph for each line.
 
     ``stages`` train the network, in this order; ``thresholds`` are those of a first training, else tuned.
     """
-    planted, resumed = "stage1" in stages, bool(config.resume)
-    with first_alone():  # the other processes find the files that the first one made
-        # Of words that a network has not read it knows nothing: where it stays as it is, its vocabulary does.
-        prepared = prepare(config, run, load_tokens(folder_before(config)) if few_are_new(config) else None)
-        resume.same_data(run, prepared.hashes)
-        check_memory(prepared, config)
-        phrases = fit_scores(prepared, config, run)
-        network = build_network(prepared, config, run, planted=planted)
-        strength = config.evidence.prior if network.has_prior else 0.0
-        unread = set() if any(getattr(config, stage).epochs != 0 for stage in stages) else {"train"}
-        for split in prepared.splits:
-            if split.name not in unread | (set() if run.tests else {"test"}):
-                with run.phase("test" if split.name == "test" else "tokens"):
-                    mark_tokens(prepared, phrases, strength, (split,))
-        add_frozen_states(network, prepared, config, run, cpu=config.cpu)
-    config = add_shortlists(prepared, config, run)
-    for stage, train_stage in stages.items():
-        with run.phase(stage):
-            step = functools.partial(train_stage, network, prepared, config, run)
-            resume.do_stage(stage, step, network, prepared.hashes, run, resumed)
-    scoring = Scoring(network, prepared, config, run)
-    if not is_first():
-        return scoring.assist()
-    plant_weight(prepared, config, run, functools.partial(scoring.batches, "val"))
+    documents = read_documents(config, run)
+    phrases = fit_phrases(documents, config, run)
+    planted = fit_scores(documents, phrases, config, run)
+    planted, shortlists = propose(planted, documents, config, run)
+    network = build_network(documents, config)
+    relevance = plant_relevance(network, documents, config, run, planted="stage1" in stages)
+    marks = mark_splits(network, documents, phrases, config, run, trains=bool(stages))
+    states = frozen_states(network, documents, config, run)
+    inputs = Inputs(documents, relevance, marks, states, shortlists)
+    for stage, train_network in stages.items():
+        resume.do_stage(stage, train_network, network, inputs, config, run)
+    validation = validation_logits(network, inputs, config, run)
+    planted = weigh(planted, inputs, validation, config, run)
+    scoring = Scoring(network, inputs, planted, config, run, validation)
     if thresholds is None:
-        thresholds = tuned_thresholds(run, scoring.scored())
-    save(run.folder, network, prepared, config, thresholds)
-    result = _tested(scoring, thresholds)
-    resume.finish(run)
-    return result
+        scoring, thresholds = tune_thresholds(scoring)
+    save(run, network, inputs, scoring.planted, thresholds, config)
+    return test(scoring, thresholds, config)
 
 
 def test_again(config: Config, run: Run) -> Result:
     """``eval: true``: test a trained model."""
-    with first_alone():
-        network, prepared, thresholds = load(config, run)
-    scoring = Scoring(network, prepared, config, run)
-    return _tested(scoring, thresholds) if is_first() else scoring.assist()
+    network, inputs, planted, thresholds = load(config, run)
+    return test(Scoring(network, inputs, planted, config, run), thresholds, config)
 
 
-def _tested(scoring: Scoring, thresholds: dict[str, float]) -> Result:
-    config, run = scoring.config, scoring.run
-    write_log_config(config.log_path, run.asked)
-    shorten_log(config.log_path, {"test": 0})  # of a run that was killed behind its test
+def test(scoring: Scoring, thresholds: dict[str, float], config: Config) -> Result:
+    """Score the test documents and write ``result.json``, in the first process."""
+    if not is_first():
+        scoring.assist()
+        return {}
+    run = scoring.run
+    write_log_config(run.log_path, run.asked)
+    shorten_log(run.log_path, {"test": 0})  # of a run that was killed behind its test
     run.metrics.go_on("test", 0)
-    result = report(config, run, scoring.scored(), thresholds)
-    scoring.end()
-    return result
+    return report(config, run, scoring.scored(), thresholds)
+
+
+@first_alone()
+def read_documents(config: Config, run: Run) -> Encoded:
+    """Read and encode the documents; where a run is resumed they have to be the same.
+
+    A network that stays as it is, because few documents are new, keeps its vocabulary: it knows no other word.
+    """
+    documents = prepare(config, run, load_tokens(folder_before(config)) if few_are_new(config) else None)
+    resume.same_data(run, documents.hashes)
+    check_memory(documents, config)
+    return documents
 
 
 def _one_process(config: Config, writes: bool = True, *, tests: bool) -> Result:
@@ -165,7 +166,7 @@ def _one_process(config: Config, writes: bool = True, *, tests: bool) -> Result:
 def _guarded(config: Config, run: Run, stages: Stages) -> Result:
     """Train, or test, where a stop, a full disk and an earlier end of the same run are provided for."""
     triton_choice.choose(config.kernels)
-    run.asked, thresholds, config_hash = config.as_dict(), None, config.hash()
+    run.asked, run.config_hash, thresholds = config.as_dict(), config.hash(), None
     run.command = resume.command(str(config.config_path or config.config_name), run.resumed_from)
     with contextlib.ExitStack() as stack:
         stack.enter_context(resume.sigterm_stops(run))
@@ -174,14 +175,21 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
         if is_first():
             run.metrics = stack.enter_context(contextlib.closing(MetricLog(config, run.folder)))
             warn_of_slow_bf16(config.precision, device_of(config.cpu))
-        if not config.eval and from_first(lambda: resume.has_ended(run, config_hash, resumed=bool(config.resume))):
+        if not config.eval and from_first(lambda: resume.has_ended(run, run.config_hash, resumed=bool(config.resume))):
             run.log("this run has ended before; these are its results")
             path = run.folder / "result.json"
             return read_result(path) if is_first() and path.is_file() else {}
         if config.refit != "none":
             config, thresholds = _trained_once(config, run, stages)
         L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
-        return test_again(config, run) if config.eval else train(config, run, stages, thresholds)
+        if config.eval:
+            return test_again(config, run)
+        if config.stage2.epochs == 0:
+            stages = {name: stage for name, stage in stages.items() if name != "stage2"}
+        result = train(config, run, stages, thresholds)
+        if is_first():
+            resume.finish(run)
+        return result
 
 
 def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dict[str, float] | None]:

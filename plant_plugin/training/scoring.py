@@ -1,142 +1,162 @@
 """Scores of whole splits, in which all processes of a run take part, and what the evaluation reads of them.
 
+Every process calls the same functions in the same order. A pass over a split yields its scores in the first process,
+which evaluates them, and nothing in the others.
+
 Shape key: **B** documents · **L** labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from scipy import sparse
 from tqdm import tqdm
 
-from plant_plugin.config import Config
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import move
 from plant_plugin.evaluation.ranking import best_scored
 from plant_plugin.model.trained import with_planted
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.metric_log import Place
 from plant_plugin.report.record import skipped_steps
-from plant_plugin.report.result import Result, Scored, device_name, write_predictions
+from plant_plugin.report.result import Scored, device_name, note_thresholds, tune_on_validation, write_predictions
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import at_first, count, device_of, from_first, rank
-from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.devices import at_first, count, device_of, is_first, rank
+from plant_plugin.training.inputs import Floats, Inputs, Logits, Places, ScoreBatch
 from plant_plugin.training.stage import so_many
-from plant_plugin.training.weights import Floats, Places, ScoreBatch, centred
 
-MOST_KEPT = 50_000_000  # logits of validation documents that are kept for a second pass: 200 MB
+
+def network_logits(network: PlantableNetwork, inputs: Inputs, split: str, settings: Settings) -> Iterator[Logits]:
+    """A network's own logits of a split, batch by batch, computed by all processes; they come in the first."""
+    device = device_of(settings.cpu)
+    network.to(device).eval()
+    batches = inputs.batches(split, settings.eval_batch_size).take_part(rank(), count())
+    share = settings.limit_test_batches if split == "test" else settings.limit_val_batches
+    wanted = so_many(share, len(batches))
+    taken = zip(range(wanted), batches, strict=False)
+    with torch.inference_mode():
+        for _, batch in tqdm(taken, split, wanted, leave=False, disable=settings.silent):
+            scored = None
+            if "surplus" not in batch:
+                on_device = move(batch, device)
+                listed = inputs.scores_only_listed
+                logits = network.listed_logits(on_device) if listed else network(on_device)["logits"]
+                scored = logits.float().cpu().numpy(), batch["document"].numpy()
+            yield from at_first(scored)
+
+
+def validation_logits(network: PlantableNetwork, inputs: Inputs, settings: Settings, run: Run) -> list[Logits]:
+    """The same of the validation split, which is read several times; none without one.
+
+    They lie in a file without a name in the run's folder: memory may not hold all labels of all documents.
+    """
+    if "val" not in inputs.documents.arrays:
+        return []
+    places = []
+    with run.phase("thresholds"), tempfile.TemporaryFile(dir=run.folder) as file:
+        for logits, documents in network_logits(network, inputs, "val", settings):
+            places.append((file.tell(), logits.shape, documents))
+            file.write(np.ascontiguousarray(logits).data)
+        file.flush()
+        return [
+            (np.memmap(file, np.float32, mode="r", offset=start, shape=shape), documents)
+            for start, shape, documents in places
+        ]
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """A trained network that scores the splits of its run."""
+    """A trained network with its planted scores, as the evaluation reads it."""
 
     network: PlantableNetwork
-    prepared: Prepared
-    config: Config
+    inputs: Inputs
+    planted: PlantedScores | None
+    settings: Settings
     run: Run
-    _kept: dict[str, list[tuple[Floats, Places]]] = field(default_factory=dict, init=False)
-
-    def batches(self, split: str) -> Iterator[ScoreBatch]:
-        """Logits (B, L), sparse truth and document numbers of a split, batch by batch; for the first process.
-
-        Logits are sparse where nothing outside the shortlist is scored.
-        """
-        kept = self._kept.get(split, [])
-        if not kept:
-            from_first(lambda: split)
-        prepared, planted = self.prepared, self.prepared.planted_scores
-        listed = prepared.shortlist_scores.get(split)
-        columns = prepared.num_labels if listed is None else listed.shape[1]
-        room = MOST_KEPT // columns if split == "val" else 0  # validation is asked for twice
-        few = prepared.labels[split].shape[0] <= room
-        found = []
-        for logits, documents in kept or self._pass(split):
-            if few and not kept:
-                found.append((logits, documents))
-            summed = logits.copy()
-            if listed is not None and planted is not None and planted.weight:
-                planted.add_scores(summed, listed[documents])
-            elif listed is None:
-                texts = [] if planted is None else prepared.texts(split, documents)
-                known = prepared.evidence_scores.get(split)
-                with_planted(summed, planted, texts, None if known is None else known[documents])
-            yield prepared.placed(split, documents, summed), prepared.labels[split][documents], documents
-        if found:
-            self._kept[split] = found
-
-    def assist(self) -> Result:
-        """Score this process's part in every pass that the first one starts, until that has its result; have none."""
-        while split := from_first(str):
-            for _ in self._pass(split):
-                pass
-        return {}
-
-    def end(self) -> None:
-        """No further pass is started."""
-        from_first(str)
-
-    def _pass(self, split: str) -> Iterator[tuple[Floats, Places]]:
-        """The network's own logits and document numbers, batch by batch."""
-        device, prepared = device_of(self.config.cpu), self.prepared
-        self.network.to(device).eval()
-        batches = prepared.split(split).take_part(rank(), count())
-        share = self.config.limit_test_batches if split == "test" else self.config.limit_val_batches
-        wanted = so_many(share, len(batches))
-        taken = zip(range(wanted), batches, strict=False)
-        with torch.inference_mode():
-            for _, batch in tqdm(taken, split, wanted, leave=False, disable=self.config.silent):
-                scored = None
-                if "surplus" not in batch:
-                    on_device = move(batch, device)
-                    if prepared.shortlist_scores:
-                        logits = self.network.listed_logits(on_device)
-                    else:
-                        logits = self.network(on_device)["logits"]
-                    scored = logits.float().cpu().numpy(), batch["document"].numpy()
-                yield from at_first(scored)
+    validation: Sequence[Logits] = ()  # of a network that was trained here
 
     def scored(self) -> Scored:
         """What the evaluation reads of the network."""
-        prepared, config = self.prepared, self.config
-        planted, tested = prepared.planted_scores, "test" in prepared.arrays
+        documents, settings, planted = self.inputs.documents, self.settings, self.planted
+        is_tested = "test" in documents.arrays
         return Scored(
-            model=config.model_name,
-            strategy=config.strategy,
-            device=f"{count()} × " * (count() > 1) + device_name(device_of(config.cpu)),
-            labels=prepared.corpus.label_names,
-            train_counts=prepared.train_counts,
-            num_train=prepared.num_train,
-            validation=self._validation if "val" in prepared.arrays else None,
-            test=self._tested if tested else None,
-            outside=prepared.outside("test") if tested else None,
-            hashes=prepared.hashes,
-            counts={**prepared.corpus.counts, **skipped_steps(self.run.folder)},
-            truncated=prepared.truncated,
+            model=settings.model_name,
+            strategy=settings.strategy,
+            device=f"{count()} × " * (count() > 1) + device_name(device_of(settings.cpu)),
+            labels=documents.corpus.label_names,
+            train_counts=documents.train_counts,
+            num_train=documents.num_train,
+            validation=self._validated if self.validation else None,
+            test=self._tested if is_tested else None,
+            outside=documents.outside("test") if is_tested else None,
+            hashes=documents.hashes,
+            counts={**documents.corpus.counts, **skipped_steps(self.run.folder)},
+            truncated=documents.truncated,
             planted_scores={} if planted is None else planted.chosen,
-            centred=None if planted is None else lambda tuned: centred(planted, tuned, config.planted_scores.offset),
         )
 
-    def _validation(self) -> Iterator[tuple[Floats | sparse.csr_array, sparse.csr_array]]:
-        return ((logits, truth) for logits, truth, _ in self.batches("val"))
+    def assist(self) -> None:
+        """Score this process's part of the test split, which the first one evaluates."""
+        if "test" in self.inputs.documents.arrays and self.run.tests:
+            for _ in network_logits(self.network, self.inputs, "test", self.settings):
+                pass
+
+    def _summed(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
+        """The sum of the network's logits and the planted scores, with truth and document numbers."""
+        summed = ((self._sum(split, logits, documents), documents) for logits, documents in batches)
+        return self.inputs.with_truth(split, summed)
+
+    def _sum(self, split: str, logits: Floats, documents: Places) -> Floats:
+        planted, shortlists, summed = self.planted, self.inputs.shortlists, np.array(logits)
+        if planted is None or not planted.weight:
+            return summed
+        if shortlists is not None and split in shortlists.scores:
+            planted.add_scores(summed, shortlists.scores[split][documents])
+            return summed
+        return with_planted(summed, planted, self.inputs.documents.texts(split, documents))
+
+    def _validated(self) -> Iterator[tuple[Floats | sparse.csr_array, sparse.csr_array]]:
+        return ((logits, truth) for logits, truth, _ in self._summed("val", self.validation))
 
     def _tested(self) -> Iterator[ScoreBatch]:
         """The test split's scores; writes ``predictions.txt`` and the monitored metrics of ``logs.json`` on the way."""
-        config, most = self.config, self.config.save_k_predictions
-        monitored = self.prepared.evaluator([name for name in config.monitor_metrics if name != "Loss"], "test")
+        settings, documents, most = self.settings, self.inputs.documents, self.settings.save_k_predictions
+        names = [name for name in settings.monitor_metrics if name != "Loss"]
+        monitored = documents.evaluator(names, "test", settings)
         best: dict[int, tuple[Places, Floats]] = {}
-        for logits, truth, documents in self.batches("test"):
-            monitored.update(logits, truth, documents)
+        logits = network_logits(self.network, self.inputs, "test", settings)
+        for scores, truth, numbers in self._summed("test", logits):
+            monitored.update(scores, truth, numbers)
             if most:
-                best.update(zip(documents.tolist(), best_scored(logits, most), strict=True))
-            yield logits, truth, documents
-        found = monitored.compute()
-        append_log(config.log_path, "test", found)
-        self.run.metrics.write(Place("test", 0, 0, "test"), found)
+                best.update(zip(numbers.tolist(), best_scored(scores, most), strict=True))
+            yield scores, truth, numbers
+        metrics = monitored.compute()
+        append_log(self.run.log_path, "test", metrics)
+        self.run.metrics.write(Place("test", 0, 0, "test"), metrics)
         if most:
-            names = self.prepared.corpus.label_names  # batches go by length; the file follows the documents' order
-            rows = (([names[label] for label in best[document][0]], best[document][1]) for document in sorted(best))
-            write_predictions(config.predictions_path, rows)
+            labels = documents.corpus.label_names  # batches go by length; the file follows the documents' order
+            rows = (([labels[label] for label in best[row][0]], best[row][1]) for row in sorted(best))
+            write_predictions(settings.predict_out_path or str(self.run.folder / "predictions.txt"), rows)
+
+
+def tune_thresholds(scoring: Scoring) -> tuple[Scoring, dict[str, float]]:
+    """Tune thresholds on validation documents, and make that of micro-F1 the probability 0.5.
+
+    Linear scores shift all logits by what has no meaning. So that threshold becomes the offset of the planted scores,
+    unless one is configured, and is taken off every logit and off the thresholds that were tuned before that.
+    """
+    if not is_first():
+        return scoring, {}
+    planted, scored, run = scoring.planted, scoring.scored(), scoring.run
+    tuned = tune_on_validation(run, scored)
+    if tuned and planted and planted.weight and scoring.settings.planted_scores.offset is None:
+        scoring = replace(scoring, planted=replace(planted, offset=tuned.thresholds["micro"]))
+        tuned = tuned.centred()
+    return scoring, note_thresholds(run, scored, tuned)

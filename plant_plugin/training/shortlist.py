@@ -13,94 +13,80 @@ Shapes: N documents, L labels, S of a shortlist.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.config import Config
 from plant_plugin.config.options import AUTO, PLANTED_SCORES, SHORTLIST_SIZES
+from plant_plugin.config.sections import Settings
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import from_first
-from plant_plugin.training.prepare import Prepared
-from plant_plugin.training.weights import ScoreBatch, blocks, plant_weight
+from plant_plugin.training.inputs import Inputs, Logits, Shortlists
+from plant_plugin.training.prepare import Encoded
+from plant_plugin.training.weights import blocks, weigh
 
 ENOUGH = 0.01  # recall that ``auto`` gives away, of that of the largest size
 
 
-def add_shortlists(prepared: Prepared, config: Config, run: Run) -> Config:
-    """Give every split its shortlist, if one is asked for.
+def propose(
+    planted: PlantedScores | None, documents: Encoded, settings: Settings, run: Run
+) -> tuple[PlantedScores | None, Shortlists | None]:
+    """Return planted scores with the weights that propose best, and the shortlists; as it is and None without any."""
+    size = settings.shortlist.size
+    if size is None or settings.strategy == PLANTED_SCORES:  # without a network nothing is saved
+        return planted, None
+    with run.phase("shortlist"):
+        options = replace(settings.planted_scores, weight=None)
+        without_network = replace(settings, strategy=PLANTED_SCORES, planted_scores=options)
+        planted = weigh(planted, Inputs(documents), _nothing(documents), without_network, run)
 
-    Returns:
-        The configuration with what was chosen: the weights of the scores that propose, which are not to change.
-    """
-    size = config.shortlist.size
-    if size is None or config.strategy == PLANTED_SCORES:  # without a network nothing is saved
-        return config
+        def listed() -> Shortlists:
+            assert planted is not None  # rules.py
+            return shortlists_of(planted, documents, _size(documents, planted, size, run))
 
-    def make() -> tuple[dict[str, npt.NDArray[np.int32]], dict[str, npt.NDArray[np.float32]], Config]:
-        planted, options = prepared.planted_scores, config.planted_scores
-        assert planted is not None
-        with run.phase("shortlist"):
-            alone = replace(config, strategy=PLANTED_SCORES, planted_scores=replace(options, weight=None))
-            plant_weight(prepared, alone, run, lambda: _nothing(prepared))
-            planted.weight = 0.0  # γ is chosen behind the network, on passes that are to show its own logits
-            chosen = replace(
-                options,
-                adjustment=planted.adjustment,
-                name_weight=planted.name_weight,
-                linear_weight=planted.linear_weight,
-                sentence_weight=planted.sentence_weight,
-            )
-            propose(prepared, _size(prepared, planted, size, run))
-        found = replace(config, planted_scores=chosen, identity=config.hash())
-        return prepared.shortlists, prepared.shortlist_scores, found
-
-    prepared.shortlists, prepared.shortlist_scores, found = from_first(make)
-    return found
+        return planted, from_first(listed)
 
 
-def propose(prepared: Prepared, size: int | None) -> None:
-    """Give every split its shortlist of ``size`` labels a document; None: all labels are scored.
+def shortlists_of(planted: PlantedScores, documents: Encoded, size: int) -> Shortlists:
+    """The ``size`` labels of each document of every split that planted scores propose.
 
     Where labels are looked up, validation and test keep the planted scores of theirs: no others are scored there.
     """
-    planted = prepared.planted_scores
-    if size is None or planted is None:
-        return
-    for split in prepared.splits:
-        if split.name in prepared.arrays:
+    labels, scores = {}, {}
+    for split in documents.splits:
+        if split.name in documents.arrays:
             top = planted.top(split.texts, size)
             shape = len(split.texts), -1
-            prepared.shortlists[split.name] = top.indices.reshape(shape)
-            if planted.looked_up and split is not prepared.training:
-                prepared.shortlist_scores[split.name] = top.data.reshape(shape)
+            labels[split.name] = top.indices.reshape(shape)
+            if planted.looked_up and split is not documents.training:
+                scores[split.name] = top.data.reshape(shape)
+    return Shortlists(labels, scores)
 
 
-def _nothing(prepared: Prepared) -> Iterator[ScoreBatch]:
+def _nothing(documents: Encoded) -> list[Logits]:
     """Validation documents with logits of 0, as they are without a network."""
-    truth = prepared.labels["val"]
-    documents = np.arange(truth.shape[0])
-    for rows in blocks(*truth.shape):
-        yield np.zeros(truth[rows].shape, np.float32), truth[rows], documents[rows]
+    if "val" not in documents.labels:
+        return []
+    number, labels = documents.labels["val"].shape
+    places = (np.arange(number)[rows] for rows in blocks(number, labels))
+    return [(np.broadcast_to(np.float32(0), (len(rows), labels)), rows) for rows in places]
 
 
-def _size(prepared: Prepared, planted: PlantedScores, asked: int | str, run: Run) -> int:
-    """S: the one asked for, or the least of ``SHORTLIST_SIZES`` with enough recall; each one's is said."""
-    val, most = prepared.corpus.val, prepared.num_labels
-    size = None if asked == AUTO else min(int(asked), most)
+def _size(documents: Encoded, planted: PlantedScores, configured: int | str, run: Run) -> int:
+    """S: the configured one, or the least of ``SHORTLIST_SIZES`` with enough recall; the recall of each is printed."""
+    val, most = documents.corpus.val, documents.num_labels
+    size = None if configured == AUTO else min(int(configured), most)
     if val is None or not len(val):
         assert size is not None  # rules.py
         return size
     sizes = sorted({min(each, most) for each in (*SHORTLIST_SIZES, size) if each is not None})
-    recall = recall_by_size(planted.top(val.texts, sizes[-1]), prepared.labels["val"], sizes)
+    recall = recall_by_size(planted.top(val.texts, sizes[-1]), documents.labels["val"], sizes)
     if size is None:
         size = next(each for each in sizes if recall[each] >= recall[sizes[-1]] - ENOUGH)
-    told = ", ".join(f"{value:.4f} at {each}" for each, value in recall.items())
-    run.log(f"shortlist: {size} labels a document; recall on validation documents: {told}")
+    recalls = ", ".join(f"{value:.4f} at {each}" for each, value in recall.items())
+    run.log(f"shortlist: {size} labels a document; recall on validation documents: {recalls}")
     return size
 
 

@@ -15,8 +15,8 @@ from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from plant_plugin.config import Config
 from plant_plugin.config.options import StageOptions
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
@@ -56,15 +56,15 @@ class StageModule(L.LightningModule):
     stop_on: str  # that of the early stopping
 
     def __init__(
-        self, network: PlantableNetwork, options: StageOptions, config: Config, train: Batches, val: Batches | None
+        self, network: PlantableNetwork, options: StageOptions, settings: Settings, train: Batches, val: Batches | None
     ) -> None:
         super().__init__()
         self.network = network
-        self.options, self.config = options, config
-        self.epochs, self.batch_size = options.epochs or config.epochs, options.batch_size or config.batch_size
-        self.patience = config.patience if options.patience is None else options.patience
+        self.options, self.settings = options, settings
+        self.epochs, self.batch_size = options.epochs or settings.epochs, options.batch_size or settings.batch_size
+        self.patience = settings.patience if options.patience is None else options.patience
         self.train_batches, self.val_batches = train, val
-        self.guard = StepGuard(self.stage, config.max_skipped_steps, lambda documents: [])
+        self.guard = StepGuard(self.stage, settings.max_skipped_steps, lambda documents: [])
         self.pieces = 1  # parts of a batch that are computed one after the other, see training/guards.py
         self._rest: list[tuple[float, dict[str, Tensor]]] = []
         self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
@@ -78,7 +78,7 @@ class StageModule(L.LightningModule):
         """Tell Lightning, ``logs.json``, ``metrics.csv`` and the screen what validation found."""
         self.log_dict(metrics, prog_bar=True)
         if is_first():
-            append_log(self.config.log_path, self.logs[0], metrics)
+            append_log(self.run.log_path, self.logs[0], metrics)
         self.keep("val", metrics)
         found = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         self.run.log(f"{self.stage} epoch {self.current_epoch + 1}/{self.epochs}: {found}")
@@ -143,7 +143,7 @@ class StageModule(L.LightningModule):
     def on_train_batch_start(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Seed each batch by itself: dropout and sampling do not depend on where a run was resumed."""
         self._thaw()  # here, because an epoch that is gone on with does not start
-        parts = (self.config.seed or 0, self.current_epoch, place_of(batch_idx), 0)
+        parts = (self.settings.seed or 0, self.current_epoch, place_of(batch_idx), 0)
         drawn = int(np.random.SeedSequence(parts).generate_state(1)[0])  # near numbers give unrelated draws
         torch.manual_seed(drawn)
         np.random.seed(drawn)
@@ -204,8 +204,8 @@ class StageModule(L.LightningModule):
 
         A group whose parameters learn at different rates is several, ``attention_x0.0884`` and so on.
         """
-        options, config = self.options, self.config
-        rate = options.learning_rate or config.learning_rate
+        options, settings = self.options, self.settings
+        rate = options.learning_rate or settings.learning_rate
         own = {"encoder": options.encoder_learning_rate, "attention": options.planted_learning_rate, "rest": rate}
         groups, layered, factors = [], self.layered_groups(), self.network.rate_factors()
         top = sum(name.startswith("encoder_") for name in layered)
@@ -220,16 +220,16 @@ class StageModule(L.LightningModule):
                 part = [one for one in trained if factors.get(one, 1.0) == times]
                 called = name if times == 1 else f"{name}_x{times:.3g}"
                 groups.append({"name": called, "params": part, "lr": learning_rate * times})
-        kind = config.optimizer
-        extra: dict[str, float] = {"momentum": config.momentum} if kind == "sgd" else {}
-        if kind in FUSED and device_of(config.cpu).type == "cpu":
+        kind = settings.optimizer
+        extra: dict[str, float] = {"momentum": settings.momentum} if kind == "sgd" else {}
+        if kind in FUSED and device_of(settings.cpu).type == "cpu":
             extra["fused"] = True  # one pass over each tensor; on a GPU it would unscale fp16 gradients by itself
-        touched = config.shortlist.rows == "touched"
+        touched = settings.shortlist.rows == "touched"
         for head in self.network.modules():
             if isinstance(head, LabelAttentionHead):
                 head.touched_rows = touched
-        optimizer = (TOUCHED if touched else OPTIMIZERS)[kind](groups, weight_decay=config.weight_decay, **extra)
-        batches = so_many(config.limit_train_batches, len(self.train_batches))
+        optimizer = (TOUCHED if touched else OPTIMIZERS)[kind](groups, weight_decay=settings.weight_decay, **extra)
+        batches = so_many(settings.limit_train_batches, len(self.train_batches))
         total = max(1, math.ceil(batches / options.accumulate) * self.epochs)
         factor = learning_rate_factor(options.schedule, options.warmup, total)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)

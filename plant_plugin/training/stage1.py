@@ -12,15 +12,16 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.config import Config, registry
+from plant_plugin.config import registry
 from plant_plugin.config.options import Stage1Options
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import move
 from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, from_first, same_weights
+from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.loop import train_stage
-from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import Candidates, StageModule, place_of, so_many
 
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
@@ -51,7 +52,7 @@ class Stage1(StageModule):
             return
         self.on_validation_epoch_start()
         self.network.eval()
-        places = range(so_many(self.config.limit_val_batches, len(self.val_batches)))
+        places = range(so_many(self.settings.limit_val_batches, len(self.val_batches)))
         with torch.inference_mode():
             for place, batch in zip(places, self.val_batches, strict=False):
                 self.validation_step(move(batch, self.device), place)
@@ -128,14 +129,14 @@ def attention_loss(
     return criterion(scores.float(), relevance, hidden.mask, **given)
 
 
-def run_stage1(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
+def run_stage1(network: PlantableNetwork, inputs: Inputs, settings: Settings, run: Run) -> None:
     """Plant the attention in place; a network whose entry in the registry has a ``stage1`` is planted by that."""
-    entry = registry.get("networks", config.model_name)
+    entry = registry.get("networks", settings.model_name)
     if entry.stage1 is not None:
-        replace(entry, target=entry.stage1).load()(network, prepared, config, run)
+        replace(entry, target=entry.stage1).load()(network, inputs, settings, run)
         return
     same_weights(network)
-    module = Stage1(network, config.stage1, config, *prepared.batches(config.stage1))
-    module.monitor = module.stop_on = f"attention-nDCG@{config.stage1.k}"
-    module.guard.hashes = prepared.text_hashes
+    module = Stage1(network, settings.stage1, settings, *inputs.stage_batches(settings.stage1, settings))
+    module.monitor = module.stop_on = f"attention-nDCG@{settings.stage1.k}"
+    module.guard.hashes = inputs.documents.text_hashes
     train_stage(module, run)

@@ -7,14 +7,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from plant_plugin.config import Config, registry
+from plant_plugin.config import registry
 from plant_plugin.config.options import Stage2Options
+from plant_plugin.config.sections import Settings
 from plant_plugin.networks.losses import WORTH_SELECTING, reduce_selected
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, from_first
+from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.loop import train_stage
-from plant_plugin.training.prepare import Prepared
 from plant_plugin.training.stage import Candidates, StageModule
 
 ScoredBatch = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], float | None]  # logits, documents, loss
@@ -26,7 +27,7 @@ class Stage2(StageModule):
     stage = "stage2"
     logs = ("val",)
     options: Stage2Options
-    prepared: Prepared
+    inputs: Inputs
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
         """Loss over each document's positives and hard negatives, or over all labels."""
@@ -57,22 +58,23 @@ class Stage2(StageModule):
 
     def on_validation_epoch_start(self) -> None:
         """A new evaluator for the epoch."""
-        self._evaluator = self.prepared.evaluator(self.config.monitor_metrics, "val")
+        settings = self.settings
+        self._evaluator = self.inputs.documents.evaluator(settings.monitor_metrics, "val", settings)
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Score the labels; the first process gathers the scores, batch by batch in the order of one process alone."""
         for logits, documents, loss in at_first(None if "surplus" in batch else self._scored(batch)):
-            scores = self.prepared.placed("val", documents, logits)
-            self._evaluator.update(scores, self.prepared.labels["val"][documents], documents, loss=loss)
+            scores, truth = self.inputs.placed("val", documents, logits), self.inputs.documents.labels["val"]
+            self._evaluator.update(scores, truth[documents], documents, loss=loss)
 
     def _scored(self, batch: dict[str, Tensor]) -> ScoredBatch:
         hidden = self.network.encode(batch)
-        if self.prepared.shortlist_scores:
+        if self.inputs.scores_only_listed:
             logits = self.network.selected_logits(hidden, batch["shortlist"]).float()
         else:
             logits = self.network.batch_logits(batch, hidden).float()
         loss = None
-        if "Loss" in self.config.monitor_metrics:
+        if "Loss" in self.settings.monitor_metrics:
             loss = float(self._loss(hidden, Candidates.of(batch, self.network.num_labels)))
         return logits.cpu().numpy(), batch["document"].cpu().numpy(), loss
 
@@ -81,13 +83,10 @@ class Stage2(StageModule):
         self.keep_epoch(from_first(self._evaluator.compute))
 
 
-def run_stage2(network: PlantableNetwork, prepared: Prepared, config: Config, run: Run) -> None:
-    """Train the whole network in place; without epochs it stays as stage 1 left it."""
-    if config.stage2.epochs == 0:
-        run.log("stage 2: no epochs")
-        return
-    module = Stage2(network, config.stage2, config, *prepared.batches(config.stage2))
-    module.prepared, module.monitor = prepared, config.val_metric
-    module.stop_on = config.early_stopping_metric or config.val_metric
-    module.guard.hashes = prepared.text_hashes
+def run_stage2(network: PlantableNetwork, inputs: Inputs, settings: Settings, run: Run) -> None:
+    """Train the whole network in place."""
+    module = Stage2(network, settings.stage2, settings, *inputs.stage_batches(settings.stage2, settings))
+    module.inputs, module.monitor = inputs, settings.val_metric
+    module.stop_on = settings.early_stopping_metric or settings.val_metric
+    module.guard.hashes = inputs.documents.text_hashes
     train_stage(module, run)

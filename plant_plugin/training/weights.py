@@ -10,8 +10,8 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,22 +19,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.config import Config
 from plant_plugin.config.options import NAME_SOURCES, NO_NAMES, PLANTED_SCORES, PlantedScoresOptions
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.label_names import label_names, names_beside
 from plant_plugin.errors import ConfigError, DataError
-from plant_plugin.evaluation.metrics import PROBABILITY_HALF
+from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
-from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.files import atomic_folder, cache_folder, cached
 from plant_plugin.model.folder import read_labels
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
 from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores, read_sentences
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import is_first
+from plant_plugin.training.devices import in_first
 from plant_plugin.training.further import few_are_new, folder_before
-from plant_plugin.training.prepare import Prepared
+from plant_plugin.training.inputs import Floats, Inputs, Logits, Places
+from plant_plugin.training.prepare import Encoded
 
 CACHE_VERSION = 4  # counts up when the solver or what is written changes
 UNREAD = {*CHOSEN, "names"}  # options that change nothing of what is fitted
@@ -55,69 +55,68 @@ ROWS, CELLS = 256, 10_000_000  # validation documents, and scores, at once by th
 # This far below the best `val_metric` is as good: what it does for rare labels decides (benchmarks/TRIALS.md).
 NEAR_TIE = 0.002
 
-Floats = npt.NDArray[np.float32]
-Places = npt.NDArray[np.int64]
-ScoreBatch = tuple[Floats | sp.csr_array, sp.csr_array, Places]  # logits and truth (B, L), numbers of documents
-ScoreBatches = Callable[[], Iterable[ScoreBatch]]
+
+def fit_phrases(documents: Encoded, settings: Settings, run: Run) -> Phrases | None:
+    """Fit phrases on the training documents: marked ones where these have evidence, else mined ones if wanted.
+
+    They are not kept in the cache folder: they know what each training document holds, which nobody else needs.
+    Without planted scores there are none, for nothing would keep them with the model.
+    """
+    train = documents.corpus.train
+    if settings.planted_scores.model == "none":
+        return None
+    with run.phase("planted_scores"):
+        if train.evidence is not None:
+            labels = documents.corpus.label_names
+            return PlantedPhrases.fit(train.texts, documents.document_labels, train.evidence, labels)
+        return MinedPhrases.fit(train.texts, documents.document_labels) if settings.evidence.mine else None
 
 
-def fit_scores(prepared: Prepared, config: Config, run: Run) -> Phrases | None:
-    """Fit phrases and, in the first process, the linear model on the training split; they have no weight yet.
-
-    Returns:
-        The phrases of the training documents, marked ones where they have evidence, else mined ones if asked for. They
-        are not kept in the cache folder: they know what each training document holds, which nobody else needs.
+@in_first
+def fit_scores(documents: Encoded, phrases: Phrases | None, settings: Settings, run: Run) -> PlantedScores | None:
+    """Fit the linear models on the training split; their scores have no weight yet.
 
     Raises:
         ConfigError: The weight is to be chosen on validation documents and there are none, or there are no names that
             ``name_weight`` could weigh.
         DataError: The configured names are of none of the labels.
     """
-    options = config.planted_scores
-    if options.model == "none":  # nothing would keep phrases with the model
+    options, labels, counts = settings.planted_scores, documents.corpus.label_names, documents.train_counts
+    if options.model == "none":
         return None
     with run.phase("planted_scores"):
-        train, labels = prepared.corpus.train, prepared.corpus.label_names
-        phrases: Phrases | None = None
-        if train.evidence is not None:
-            phrases = PlantedPhrases.fit(train.texts, prepared.document_labels, train.evidence, labels)
-        elif config.evidence.mine:
-            phrases = MinedPhrases.fit(train.texts, prepared.document_labels)
-        if is_first():
-            if _weight(options, config.strategy) is None and "val" not in prepared.arrays:
-                what = "there are no validation documents to choose it on"
-                fix = "give val_file or val_size, or a weight"
-                raise ConfigError(what, where="planted_scores.weight", fix=fix)
-            counts = prepared.train_counts
-            names = _known_names(labels, options, config.training_file, run)
-            if options.model == "auto":
-                documents, columns = prepared.document_labels.shape
-                chosen = options.model_for(documents, columns)
-                run.log(f"planted scores: model {chosen}, of {documents:,} documents and {columns:,} labels")
-            prepared.planted_scores = _fitted(prepared, config)
-            prepared.planted_scores.phrases = phrases
-            if names is not None and counts is not None:
-                prepared.planted_scores.plant_names(names, counts)
-    return phrases
+        if _configured_weight(settings) is None and "val" not in documents.arrays:
+            what = "there are no validation documents to choose it on"
+            fix = "give val_file or val_size, or a weight"
+            raise ConfigError(what, where="planted_scores.weight", fix=fix)
+        names = _known_names(labels, options, settings.training_file, run)
+        if options.model == "auto":
+            rows, columns = documents.document_labels.shape
+            model = options.model_for(rows, columns)
+            run.log(f"planted scores: model {model}, of {rows:,} documents and {columns:,} labels")
+        planted = replace(_fitted(documents, settings), phrases=phrases)
+        return planted if names is None or counts is None else planted.with_names(names, counts)
 
 
-def _fitted(prepared: Prepared, config: Config) -> PlantedScores:
+def _fitted(documents: Encoded, settings: Settings) -> PlantedScores:
     """Fit the linear models, or read what a run, possibly this one before it was resumed, fitted to these documents.
 
     Where few documents are new, :func:`.few_are_new`, the model of sentences that the run before has is taught them.
     """
-    options, train, names = config.planted_scores, prepared.corpus.train, prepared.corpus.label_names
-    fit = functools.partial(PlantedScores.fit, train.texts, prepared.document_labels, options, train.evidence, names)
-    if few_are_new(config) and train.evidence is not None:
-        before = folder_before(config)
+    options, train, names = settings.planted_scores, documents.corpus.train, documents.corpus.label_names
+    fit = functools.partial(PlantedScores.fit, train.texts, documents.document_labels, options, train.evidence, names)
+    if few_are_new(settings) and train.evidence is not None:
+        before = folder_before(settings)
         known = read_sentences(before, read_labels(before)[0], names)
         if known is not None and not known.model.half:  # those of many labels are fitted anew, label by label
-            return fit(known.taught(train.texts, train.evidence, names, options, config.new_documents))
-    asked = {name: value for name, value in asdict(options).items() if name not in UNREAD}
-    hashes, labels = prepared.hashes, prepared.hashes["labels"]
-    made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, asked, hashes.get("evidence")]
-    path = cache_folder(config.cache_dir) / "planted_scores" / hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
-    read = functools.partial(PlantedScores.load, labels=labels, num_labels=prepared.num_labels)
+            return fit(known.taught(train.texts, train.evidence, names, options, settings.new_documents))
+    fit_by = {name: value for name, value in asdict(options).items() if name not in UNREAD}
+    hashes, labels = documents.hashes, documents.hashes["labels"]
+    made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, fit_by, hashes.get("evidence")]
+    path = (
+        cache_folder(settings.cache_dir) / "planted_scores" / hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+    )
+    read = functools.partial(PlantedScores.load, labels=labels, num_labels=documents.num_labels)
 
     def write(folder: Path, fitted: PlantedScores) -> None:
         with atomic_folder(folder) as temporary:
@@ -140,13 +139,13 @@ def _known_names(
         return None
     known = label_names([str(source)])
     names = [known(label) or "" for label in labels]
-    found = sum(map(bool, names))
-    if options.names and not found:
+    named = sum(map(bool, names))
+    if options.names and not named:
         fix = "each line has to be: label TAB name, the label as in the training file"
         if options.names in NAME_SOURCES:
             fix = f"say another of {', '.join(NAME_SOURCES)}, or give a file of label TAB name"
         raise DataError(f"none of the {len(labels)} labels has a name there", where=str(source), fix=fix)
-    run.log(f"planted scores: {found} of {len(labels)} labels have a name in {source}")
+    run.log(f"planted scores: {named} of {len(labels)} labels have a name in {source}")
     return names
 
 
@@ -156,141 +155,189 @@ def blocks(documents: int, labels: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, documents, step))
 
 
-def _weight(options: PlantedScoresOptions, strategy: str) -> float | None:
+def _configured_weight(settings: Settings) -> float | None:
     """γ, where it need not be chosen."""
-    return ALONE if options.weight is None and strategy == PLANTED_SCORES else options.weight
+    weight = settings.planted_scores.weight
+    return ALONE if weight is None and settings.strategy == PLANTED_SCORES else weight
 
 
-def plant_weight(prepared: Prepared, config: Config, run: Run, validation: ScoreBatches) -> None:
-    """Give the scores their adjustment τ, their weight γ and the weight ν of names: as configured, or the best.
+@in_first
+def weigh(
+    planted: PlantedScores | None, inputs: Inputs, validation: Sequence[Logits], settings: Settings, run: Run
+) -> PlantedScores | None:
+    """Return planted scores with the weights of their parts: the configured ones, else the best on validation.
 
-    τ is chosen first, on the linear scores alone, for the highest ``val_metric`` on validation documents (nDCG@5 where
-    that is the loss, or needs a threshold: there is none yet). Then γ and ν together on the sums: of the values whose
-    ``val_metric`` is within ``NEAR_TIE`` of the highest, those with the highest PSP@5; of equals, the lowest. There a
-    label without training documents counts as wrong wherever it is found: without a ``label_file`` it is known because
-    a validation document has it, so there, but not in other documents, each is true somewhere. The offset comes after
-    the thresholds, see :func:`centred`. Where there are phrases, λ and σ are chosen between, without the network.
+    The five weights are chosen in three steps, each by ``val_metric`` on validation documents:
 
-    ``validation`` starts a pass over the network's own logits (B, L), truth and document numbers. Where logits are
-    sparse nothing else is scored, and names are in the linear scores already.
+    1. τ, the adjustment for rare labels, on the linear scores only.
+    2. λ of the linear scores and σ of sentences, beside phrases if there are any, without the network.
+    3. γ of the whole sum and ν of the labels' names, together, on the sum with the network's logits. Values within
+       ``NEAR_TIE`` of the best are equally good there: of these PSP@5 decides, then the lowest.
+
+    A label without training documents counts as wrong in step 3, whatever document has it. Where no ``label_file``
+    names it, it is known from a validation document: there it would be right, and nowhere else.
+
+    nDCG@5 takes the place of a ``val_metric`` that is the loss or needs a threshold, for no threshold is tuned yet.
+    With shortlists all weights but γ stay as they were when the labels were proposed.
+
+    Args:
+        planted: Fitted scores; None: there are none to weigh.
+        inputs: The documents and, where there are any, the shortlists.
+        validation: The network's own logits of the validation documents.
+        settings: With the weights that are configured.
+        run: Its clock, and where the chosen weights are printed.
     """
-    planted, options, val = prepared.planted_scores, config.planted_scores, prepared.corpus.val
-    counts = prepared.train_counts
-    if planted is None or counts is None:
-        return
+    if planted is None:
+        return None
+    options = settings.planted_scores
+    if inputs.shortlists is not None:
+        names = "adjustment", "name_weight", "linear_weight", "sentence_weight"
+        options = replace(options, **{name: getattr(planted, name) for name in names})
+    options = replace(options, weight=_configured_weight(settings))
     with run.phase("planted_scores"):
-        watched, cutoff = parse_metric(config.val_metric), min(5, prepared.num_labels)
-        ranks = watched.threshold is None and watched.family != "Loss"
-        features = None if val is None else planted.linear.features(val.texts)  # once for all passes
-        metric, of_rare = config.val_metric if ranks else f"nDCG@{cutoff}", f"PSP@{cutoff}"
-        weighing = _Weighing(prepared, planted, options, metric, of_rare, counts > 0, features)
-        planted.offset = options.offset or 0.0
-        planted.adjustment = weighing.adjustment()
-        marked = weighing.weigh_evidence()
-        if marked is not None:
-            prepared.evidence_scores["val"] = marked
-        told = weighing.weigh(_weight(options, config.strategy), marked, validation)
-        chosen = f"weight {planted.weight:.3g}, adjustment {planted.adjustment:.3g}, names {planted.name_weight:.3g}"
-        if planted.phrases is not None:
-            chosen += f", linear {planted.linear_weight:.3g}, sentences {planted.sentence_weight:.3g}"
-        run.log(f"planted scores: {chosen}{told}")
+        weighed, reached = replace(planted, weight=0.0, offset=options.offset or 0.0), ""
+        if inputs.documents.corpus.val is None:
+            weighed = _as_configured(weighed, options)
+        else:
+            choice = _Choice.of(weighed, options, inputs, settings)
+            weighed = choice.adjusted(weighed)
+            weighed, evidence = choice.with_evidence(weighed)
+            weighed, reached = choice.beside_network(weighed, evidence, validation)
+        weights = f"weight {weighed.weight:.3g}, adjustment {weighed.adjustment:.3g}, names {weighed.name_weight:.3g}"
+        if weighed.phrases is not None:
+            weights += f", linear {weighed.linear_weight:.3g}, sentences {weighed.sentence_weight:.3g}"
+        run.log(f"planted scores: {weights}{reached}")
+    return weighed
+
+
+def _as_configured(planted: PlantedScores, options: PlantedScoresOptions) -> PlantedScores:
+    """Give scores the weights of the configuration, where there are no validation documents to choose others on."""
+    planted = replace(planted, adjustment=options.adjustment or 0.0, weight=options.weight or 0.0)
+    if planted.phrases is not None:
+        linear = 1.0 if options.linear_weight is None else options.linear_weight
+        sentence = 0.0 if planted.sentences is None else options.sentence_weight or 0.0
+        planted = replace(planted, linear_weight=linear, sentence_weight=sentence)
+    return planted.with_name_weight(options.name_weight or 0.0)
 
 
 @dataclass(frozen=True)
-class _Weighing:
-    """Validation documents, by which weights are chosen; without ``features`` there are none."""
+class _Choice:
+    """Weights chosen on validation documents, of which the linear model's ``features`` are known."""
 
-    prepared: Prepared
-    planted: PlantedScores
     options: PlantedScoresOptions
-    metric: str
-    of_rare: str
-    trained: npt.NDArray[np.bool_]  # labels that training documents have, (L,)
-    features: sp.csr_array | None
+    inputs: Inputs
+    settings: Settings
+    features: sp.csr_array
+    metric: str  # that decides
+    of_rare: str  # that decides between equals
 
-    def adjustment(self) -> float:
-        """τ: the configured one, or the best for the linear scores alone; 0 where there are no documents."""
-        planted, configured = self.planted, self.options.adjustment
-        if configured is not None or self.features is None:
-            return configured or 0.0
-        truth = self.prepared.labels["val"]
-        evaluators = [self.prepared.evaluator([self.metric], "val") for _ in ADJUSTMENTS]
-        planted.adjustment = 0.0
+    @classmethod
+    def of(cls, planted: PlantedScores, options: PlantedScoresOptions, inputs: Inputs, settings: Settings) -> _Choice:
+        """Read the validation documents once for all steps."""
+        val = inputs.documents.corpus.val
+        assert val is not None
+        watched, cutoff = parse_metric(settings.val_metric), min(5, inputs.documents.num_labels)
+        ranks = watched.threshold is None and watched.family != "Loss"
+        metric = settings.val_metric if ranks else f"nDCG@{cutoff}"
+        return cls(options, inputs, settings, planted.linear.features(val.texts), metric, f"PSP@{cutoff}")
+
+    def adjusted(self, planted: PlantedScores) -> PlantedScores:
+        """Give scores τ."""
+        if self.options.adjustment is not None:
+            return replace(planted, adjustment=self.options.adjustment)
+        truth, plain = self.inputs.documents.labels["val"], replace(planted, adjustment=0.0)
+        evaluators = self._evaluators(len(ADJUSTMENTS), self.metric)
         for rows in blocks(*truth.shape):
-            scores = planted.linear_scores_of(self.features[rows])
+            scores = plain.linear_scores_of(self.features[rows])
             for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
-                evaluator.update(planted.adjusted(scores, adjustment), truth[rows])
-        return ADJUSTMENTS[int(np.argmax([evaluator.compute()[self.metric] for evaluator in evaluators]))]
+                evaluator.update(plain.adjusted(scores, adjustment), truth[rows])
+        return replace(planted, adjustment=ADJUSTMENTS[self._best(evaluators)])
 
-    def weigh_evidence(self) -> Floats | None:
-        """Give linear model and sentences their weights λ and σ beside phrases: as configured, or the best.
+    def with_evidence(self, planted: PlantedScores) -> tuple[PlantedScores, Floats | None]:
+        """Give scores λ and σ, and return what phrases and sentences add to each document, (N, L); None without any."""
+        val, linear, sentence = (
+            self.inputs.documents.corpus.val,
+            self.options.linear_weight,
+            self.options.sentence_weight,
+        )
+        if planted.phrases is None or val is None:
+            return planted, None
+        of_phrases, of_documents = planted.phrases.scores(val.texts), planted.linear_scores_of(self.features)
+        of_sentences: Floats | np.float32 = np.float32(0)
+        if planted.sentences is None:
+            sentence = 0.0
+        else:
+            of_sentences = planted.sentences.scores(val.texts)
+        linear_weights = LINEAR_WEIGHTS if linear is None else (linear,)
+        pairs = list(itertools.product(linear_weights, SENTENCE_WEIGHTS if sentence is None else (sentence,)))
+        evaluators = self._evaluators(len(pairs), self.metric)
+        for (linear, sentence), evaluator in zip(pairs, evaluators, strict=True):
+            sums = np.float32(linear) * of_documents + of_phrases + np.float32(sentence) * of_sentences
+            evaluator.update(sums, self.inputs.documents.labels["val"])
+        linear, sentence = pairs[self._best(evaluators)]
+        weighed = replace(planted, linear_weight=linear, sentence_weight=sentence)
+        return weighed, of_phrases + np.float32(sentence) * of_sentences
 
-        Returns:
-            What phrases and sentences add to each document, (N, L); None without phrases or documents.
-        """
-        planted, val, linear = self.planted, self.prepared.corpus.val, self.options.linear_weight
-        if planted.phrases is None:
-            return None
-        sentence = 0.0 if planted.sentences is None else self.options.sentence_weight
-        if val is None or self.features is None:
-            planted.linear_weight, planted.sentence_weight = 1.0 if linear is None else linear, sentence or 0.0
-            return None
-        phrases = planted.phrases.scores(val.texts)
-        sentences = np.float32(0) if planted.sentences is None else planted.sentences.scores(val.texts)
-        documents = planted.linear_scores_of(self.features)
-        linears = LINEAR_WEIGHTS if linear is None else (linear,)
-        tried = list(itertools.product(linears, SENTENCE_WEIGHTS if sentence is None else (sentence,)))
-        found = []
-        for one, other in tried:
-            evaluator = self.prepared.evaluator([self.metric], "val")
-            sums = np.float32(one) * documents + phrases + np.float32(other) * sentences
-            evaluator.update(sums, self.prepared.labels["val"])
-            found.append(evaluator.compute()[self.metric])
-        planted.linear_weight, planted.sentence_weight = tried[int(np.argmax(found))]
-        return phrases + np.float32(planted.sentence_weight) * sentences
-
-    def weigh(self, unit: float | None, marked: Floats | None, validation: ScoreBatches) -> str:
-        """Choose γ (``unit`` where it is known) and ν on the sums with the network's logits; tells what they reach."""
-        planted, metrics = self.planted, [self.metric, self.of_rare]
-        names: tuple[float, ...] = NAME_WEIGHTS
+    def beside_network(
+        self, planted: PlantedScores, evidence: Floats | None, validation: Sequence[Logits]
+    ) -> tuple[PlantedScores, str]:
+        """Give scores γ and ν; the text tells what the lowest and the best values reach, where any are tried."""
+        name_weights: tuple[float, ...] = NAME_WEIGHTS
         if planted.names is None or self.options.name_weight is not None:
-            names = (self.options.name_weight or 0.0,)
-        listed = (self.prepared.shortlist_size or len(self.trained)) < len(self.trained)
-        shares = (*SHARES, *MORE_SHARES) if listed else SHARES
-        tried = list(itertools.product(shares if unit is None else (1.0,), names))
-        best, told = 0, ""
-        if len(tried) > 1 and self.features is not None:
-            evaluators = [self.prepared.evaluator(metrics, "val") for _ in tried]
-            for logits, truth, documents in validation():
-                scores, named = self._scores(logits, documents, marked)
+            name_weights = (self.options.name_weight or 0.0,)
+        weights: tuple[float, ...] = (self.options.weight or 0.0,)
+        if self.options.weight is None:
+            shortlists = self.inputs.shortlists
+            few = shortlists is not None and shortlists.length < self.inputs.documents.num_labels
+            unit = self._unit(planted, evidence, validation[0])
+            weights = tuple(share * unit for share in ((*SHARES, *MORE_SHARES) if few else SHARES))
+        pairs, best, reached = list(itertools.product(weights, name_weights)), 0, ""
+        if len(pairs) > 1:
+            metrics, counts = (self.metric, self.of_rare), self.inputs.documents.train_counts
+            assert counts is not None
+            evaluators = self._evaluators(len(pairs), *metrics)
+            for logits, truth, numbers in self.inputs.with_truth("val", validation):
+                scores, of_names = self._scores(planted, evidence, logits, numbers)
                 values = logits.data if sp.issparse(logits) else logits
-                if unit is None:  # of the first batch: the same for all
-                    unit = (float(values.std()) or 1.0) / (float(scores.std()) or 1.0)
-                of_trained = truth.multiply(self.trained).tocsr()
-                for (share, name), evaluator in zip(tried, evaluators, strict=True):
-                    sums = values + np.float32(share * unit) * (scores + np.float32(name) * named)
-                    evaluator.update(_like(logits, sums), of_trained, documents)
-            found = [evaluator.compute() for evaluator in evaluators]
-            enough = max(one[self.metric] for one in found) - NEAR_TIE
-            near = [way for way, one in enumerate(found) if one[self.metric] >= enough]
-            best = max(near, key=lambda way: found[way][self.of_rare], default=0)  # the first of equals, or of NaN
-            first, reached = (", ".join(f"{name} {found[way][name]:.4f}" for name in metrics) for way in (0, best))
-            told = f"; {first} with the lowest, {reached} with these"
-        share, name = tried[best]
-        planted.weight = share * (unit or 0.0)
-        planted.add_names(name)
-        return told
+                of_trained = truth.multiply(counts > 0).tocsr()
+                for (weight, name), evaluator in zip(pairs, evaluators, strict=True):
+                    sums = values + np.float32(weight) * (scores + np.float32(name) * of_names)
+                    evaluator.update(_like(logits, sums), of_trained, numbers)
+            values_of = [evaluator.compute() for evaluator in evaluators]
+            enough = max(values[self.metric] for values in values_of) - NEAR_TIE
+            near = [place for place, values in enumerate(values_of) if values[self.metric] >= enough]
+            best = max(near, key=lambda place: values_of[place][self.of_rare], default=0)  # the first of equals, or NaN
+            lowest, highest = (
+                ", ".join(f"{name} {values_of[place][name]:.4f}" for name in metrics) for place in (0, best)
+            )
+            reached = f"; {lowest} with the lowest, {highest} with these"
+        weight, name = pairs[best]
+        return replace(planted, weight=weight).with_name_weight(name), reached
+
+    def _unit(self, planted: PlantedScores, evidence: Floats | None, first: Logits) -> float:
+        """γ that gives the planted scores of the first batch the spread of the network's logits."""
+        ((logits, _, numbers),) = self.inputs.with_truth("val", [first])
+        scores, _ = self._scores(planted, evidence, logits, numbers)
+        values = logits.data if sp.issparse(logits) else logits
+        return (float(values.std()) or 1.0) / (float(scores.std()) or 1.0)
 
     def _scores(
-        self, logits: Floats | sp.csr_array, documents: Places, marked: Floats | None
+        self, planted: PlantedScores, evidence: Floats | None, logits: Floats | sp.csr_array, numbers: Places
     ) -> tuple[Floats, Floats | np.float32]:
-        """Planted scores of what is scored, in its order, and what names add to them at ν = 1."""
+        """Planted scores of what is scored, in the order of its logits, and what names add to them at ν = 1."""
         if sp.issparse(logits):
-            return self.prepared.shortlist_scores["val"][documents].ravel(), np.float32(0)
-        assert self.features is not None  # there are validation documents
-        rows, linear = self.features[documents], np.float32(self.planted.linear_weight)
-        scores, named = (linear * of(rows) for of in (self.planted.linear_scores_of, self.planted.name_scores_of))
-        return scores if marked is None else scores + marked[documents], named
+            assert self.inputs.shortlists is not None
+            return self.inputs.shortlists.scores["val"][numbers].ravel(), np.float32(0)
+        rows, linear = self.features[numbers], np.float32(planted.linear_weight)
+        scores, of_names = linear * planted.linear_scores_of(rows), linear * planted.name_scores_of(rows)
+        return scores if evidence is None else scores + evidence[numbers], of_names
+
+    def _evaluators(self, number: int, *metrics: str) -> list[Evaluator]:
+        return [self.inputs.documents.evaluator(metrics, "val", self.settings) for _ in range(number)]
+
+    def _best(self, evaluators: Sequence[Evaluator]) -> int:
+        """Place of the first with the highest ``metric``."""
+        return int(np.argmax([evaluator.compute()[self.metric] for evaluator in evaluators]))
 
 
 def _like(logits: Floats | sp.csr_array, values: npt.NDArray[np.floating]) -> npt.NDArray[np.floating] | sp.csr_array:
@@ -298,16 +345,3 @@ def _like(logits: Floats | sp.csr_array, values: npt.NDArray[np.floating]) -> np
     if not sp.issparse(logits):
         return values
     return sp.csr_array((values, logits.indices, logits.indptr), shape=logits.shape)
-
-
-def centred(planted: PlantedScores, tuned: Tuned, configured: float | None) -> Tuned:
-    """Take the threshold of micro-F1 off every logit, and off the thresholds that were tuned before that.
-
-    Linear scores shift all logits by what has no meaning; so a probability of 0.5 is again where a label is predicted.
-    That threshold becomes the offset of the planted scores, unless one is ``configured``.
-    """
-    if configured is not None or not planted.weight:
-        return tuned
-    planted.offset = tuned.thresholds["micro"]
-    thresholds = {name: value - planted.offset for name, value in tuned.thresholds.items()}
-    return Tuned(thresholds, tuned.documents, {**tuned.f1, **dict.fromkeys(PROBABILITY_HALF, tuned.f1["micro"])})

@@ -21,6 +21,7 @@ from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.report.run import Run
 from plant_plugin.training import prepare, stage2
 from plant_plugin.training.build import build_network
+from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.run import run
 
 TRIALS = sorted(
@@ -97,14 +98,14 @@ def test_rare_labels_can_be_left_out_of_stage_2(places: Path, monkeypatch: pytes
     monkeypatch.setattr(trials, "COMMON", 0.16)
     config = made_config(places, stage2__hard_negatives=2)
     record = Run(places / "rare", silent=True)
-    prepared = prepare.prepare(config, record)
-    common = prepared.labels["train"].toarray().mean(axis=0) >= 0.16
-    assert 2 < common.sum() < prepared.num_labels
-    network = build_network(prepared, config, record, planted=False)
-    module = stage2.Stage2(network, config.stage2, config, prepared.split("train", 8), None)
-    module.prepared = prepared
+    documents = prepare.prepare(config, record)
+    common = documents.labels["train"].toarray().mean(axis=0) >= 0.16
+    assert 2 < common.sum() < documents.num_labels
+    network, inputs = build_network(documents, config), Inputs(documents)
+    module = stage2.Stage2(network, config.stage2, config, inputs.batches("train", 8), None)
+    module.inputs = inputs
     with trials.common_labels_alone():
-        for batch in prepared.split("train", 8):
+        for batch in inputs.batches("train", 8):
             module.training_loss(batch).backward()
     touched = network.head.label_embeddings.grad.abs().sum(dim=1) > 0
     assert touched.tolist() == common.tolist()

@@ -66,11 +66,11 @@ def test_the_ranker_learns_by_itself_and_can_be_looked_at(folder):
 def test_both_directions_start_from_one_ranker_and_the_planted_weights_are_its_own(folder, monkeypatch):
     seen = {}
 
-    def look(network: Any, prepared: Any, *others: Any) -> None:
+    def look(network: Any, inputs: Any, *others: Any) -> None:
         seen["rankers"] = [ranker.state_dict() for ranker in network.rankers()]
-        batch = next(iter(prepared.split("val", 4)))
+        batch = next(iter(inputs.batches("val", 4)))
         hidden = network.eval().encode(batch)
-        labels = torch.arange(prepared.num_labels).expand(4, -1)
+        labels = torch.arange(inputs.documents.num_labels).expand(4, -1)
         parts = network.heads[1].parts(network.members(hidden)[1][1], labels)
         scores = network.rankers()[0](batch["text"].flatten()).unflatten(0, batch["text"].shape).transpose(1, 2)
         padding = ~batch["mask"][:, None]

@@ -10,7 +10,8 @@ import pytest
 from made_up_task import made_config, write_language_model, write_splits
 
 from plant_plugin.report.run import Run
-from plant_plugin.training.build import build_network, save
+from plant_plugin.training.build import build_network, plant_relevance, save
+from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
 
@@ -42,9 +43,11 @@ def untrained(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     def made(**changes: Any) -> Path:
         config = made_config(task, result_dir=str(tmp_path_factory.mktemp("model")), **changes)
         record = Run(Path(config.checkpoint_dir), silent=True)
-        prepared = prepare(config, record)
-        network = build_network(prepared, config, record, planted=True)
-        save(record.folder, network, prepared, config, {"0.5": 0.0})
+        record.config_hash = config.hash()
+        documents = prepare(config, record)
+        network = build_network(documents, config)
+        plant_relevance(network, documents, config, record, planted=True)
+        save(record, network, Inputs(documents), None, {"0.5": 0.0}, config)
         return record.folder
 
     return made

@@ -98,8 +98,8 @@ def test_weights_are_kept_in_half_precision(tmp_path: Path) -> None:
     texts = [f"word{number % 7} word{number % 5} word{number % 3}" for number in range(40)]
     labels = sp.csr_array((np.arange(40)[:, None] % 7 == np.arange(7)).astype(np.float32))
     model = PlantedScores.fit(texts, labels, OPTIONS)
-    model.plant_names(["word1"] * 7, np.arange(7))
-    model.add_names(1.7)
+    model = model.with_names(["word1"] * 7, np.arange(7))
+    model = model.with_name_weight(1.7)
     model.save(tmp_path, "hash")
     with np.load(tmp_path / ARRAYS) as content:
         assert content["data"].dtype == np.float16

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -133,7 +134,7 @@ def test_they_mark_tokens_as_marked_phrases_do() -> None:
 
 def test_terms_sum_to_the_score_before_and_after_saving(tmp_path: Path) -> None:
     planted = PlantedScores.fit(TEXTS, sp.csr_array(LABELS), PlantedScoresOptions(model="ridge", min_documents=1))
-    planted.phrases, planted.linear_weight, planted.adjustment = mined(), 0.5, 0.1
+    planted = replace(planted, phrases=mined(), linear_weight=0.5, adjustment=0.1)
     planted.save(tmp_path, "labels")
     again = PlantedScores.load(tmp_path, "labels")
     text = "tos y fiebre muy alta"

@@ -143,12 +143,12 @@ def test_names_by_hand_and_after_saving(tmp_path: Path) -> None:
     options = PlantedScoresOptions(model="ridge", penalty=0.25, min_documents=1)
     labels = sp.csr_array(np.array([[1, 0, 0], [0, 1, 0]], dtype=np.float32))
     model = PlantedScores.fit(["alpha", "beta"], labels, options)
-    model.plant_names(["", "unknown", "beta"], np.array([1, 1, 0]))
+    model = model.with_names(["", "unknown", "beta"], np.array([1, 1, 0]))
     np.testing.assert_allclose(
         model.name_scores_of(model.linear.features(["beta", "alpha"])), [[0, 0, 0.5], [0, 0, 0]], atol=1e-6
     )
-    model.plant_names(["alpha", "", "alpha beta"], np.array([3, 1, 0]))
-    model.add_names(2.0)
+    model = model.with_names(["alpha", "", "alpha beta"], np.array([3, 1, 0]))
+    model = model.with_name_weight(2.0)
     half = 2 * 0.5 / np.sqrt(2)
     np.testing.assert_allclose(model.scores(["beta", "alpha"]), [[0, 0.8, half], [0.8 + 1, 0, half]], atol=1e-6)
     assert dict(next(model.terms("alpha", [2], []))[0]) == pytest.approx({"alpha": half})
@@ -162,7 +162,7 @@ def test_names_by_hand_and_after_saving(tmp_path: Path) -> None:
 def test_terms_sum_to_the_score(task) -> None:
     texts, labels, unseen = task
     model = PlantedScores.fit(texts, labels, EVERYTHING)
-    model.adjustment, model.weight = 0.3, 2.0
+    model = dataclasses.replace(model, adjustment=0.3, weight=2.0)
     for label, score in enumerate(model.scores(unseen[:1])[0]):
         ((terms, rest),) = model.terms(unseen[0], [label], model.matches(unseen[0]))
         assert sum(value for _, value in terms) + rest == pytest.approx(score, abs=1e-5)
@@ -173,8 +173,8 @@ def test_terms_sum_to_the_score(task) -> None:
 def test_weights_take_eight_bytes_each(task) -> None:
     texts, labels, _ = task
     model = PlantedScores.fit(texts, labels, EVERYTHING)
-    model.plant_names(["word1 word2"] * 5, np.arange(5))
-    model.add_names(2.0)
+    model = model.with_names(["word1 word2"] * 5, np.arange(5))
+    model = model.with_name_weight(2.0)
     for weights in (model.linear.weights, model.linear._by_term):
         assert {weights.data.dtype, weights.indices.dtype} == {np.dtype("float32"), np.dtype("int32")}
 
@@ -225,7 +225,7 @@ def test_an_adjustment_adds_to_the_scores_of_rare_labels(task) -> None:
     texts, labels, unseen = task
     model = PlantedScores.fit(texts, labels, EVERYTHING)
     before = model.scores(unseen)
-    model.adjustment = 0.5
+    model = dataclasses.replace(model, adjustment=0.5)
     rarity = label_rarity(labels.sum(axis=0))
     np.testing.assert_allclose(model.scores(unseen) - before, np.tile(0.5 * rarity, (10, 1)), atol=1e-6)
     assert rarity.argmax() == labels.sum(axis=0).argmin()
@@ -236,7 +236,7 @@ def test_an_adjustment_adds_to_the_scores_of_rare_labels(task) -> None:
 def test_the_highest_labels_of_each_text(task, k: int, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, labels, unseen = task
     model = PlantedScores.fit(texts, labels, EVERYTHING)
-    model.adjustment, model.linear_weight = 0.1, 0.5
+    model = dataclasses.replace(model, adjustment=0.1, linear_weight=0.5)
     monkeypatch.setattr(planted_scores, "CELLS", cells)
     dense, found = model.scores(unseen), model.top(unseen, k)
     assert found.indices.dtype == np.int32
@@ -260,7 +260,7 @@ def test_of_equally_high_labels_the_first_are_taken(task) -> None:
 def test_saved_and_loaded(task, tmp_path: Path) -> None:
     texts, labels, unseen = task
     model = PlantedScores.fit(texts, labels, EVERYTHING)
-    model.weight = 3.5
+    model = dataclasses.replace(model, weight=3.5)
     model.save(tmp_path, "abc")
     again = PlantedScores.load(tmp_path, "abc")
     assert again.weight == 3.5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -83,7 +85,7 @@ def test_with_every_weight_and_label_it_is_the_dense_row(texts, monkeypatch: pyt
 def test_labels_outside_the_candidates_stay_behind_them(texts, monkeypatch: pytest.MonkeyPatch) -> None:
     train, labels, unseen = texts
     model = PlantedScores.fit(train, labels, PlantedScoresOptions(model="label_ridge", min_documents=1))
-    model.adjustment = 0.5  # so much that a rare label would pass every other
+    model = replace(model, adjustment=0.5)  # so much that a rare label would pass every other
     whole = model.scores(unseen)
     for module, name, value in ((linear, "PRUNED_ABOVE", 1), (linear, "LISTED", 3), (pruned_index, "KEPT", 4)):
         monkeypatch.setattr(module, name, value)

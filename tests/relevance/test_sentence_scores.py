@@ -44,8 +44,8 @@ UNSEEN = ["Llega. Fiebre y tos. Se va.", "  ", "", "Alta fiebre"]
 def fitted(evidence: list[DocumentEvidence]) -> PlantedScores:
     """All parts, with weights of their own."""
     planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS, evidence, NAMES)
-    planted.phrases = PlantedPhrases.fit(TEXTS, LABELS, evidence, NAMES)
-    planted.linear_weight, planted.sentence_weight, planted.adjustment = 0.5, 2.0, 0.1
+    planted = replace(planted, phrases=PlantedPhrases.fit(TEXTS, LABELS, evidence, NAMES))
+    planted = replace(planted, linear_weight=0.5, sentence_weight=2.0, adjustment=0.1)
     return planted
 
 
@@ -149,7 +149,7 @@ def test_too_few_sentences_are_told_by_their_name() -> None:
 
 def test_a_model_from_before_evidence_is_read(tmp_path: Path) -> None:
     planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS)
-    planted.weight = 2.0
+    planted = replace(planted, weight=2.0)
     planted.save(tmp_path, "labels")
     (tmp_path / MARKED).unlink()
     with np.load(tmp_path / ARRAYS) as content:
@@ -163,7 +163,7 @@ def test_a_model_from_before_evidence_is_read(tmp_path: Path) -> None:
 
 def test_a_model_does_not_lose_its_phrases_silently(tmp_path: Path) -> None:
     planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS)
-    planted.phrases = MinedPhrases.fit(TEXTS, LABELS)
+    planted = replace(planted, phrases=MinedPhrases.fit(TEXTS, LABELS))
     planted.save(tmp_path, "labels")
     assert isinstance(PlantedScores.load(tmp_path, "labels").phrases, MinedPhrases)
     (tmp_path / MARKED).unlink()

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,10 @@ from plant_plugin.relevance.planted_scores import MARKED
 from plant_plugin.report.machine import usable_cores
 from plant_plugin.report.record import FIRST_PASS
 from plant_plugin.report.run import Run
-from plant_plugin.training.build import build_network
-from plant_plugin.training.prepare import prepare
+from plant_plugin.training.prepare import planted_relevance, prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import Stage1
-from plant_plugin.training.weights import fit_scores
+from plant_plugin.training.weights import fit_phrases
 
 Made = Callable[..., Config]
 
@@ -113,7 +113,7 @@ def test_explanations_sum_to_the_logit(trained: tuple[Config, dict[str, Any]]) -
     planted, text = predictor.model.planted_scores, texts_of(config)[0]
     assert planted is not None
     assert planted.weight > 0
-    planted.sentence_weight = 1.5  # whatever was chosen
+    planted = predictor.model.planted_scores = replace(planted, sentence_weight=1.5)  # whatever was chosen
     logits = predictor.logits([text])[0]
     for evidence in predictor.explain(text, predictor.labels).labels:
         column = predictor.column_of[evidence.found.label]
@@ -168,9 +168,7 @@ def test_relevance_is_counted_over_sentences_too(made_marked: Made, tmp_path: Pa
         config = made_marked(evidence__sentences=sentences, result_dir=str(tmp_path / str(sentences)))
         of_run = Run(config.checkpoint_dir, silent=True)
         prepared = prepare(config, of_run)
-        build_network(prepared, config, of_run, planted=True)
-        assert prepared.relevance is not None
-        found.append(prepared.relevance.matrix.toarray())
+        found.append(planted_relevance(prepared, config.relevance, of_run).matrix.toarray())
     column = load_corpus(made_marked()).label_names.index("L3")
     token = prepared.tokens.id_of["sign3x"]
     assert found[0][column, token] == pytest.approx(1)
@@ -333,7 +331,7 @@ def test_a_prior_of_phrases_needs_the_model_that_keeps_them(made_marked: Made, t
     assert set(found) == {"planted_scores.linear_weight", "planted_scores.sentence_weight"}
     config = made_marked(planted_scores__model="none", evidence__prior=0.0)
     of_run = Run(config.checkpoint_dir, silent=True)
-    assert fit_scores(prepare(config, of_run), config, of_run) is None
+    assert fit_phrases(prepare(config, of_run), config, of_run) is None
 
 
 def test_baselines_of_libmultilabel_refuse_evidence(made_marked: Made, tmp_path: Path) -> None:

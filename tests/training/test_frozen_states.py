@@ -17,9 +17,11 @@ from plant_plugin.model.export import export_model
 from plant_plugin.model.trained import load_model
 from plant_plugin.networks.backbone import FrozenBackbone
 from plant_plugin.report.run import Run
-from plant_plugin.training import build
-from plant_plugin.training.build import add_frozen_states, build_network
-from plant_plugin.training.prepare import Prepared, prepare
+from plant_plugin.training import frozen_states as module
+from plant_plugin.training.build import build_network
+from plant_plugin.training.frozen_states import frozen_states
+from plant_plugin.training.inputs import Inputs
+from plant_plugin.training.prepare import Encoded, prepare
 from plant_plugin.training.run import run
 
 Made = Callable[..., Config]
@@ -39,10 +41,10 @@ def config(made: Made, tiny_language_model: Path) -> Callable[..., Config]:
     return build
 
 
-def parts(config: Config, tmp_path: Path) -> tuple[Any, Prepared, Run]:
+def parts(config: Config, tmp_path: Path) -> tuple[Any, Encoded, Run]:
     clock = Run(tmp_path / "clock", silent=True)
-    prepared = prepare(config, clock)
-    return build_network(prepared, config, clock, planted=False), prepared, clock
+    documents = prepare(config, clock)
+    return build_network(documents, config), documents, clock
 
 
 def kept(tmp_path: Path) -> list[Path]:
@@ -51,16 +53,16 @@ def kept(tmp_path: Path) -> list[Path]:
 
 def test_files_hold_what_the_language_model_says(config: Callable[..., Config], tmp_path: Path) -> None:
     chosen = config()
-    network, prepared, clock = parts(chosen, tmp_path)
-    computed = {name: list(prepared.split(name, 7)) for name in prepared.arrays}
-    add_frozen_states(network, prepared, chosen, clock, cpu=True)
-    assert set(prepared.states) == {"train", "val", "test"}
+    network, documents, clock = parts(chosen, tmp_path)
+    computed = {name: list(Inputs(documents).batches(name, 7)) for name in documents.arrays}
+    kept_states = frozen_states(network, documents, chosen, clock)
+    assert set(kept_states) == {"train", "val", "test"}
     network.eval()
     for name, batches in computed.items():
-        states = prepared.states[name]
+        states = kept_states[name]
         assert isinstance(states.states, np.memmap)
-        assert states.states.shape == (int(prepared.arrays[name].lengths.sum()), 16)
-        for without, batch in zip(batches, prepared.split(name, 7), strict=True):
+        assert states.states.shape == (int(documents.arrays[name].lengths.sum()), 16)
+        for without, batch in zip(batches, Inputs(documents, states=kept_states).batches(name, 7), strict=True):
             assert torch.equal(without["text"], batch["text"])
             assert not batch["frozen"][~batch["mask"]].any()
             expected, found = network.encode(without).states, network.encode(batch).states
@@ -90,8 +92,8 @@ def test_other_texts_weights_or_precision_make_other_files(
     config: Callable[..., Config], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def add(chosen: Config) -> int:
-        network, prepared, clock = parts(chosen, tmp_path)
-        add_frozen_states(network, prepared, chosen, clock, cpu=True)
+        network, documents, clock = parts(chosen, tmp_path)
+        frozen_states(network, documents, chosen, clock)
         return len(kept(tmp_path))
 
     assert add(config()) == 3
@@ -105,13 +107,12 @@ def test_other_texts_weights_or_precision_make_other_files(
 
 def test_a_damaged_file_is_made_again(config: Callable[..., Config], tmp_path: Path) -> None:
     chosen = config()
-    network, prepared, clock = parts(chosen, tmp_path)
-    add_frozen_states(network, prepared, chosen, clock, cpu=True)
+    network, documents, clock = parts(chosen, tmp_path)
+    frozen_states(network, documents, chosen, clock)
     whole = [path.read_bytes() for path in kept(tmp_path)]
     for path, content in zip(kept(tmp_path), (whole[0][:-5], b"junk", whole[2]), strict=True):
         path.write_bytes(content)
-    prepared.states.clear()
-    add_frozen_states(network, prepared, chosen, clock, cpu=True)
+    frozen_states(network, documents, chosen, clock)
     assert [path.read_bytes() for path in kept(tmp_path)] == whole
 
 
@@ -121,11 +122,10 @@ def test_a_full_disk_costs_a_warning(
     def full(stream: object, size: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(build, "reserve", full)
+    monkeypatch.setattr(module, "reserve", full)
     chosen = config()
-    network, prepared, clock = parts(chosen, tmp_path)
-    add_frozen_states(network, prepared, chosen, clock, cpu=True)
-    assert prepared.states == {}
+    network, documents, clock = parts(chosen, tmp_path)
+    assert frozen_states(network, documents, chosen, clock) == {}
     assert "the disk is full" in caplog.text
     assert list((tmp_path / "cache" / "states").iterdir()) == []
 
@@ -134,10 +134,10 @@ def test_a_document_without_tokens_has_one_position(config: Callable[..., Config
     with open(tmp_path / "test.txt", "a") as stream:
         stream.write("L1\t \n")
     chosen = config(add_special_tokens=False)
-    network, prepared, clock = parts(chosen, tmp_path)
-    assert prepared.arrays["test"].lengths[-1] == 0
-    add_frozen_states(network, prepared, chosen, clock, cpu=True)
-    last = next(iter(prepared.split("test", 41)))
+    network, documents, clock = parts(chosen, tmp_path)
+    assert documents.arrays["test"].lengths[-1] == 0
+    states = frozen_states(network, documents, chosen, clock)
+    last = next(iter(Inputs(documents, states=states).batches("test", 41)))
     assert last["frozen"][-1, 0].any()
     assert not last["frozen"][-1, 1:].any()
 

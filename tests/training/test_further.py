@@ -174,12 +174,13 @@ def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> No
     from dataclasses import replace
 
     from plant_plugin.report.run import Run
+    from plant_plugin.training.inputs import Inputs
     from plant_plugin.training.prepare import prepare
 
     config = replace(old, go_on_from=str(old.checkpoint_dir), new_documents=5, replay=2.0)
-    prepared = prepare(config, Run(Path(old.checkpoint_dir), silent=True, tests=False))
-    train_batches, _ = prepared.batches(config.stage2)
-    parents = prepared.training.parents or range(len(prepared.training))
+    documents = prepare(config, Run(Path(old.checkpoint_dir), silent=True, tests=False))
+    train_batches, _ = Inputs(documents).stage_batches(config.stage2, config)
+    parents = documents.training.parents or range(len(documents.training))
     seen = [parents[row] for batch in train_batches for row in batch["document"].tolist()]
     assert {*range(5)} < set(seen)
     assert len(set(seen)) == 15

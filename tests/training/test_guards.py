@@ -21,7 +21,7 @@ from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.site_counts import SiteCounts
 from plant_plugin.report.run import Run
 from plant_plugin.training.guards import StepGuard, in_pieces, out_of_memory
-from plant_plugin.training.prepare import add_relevance, prepare
+from plant_plugin.training.prepare import planted_relevance, prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.stage import so_many
 from plant_plugin.training.stage2 import Stage2
@@ -208,39 +208,35 @@ def test_half_blocks_give_the_same_logits(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_damaged_relevance_file_is_made_again(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = made()
     record = Run(tmp_path / "run")
-    prepared = prepare(config, record)
-    add_relevance(prepared, config.relevance, record)
-    assert prepared.relevance is not None
-    whole = prepared.relevance.matrix
+    documents = prepare(config, record)
+    whole = planted_relevance(documents, config.relevance, record).matrix
     path = tmp_path / "run" / "relevance.npz"
     path.write_bytes(path.read_bytes()[:100])
-    add_relevance(prepared, config.relevance, record)
+    again = planted_relevance(documents, config.relevance, record)
     assert "The relevance is computed again." in capsys.readouterr().err
-    for matrix in (prepared.relevance.matrix, Relevance.load(path).matrix):
+    for matrix in (again.matrix, Relevance.load(path).matrix):
         assert (matrix != whole).nnz == 0
 
 
 def test_relevance_of_counts_is_that_of_the_training_file(made: Made, tmp_path: Path) -> None:
     config = made()
     record = Run(tmp_path / "run")
-    prepared = prepare(config, record)
-    add_relevance(prepared, config.relevance, record)
-    assert prepared.relevance is not None
-    expected = prepared.relevance.matrix
-    arrays, names, tokens = prepared.arrays["train"], prepared.corpus.label_names, prepared.tokens
-    counted = SiteCounts.of(arrays, prepared.labels["train"], names, tokens, 1)
+    documents = prepare(config, record)
+    expected = planted_relevance(documents, config.relevance, record).matrix
+    arrays, names, tokens = documents.arrays["train"], documents.corpus.label_names, documents.tokens
+    counted = SiteCounts.of(arrays, documents.labels["train"], names, tokens, 1)
     for path, counts in (("all.npz", counted), ("few.npz", counted.aligned(names[:1], counted.types))):
         counts.save(tmp_path / path)
     options = made(relevance__counts=str(tmp_path / "all.npz")).relevance
-    add_relevance(prepared, options, record)
-    assert prepared.relevance.matrix is not expected
-    assert (prepared.relevance.matrix != expected).nnz == 0
-    add_relevance(prepared, replace(options, counts=str(tmp_path / "few.npz")), record)  # not what the run kept
-    assert set(prepared.relevance.matrix.nonzero()[0].tolist()) == {0}
+    matrix = planted_relevance(documents, options, record).matrix
+    assert matrix is not expected
+    assert (matrix != expected).nnz == 0
+    few = replace(options, counts=str(tmp_path / "few.npz"))  # not what the run kept
+    assert set(planted_relevance(documents, few, record).matrix.nonzero()[0].tolist()) == {0}
     foreign = replace(counted, labels=[f"{name}?" for name in names])
     foreign.save(tmp_path / "few.npz")
     with pytest.raises(DataError, match="no label here has a word there"):
-        add_relevance(prepared, replace(options, counts=str(tmp_path / "few.npz")), record)
+        planted_relevance(documents, few, record)
 
 
 def test_counts_that_no_run_can_use(made: Made, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from plant_plugin.networks.plantable import Hidden
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
-from plant_plugin.training.build import build_network
+from plant_plugin.training.build import build_network, plant_relevance
+from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import run_stage1
@@ -112,23 +113,25 @@ def test_stage_1_teaches_the_attention_and_leaves_the_readout(made: Made, tmp_pa
         stage1__learning_rate=0.03,
     )
     record = Run(tmp_path / "run", silent=True)
-    prepared = prepare(config, record)
-    network = build_network(prepared, config, record, planted=True)
+    documents = prepare(config, record)
+    network = build_network(documents, config)
+    relevance = plant_relevance(network, documents, config, record, planted=True)
     before = {key: value.clone() for key, value in network.state_dict().items()}
-    batch = next(iter(prepared.split("val", 30)))
+    batch = next(iter(Inputs(documents).batches("val", 30)))
 
     def share_of_signs() -> float:
         """Attention that label 0 gives to its own word, in the documents that hold it."""
-        own = batch["text"] == next(t for t in range(prepared.tokens.size) if prepared.tokens.token(t) == "sign0x")
+        own = batch["text"] == next(t for t in range(documents.tokens.size) if documents.tokens.token(t) == "sign0x")
         with torch.no_grad():
             hidden: Hidden = network.eval().encode(batch)
-            label = torch.tensor([[prepared.corpus.label_names.index("L0")]]).expand(len(own), 1)
+            label = torch.tensor([[documents.corpus.label_names.index("L0")]]).expand(len(own), 1)
             attention = network.attention(hidden, label)[:, 0]
         return float((attention * own).sum(dim=1)[own.any(dim=1)].mean())
 
     start = share_of_signs()
     record.metrics = MetricLog(config, record.folder)
-    run_stage1(network, prepared, config, record)
+    record.config_hash = config.hash()
+    run_stage1(network, Inputs(documents, relevance), config, record)
     assert share_of_signs() > 2 * start
     readout = "head.output.weight" if name == "LAAT" else "readout.weight"
     planted = "head.query.weight" if name == "LAAT" else "queries"

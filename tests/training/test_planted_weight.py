@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.relevance.planted_scores import ARRAYS, PlantedScores, read_weights
 from plant_plugin.training import weights as planted_weight
+from plant_plugin.training.inputs import Inputs, Shortlists
 from plant_plugin.training.run import run
 
 Made = Callable[..., Config]
@@ -85,13 +87,24 @@ def test_without_validation_documents_the_weight_has_to_be_given(made: Made) -> 
         run(made(planted_scores__model="ridge", val_file=None, val_size=0, strategy="end_to_end"))
 
 
+@dataclass(frozen=True)
 class Fixed:
     """Stands for fitted scores."""
 
-    def __init__(self, scores: np.ndarray, rarity: np.ndarray, names: np.ndarray | None = None) -> None:
-        self.known, self.rarity, self.weight, self.adjustment = scores, rarity, 0.0, 0.0
-        self.names, self.name_weight, self.offset = names, 0.0, 0.0
-        self.linear, self.linear_weight, self.phrases = self, 1.0, None
+    known: np.ndarray
+    rarity: np.ndarray
+    names: np.ndarray | None = None
+    weight: float = 0.0
+    adjustment: float = 0.0
+    name_weight: float = 0.0
+    offset: float = 0.0
+    linear_weight: float = 1.0
+    sentence_weight: float = 0.0
+    phrases: None = None
+
+    @property
+    def linear(self) -> Fixed:
+        return self
 
     def features(self, rows: list[int]) -> np.ndarray:
         return np.array(rows)
@@ -99,8 +112,8 @@ class Fixed:
     def name_scores_of(self, rows: np.ndarray) -> np.ndarray:
         return np.zeros_like(self.known[rows]) if self.names is None else self.names[rows]
 
-    def add_names(self, weight: float) -> None:
-        self.name_weight = weight
+    def with_name_weight(self, weight: float) -> Fixed:
+        return replace(self, name_weight=weight)
 
     def linear_scores_of(self, rows: np.ndarray) -> np.ndarray:
         return self.adjusted(self.known[rows], self.adjustment)
@@ -142,23 +155,22 @@ def weigh(
     counts: np.ndarray,
     said: list[str],
     shortlist: int | None = None,
-) -> None:
+) -> Fixed:
     """Choose the weights on validation documents with these logits."""
-    documents, labels = truth.shape
-    prepared = SimpleNamespace(
-        planted_scores=planted,
+    number, labels = truth.shape
+    documents = SimpleNamespace(
         num_labels=labels,
-        shortlist_size=shortlist,
         labels={"val": truth},
-        corpus=SimpleNamespace(val=SimpleNamespace(texts=list(range(documents)))),
+        corpus=SimpleNamespace(val=SimpleNamespace(texts=list(range(number)))),
         train_counts=counts,
-        evaluator=lambda metrics, split: measured(metrics, counts),
+        evaluator=lambda metrics, split, settings: measured(list(metrics), counts),
     )
-    config, run = (
-        SimpleNamespace(planted_scores=options, val_metric=metric, strategy="plant"),
-        SimpleNamespace(log=said.append, phase=lambda name: nullcontext()),
-    )
-    planted_weight.plant_weight(prepared, config, run, lambda: [(logits, truth, np.arange(documents))])
+    listed = None if shortlist is None else Shortlists({"val": np.zeros((number, shortlist), np.int32)})
+    inputs: Any = Inputs(documents, shortlists=listed)  # type: ignore[arg-type]
+    settings: Any = SimpleNamespace(planted_scores=options, val_metric=metric, strategy="plant")
+    run: Any = SimpleNamespace(log=said.append, phase=lambda name: nullcontext())
+    weighed: Any = planted_weight.weigh(planted, inputs, [(logits, np.arange(number))], settings, run)  # type: ignore[arg-type]
+    return weighed
 
 
 @pytest.mark.parametrize(("shortlist", "further"), [(None, False), (30, False), (8, True)])
@@ -168,8 +180,9 @@ def test_with_a_shortlist_scores_may_overrule_the_network(shortlist: int | None,
     truth = sp.csr_array((random.random((200, 30)) < 0.1).astype(np.float32))
     logits = np.full((200, 30), -1, dtype=np.float32)
     logits[:, :8] = random.normal(size=(200, 8)) + 1
+    counts = np.ones(30, int)
     planted = Fixed((truth.toarray() + random.normal(size=(200, 30)) / 4).astype(np.float32), np.zeros(30, np.float32))
-    weigh(planted, PlantedScoresOptions(model="ridge"), "nDCG@5", logits, truth, np.ones(30, int), [], shortlist)
+    planted = weigh(planted, PlantedScoresOptions(model="ridge"), "nDCG@5", logits, truth, counts, [], shortlist)
     assert (planted.weight > 1.2 * logits.std() / planted.linear_scores_of(None).std()) == further
 
 
@@ -184,7 +197,7 @@ def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> 
     linear = unfair_to_rare.astype(np.float32)
     said: list[str] = []
     planted = Fixed(linear, rarity)
-    weigh(planted, PlantedScoresOptions(model="ridge"), metric, logits, truth, counts, said)
+    planted = weigh(planted, PlantedScoresOptions(model="ridge"), metric, logits, truth, counts, said)
 
     tried = list(planted_weight.ADJUSTMENTS)
     adjustment = best("nDCG@5", truth, counts, tried, lambda value: linear + value * rarity, near=0)
@@ -221,7 +234,7 @@ def test_the_names_weight_is_the_best_together_with_that_of_all(weight: float | 
     truth, counts, logits, linear, names = names_to_weigh(missing=0)
     planted = Fixed(linear, np.zeros(20, dtype=np.float32), names)
     options = PlantedScoresOptions(model="ridge", weight=weight, adjustment=0.0)
-    weigh(planted, options, "nDCG@3", logits, truth, counts, [])
+    planted = weigh(planted, options, "nDCG@3", logits, truth, counts, [])
     unit = logits.std() / linear.std()
     weights = [weight] if weight is not None else [share * unit for share in planted_weight.SHARES]
     tried = [(one, name) for one in weights for name in planted_weight.NAME_WEIGHTS]
@@ -241,7 +254,7 @@ def test_labels_without_training_documents_are_wrong_where_the_weights_are_chose
     truth, counts, logits, linear, names = names_to_weigh(missing=4)
     planted = Fixed(linear, np.zeros(20, dtype=np.float32), names)
     options = PlantedScoresOptions(model="ridge", weight=5.0, adjustment=0.0)
-    weigh(planted, options, "nDCG@5", logits, truth, counts, [])
+    planted = weigh(planted, options, "nDCG@5", logits, truth, counts, [])
     tried = list(planted_weight.NAME_WEIGHTS)
 
     def literal(known: np.ndarray) -> float:

@@ -146,7 +146,7 @@ def test_sigterm_saves_and_the_run_goes_on_to_the_same_bytes(
     for owner, name, replacement in (
         (Stage2, "training_step", stop),
         (Stage2, "validation_step", stop_later),
-        (training_run, "tuned_thresholds", stop_at_once),
+        (training_run, "tune_thresholds", stop_at_once),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, replacement)

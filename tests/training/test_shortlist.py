@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,13 @@ from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
 from plant_plugin.training import stage2
 from plant_plugin.training.build import build_network
+from plant_plugin.training.inputs import Inputs, Logits, Shortlists
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.shortlist import recall_by_size
 from plant_plugin.training.stage import Candidates
 from plant_plugin.training.stage1 import choose_labels
-from plant_plugin.training.weights import plant_weight
+from plant_plugin.training.weights import weigh
 
 Made = Callable[..., Config]
 SCORES = {"planted_scores__model": "ridge"}
@@ -133,15 +134,15 @@ def test_the_loss_is_over_own_labels_and_the_hardest_of_the_shortlist(
     monkeypatch.setattr(stage2, "WORTH_SELECTING", worth_selecting)
     config = made(stage2__hard_negatives=count)
     record = Run(tmp_path / "run", silent=True)
-    prepared = prepare(config, record)
-    network = build_network(prepared, config, record, planted=False).eval()
+    documents = prepare(config, record)
+    network = build_network(documents, config).eval()
     random = np.random.default_rng(1)
     listed = np.sort([random.choice(12, 4, replace=False) for _ in range(120)], axis=1).astype(np.int32)
-    prepared.shortlists["train"] = listed
-    batch = next(iter(prepared.split("train", 8)))
-    loss = stage2.Stage2(network, config.stage2, config, prepared.split("train", 8), None).training_loss(batch)
+    batches = Inputs(documents, shortlists=Shortlists({"train": listed})).batches("train", 8)
+    batch = next(iter(batches))
+    loss = stage2.Stage2(network, config.stage2, config, batches, None).training_loss(batch)
 
-    logits, truth = network.logits(network.encode(batch)), prepared.labels["train"].toarray()
+    logits, truth = network.logits(network.encode(batch)), documents.labels["train"].toarray()
     expected = []
     for row, document in enumerate(batch["document"].tolist()):
         own = np.flatnonzero(truth[document]).tolist()
@@ -171,13 +172,11 @@ def test_the_weight_beside_the_network_is_chosen_on_its_own_logits(
 ) -> None:
     shown = []
 
-    def scored(
-        prepared: object, config: Config, run: object, validation: Callable[[], Iterable[tuple[Any, ...]]]
-    ) -> None:
-        shown.append({int(one): row for rows, _, own in validation() for one, row in zip(own, rows, strict=True)})
-        plant_weight(prepared, config, run, validation)  # type: ignore[arg-type]
+    def scored(planted: Any, inputs: Inputs, validation: Sequence[Logits], *others: Any) -> Any:
+        shown.append({int(one): row for rows, own in validation for one, row in zip(own, rows, strict=True)})
+        return weigh(planted, inputs, validation, *others)
 
-    monkeypatch.setattr(training_run, "plant_weight", scored)
+    monkeypatch.setattr(training_run, "weigh", scored)
     epochs = {"stage1__epochs": 1, "stage2__epochs": 1}
     weights = []
     for size in (None, 12):

@@ -18,7 +18,8 @@ from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
-from plant_plugin.training.build import build_network
+from plant_plugin.training.build import build_network, plant_relevance
+from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
 
@@ -32,10 +33,11 @@ def test_where_it_starts_from_is_the_mean_over_validation_pairs(
     config = made(stage1__labels="all", eval_batch_size=8, limit_val_batches=limit, silent=False)
     lightning.seed_everything(config.seed, verbose=False)
     of_run = Run(config.checkpoint_dir, silent=True)
-    prepared = prepare(config, of_run)
-    network = build_network(prepared, config, of_run, planted=True).eval()
+    documents = prepare(config, of_run)
+    network = build_network(documents, config).eval()
+    plant_relevance(network, documents, config, of_run, planted=True)
     found = []
-    for batch in [*prepared.split("val", config.eval_batch_size)][:batches]:
+    for batch in [*Inputs(documents).batches("val", config.eval_batch_size)][:batches]:
         hidden = network.encode(batch)
         labels = torch.arange(network.num_labels).expand(len(batch["text"]), -1)
         found.append(attention_ndcg(network.scores(hidden, labels), hidden.prior.of_labels(labels), hidden.mask, 10))

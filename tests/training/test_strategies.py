@@ -23,6 +23,7 @@ from plant_plugin.report.result import read_result
 from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
 from plant_plugin.training.build import build_network
+from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.prepare import prepare
 from plant_plugin.training.run import run
 
@@ -194,11 +195,11 @@ def test_stage2_loss_over_selected_labels_equals_the_dense_way(
     monkeypatch.setattr(stage2, "WORTH_SELECTING", worth_selecting)
     config = made()
     record = Run(tmp_path / "run", silent=True)
-    prepared = prepare(config, record)
-    network = build_network(prepared, config, record, planted=False).train(training)
-    batch = next(iter(prepared.split("train", 8)))
-    module = stage2.Stage2(network, config.stage2, config, prepared.split("train", 8), None)
-    candidates = stage2.Candidates.of(batch, prepared.num_labels)
+    documents = prepare(config, record)
+    network = build_network(documents, config).train(training)
+    batch = next(iter(Inputs(documents).batches("train", 8)))
+    module = stage2.Stage2(network, config.stage2, config, Inputs(documents).batches("train", 8), None)
+    candidates = stage2.Candidates.of(batch, documents.num_labels)
     positives = candidates.positives
     torch.manual_seed(4)
     loss = module._loss(network.encode(batch), candidates)

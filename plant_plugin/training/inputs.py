@@ -1,0 +1,142 @@
+"""What a network reads of each split beside its documents: marks of phrases, kept states, and the labels to score.
+
+Shapes: N documents, B of a batch, L labels, S of a shortlist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from plant_plugin.config.options import StageOptions
+from plant_plugin.config.sections import Settings
+from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
+from plant_plugin.data.documents import Split
+from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.relevance import Relevance
+from plant_plugin.relevance.marks import phrase_marks
+from plant_plugin.relevance.phrases import Phrases
+from plant_plugin.report.run import Run
+from plant_plugin.training.devices import count, rank
+from plant_plugin.training.prepare import Encoded
+
+Floats = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int64]
+Logits = tuple[Floats, Places]  # a network's own of a batch, (B, L) or (B, S) of its shortlist, and document numbers
+ScoreBatch = tuple[Floats | sparse.csr_array, sparse.csr_array, Places]  # logits and truth (B, L), document numbers
+
+
+@dataclass(frozen=True)
+class Shortlists:
+    """The labels of each document that a network scores, by split."""
+
+    labels: Mapping[str, npt.NDArray[np.int32]]  # (N, S), ascending
+    # Planted scores (N, S) of these at γ = 1, of validation and test, where labels are too many to score others.
+    scores: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        """S."""
+        return next(iter(self.labels.values())).shape[1]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The documents, and what is known of them before a network trains; dictionaries are by split."""
+
+    documents: Encoded
+    relevance: Relevance | None = None  # of words for labels; None: nothing is planted
+    marks: Mapping[str, TokenMarks] = field(default_factory=dict)  # by phrases, for the planted prior
+    states: Mapping[str, FrozenStates] = field(default_factory=dict)  # of a frozen language model, where they are kept
+    shortlists: Shortlists | None = None  # None: all labels are scored
+
+    @property
+    def scores_only_listed(self) -> bool:
+        """Whether validation and test know nothing of labels outside the shortlist."""
+        return self.shortlists is not None and bool(self.shortlists.scores)
+
+    def batches(
+        self,
+        split: str,
+        size: int,
+        shuffle: bool = False,
+        seed: int = 0,
+        tokens: int | None = None,
+        rows: Places | None = None,
+    ) -> Batches:
+        """Batches of a split: of ``tokens`` tokens or ``size`` documents, of all its ``rows`` or some."""
+        documents = self.documents
+        listed = None if self.shortlists is None else self.shortlists.labels.get(split)
+        optional = self.states.get(split), self.marks.get(split), listed
+        arrays, labels, pad = documents.arrays[split], documents.labels[split], documents.tokens.pad_id
+        return Batches(arrays, labels, size, pad, shuffle, seed, tokens, *optional, rows)
+
+    def stage_batches(self, options: StageOptions, settings: Settings) -> tuple[Batches, Batches | None]:
+        """Training batches of a stage and, where there is a validation split, its batches: this process's part."""
+        size, seed = options.batch_size or settings.batch_size, settings.seed or 0
+        rows = _rows_read_again(self.documents, settings)
+        train = self.batches("train", size, settings.shuffle, seed, options.batch_tokens, rows)
+        if "val" not in self.documents.arrays:
+            return train.take_part(rank(), count()), None
+        val = self.batches("val", settings.eval_batch_size)
+        return train.take_part(rank(), count()), val.take_part(rank(), count())
+
+    def with_truth(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
+        """Logits of a split with the truth; sparse ones where nothing outside the shortlist is scored."""
+        for logits, documents in batches:
+            yield self.placed(split, documents, logits), self.documents.labels[split][documents], documents
+
+    def placed(self, split: str, documents: Places, logits: Floats) -> Floats | sparse.csr_array:
+        """Logits of documents (B,) of a split: (B, L) as they are, of the shortlist (B, S) sparse (B, L)."""
+        if self.shortlists is None or split not in self.shortlists.scores:
+            return logits
+        columns, ends = self.shortlists.labels[split][documents], np.arange(len(documents) + 1) * logits.shape[1]
+        shape = len(documents), self.documents.num_labels
+        return sparse.csr_array((logits.ravel(), columns.ravel(), ends), shape=shape)
+
+
+def _rows_read_again(documents: Encoded, settings: Settings) -> Places | None:
+    """What a network that goes on reads: the new documents, others drawn at random, and sentences of both."""
+    if settings.go_on_from is None:
+        return None
+    known = len(documents.corpus.train)
+    new = min(settings.new_documents + settings.waiting_documents, known)
+    again = min(round(settings.replay * new), known - new)
+    drawn = new + np.random.default_rng(settings.seed or 0).choice(known - new, again, replace=False)
+    parents = np.array(documents.training.parents or range(known))
+    return np.flatnonzero(np.isin(parents, [*range(new), *drawn.tolist()]))
+
+
+def mark_splits(
+    network: PlantableNetwork, documents: Encoded, phrases: Phrases | None, settings: Settings, run: Run, trains: bool
+) -> dict[str, TokenMarks]:
+    """Marks of every split that will be read, training documents if it ``trains``, for a network with a prior."""
+    strength = settings.evidence.prior if network.has_prior else 0.0
+    marks: dict[str, TokenMarks] = {}
+    for split in documents.splits:
+        if {"train": trains, "test": run.tests}.get(split.name, True):
+            with run.phase("test" if split.name == "test" else "tokens"):
+                marks |= mark_tokens(documents, phrases, strength, (split,))
+    return marks
+
+
+def mark_tokens(
+    documents: Encoded, phrases: Phrases | None, strength: float, splits: Iterable[Split]
+) -> dict[str, TokenMarks]:
+    """Marks that phrases of the training documents leave on tokens, for the planted prior; none without phrases.
+
+    ``strength`` is ``evidence.prior``: what a phrase that is sure of a label adds to the prior of its words.
+    """
+    if phrases is None or not strength:
+        return {}
+    marks = {}
+    for split in splits:
+        if split.name in documents.arrays:
+            parents = (split.parents or range(len(split))) if split.name == "train" else None
+            arrays = documents.arrays[split.name]
+            marks[split.name] = phrase_marks(phrases, split.texts, arrays, documents.places, strength, parents)
+    return marks
