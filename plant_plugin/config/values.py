@@ -31,7 +31,7 @@ def key(default: Default, sentence: str, *, influence: bool = True, flag_value: 
     Args:
         default: What holds when neither YAML nor a flag says anything.
         sentence: For ``--help``.
-        influence: Whether a result depends on it; if not, it is left out of ``Config.hash()``.
+        influence: Whether a result depends on it; if not, it is left out of the configuration's hash.
         flag_value: The value of a flag that is given without one; None: a value has to follow.
     """
     about = {"help": sentence, "influence": influence, "flag_value": flag_value}

@@ -13,9 +13,9 @@ from libmultilabel.common_utils import AttributeDict
 from libmultilabel.nn.model import Model
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from plant_plugin.config import Config
 from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.config.registry import language_model
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 def read_checked(settings: AttributeDict, **changes: object) -> Corpus:
     """Read all splits with this package's reader, which counts what LibMultiLabel's drops; marks no setting as used."""
     no_evidence = {"evidence": EvidenceOptions()}  # which none of LibMultiLabel's models reads
-    return load_corpus(cast(Config, SimpleNamespace(**{**settings, **no_evidence, **changes})))
+    return load_corpus(cast(Settings, SimpleNamespace(**{**settings, **no_evidence, **changes})))
 
 
 def warn_changed_labels(corpus: Corpus, as_read: Iterable[Iterable[str]]) -> None:

@@ -21,8 +21,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from typing_extensions import TypedDict
 
-from plant_plugin.config import Config
-from plant_plugin.config.sections import Data
+from plant_plugin.config.sections import Data, Settings
 from plant_plugin.data.xmc_sparse import read_filter
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
@@ -169,12 +168,12 @@ def note_thresholds(run: Run, scored: Scored, tuned: Tuned | None) -> dict[str, 
     return {**PROBABILITY_HALF, **tuned.thresholds}
 
 
-def report(config: Config, run: Run, scored: Scored, thresholds: dict[str, float] | None = None) -> Result:
+def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, float] | None = None) -> Result:
     """Score test with this package's metrics and write ``result.json`` and, beside it, ``per_document.npz``.
 
     Args:
-        config: The configuration.
-        run: Its folder and clock.
+        settings: Which documents were tested, and how.
+        run: Its folder and clock, and the configuration's name and hash.
         scored: The trained model.
         thresholds: Those of a checkpoint; None to tune them on the validation split.
 
@@ -186,14 +185,14 @@ def report(config: Config, run: Run, scored: Scored, thresholds: dict[str, float
     thresholds = tuned_thresholds(run, scored) if thresholds is None else thresholds
     with run.phase("test"):
         removed = None
-        if config.test_filter_file is not None and scored.outside is not None:  # it is of every test split
-            removed = filtered_pairs(config.test_filter_file, scored.labels, len(scored.outside))
+        if settings.test_filter_file is not None and scored.outside is not None:  # it is of every test split
+            removed = filtered_pairs(settings.test_filter_file, scored.labels, len(scored.outside))
         evaluator = Evaluator(
             len(scored.labels),
             train_label_counts=scored.train_counts,
             num_train=scored.num_train,
             thresholds=thresholds,
-            propensity=(config.propensity_a, config.propensity_b),
+            propensity=(settings.propensity_a, settings.propensity_b),
             outside=scored.outside,
             removed=removed,
             spill_folder=run.folder,
@@ -204,11 +203,11 @@ def report(config: Config, run: Run, scored: Scored, thresholds: dict[str, float
         metrics = evaluator.compute()
     costs = run.totals()
     told: Result = {
-        "dataset": dataset_name(config),
-        "config": config.config_name,
+        "dataset": dataset_name(settings),
+        "config": run.config_name,
         "model": scored.model,
         "strategy": scored.strategy,
-        "seed": config.seed,
+        "seed": settings.seed,
         "metrics": {**metrics},
         "counts": {**scored.counts, **evaluator.counts},
         "thresholds": thresholds,
@@ -219,11 +218,11 @@ def report(config: Config, run: Run, scored: Scored, thresholds: dict[str, float
         "peak_memory_mb": costs["peak_memory_mb"],
         "gpu_memory_mb": costs["gpu_memory_mb"],
         "device": scored.device,
-        "hashes": {**scored.hashes, **filter_hash(config.test_filter_file), "config": config.hash()},
+        "hashes": {**scored.hashes, **filter_hash(settings.test_filter_file), "config": run.config_hash},
         "backend": evaluator.backend,
     }
-    if config.refit != "none" and not config.eval:
-        told["refit"] = {"documents": config.refit, "epochs": run.stop_after}
+    if settings.refit != "none" and not settings.eval:
+        told["refit"] = {"documents": settings.refit, "epochs": run.stop_after}
     result = completed(told)
     save_result(run.folder / "result.json", result, evaluator.per_document(scored.labels))
     return result

@@ -36,6 +36,7 @@ class Run:
 
     metrics: MetricLog  # where the strategies keep the numbers of training
     asked: Mapping[str, object]  # the configuration as it was given, for `logs.json`
+    config_name: str
     config_hash: str  # of everything that its result depends on
     command: str  # what a user types to go on with the run
     stop_asked = False  # SIGTERM has come

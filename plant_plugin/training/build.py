@@ -22,7 +22,7 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of, first_alone, in_first
 from plant_plugin.training.further import folder_before, load_grown
-from plant_plugin.training.inputs import Inputs, mark_tokens
+from plant_plugin.training.inputs import Inputs, Shortlists, mark_tokens
 from plant_plugin.training.prepare import Encoded, planted_relevance, prepare
 from plant_plugin.training.shortlist import shortlists_of
 
@@ -105,9 +105,9 @@ def load(settings: Settings, run: Run) -> tuple[PlantableNetwork, Inputs, Plante
     with made_on(device_of(settings.cpu)):
         model = load_model(folder, lm_weight, trust_code=own_code)
     documents, planted = prepare(settings, run, model.tokens, model.labels), model.planted_scores
-    marks = mark_tokens(documents, model.phrases, content["phrase_prior"], documents.corpus.splits[1:])
+    marks = mark_tokens(documents, model.phrases, content["phrase_prior"], run, trains=False)
     size = content["shortlist"]
-    shortlists = None if size is None or planted is None else shortlists_of(planted, documents, size)
+    shortlists = Shortlists() if size is None or planted is None else shortlists_of(planted, documents, size)
     if (planted is not None) != (settings.planted_scores.model != "none"):
         has = "" if planted is not None else "no "
         run.log(f"the model has {has}planted scores, whatever the configuration says")
@@ -124,7 +124,7 @@ def save(
     settings: Settings,
 ) -> None:
     """Write the model folder; what labels stand for comes with it where that lies beside the training file."""
-    documents, shortlists = inputs.documents, inputs.shortlists
+    documents = inputs.documents
     save_model(
         run.folder,
         network,
@@ -135,6 +135,6 @@ def save(
         max_seq_length=settings.max_seq_length,
         planted_scores=planted,
         phrase_prior=settings.evidence.prior if inputs.marks else 0,
-        shortlist=None if shortlists is None else shortlists.length,
+        shortlist=inputs.shortlists.length,
         label_names=names_beside(settings.training_file),
     )

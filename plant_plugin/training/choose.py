@@ -355,7 +355,7 @@ def _pace(config: Config) -> tuple[float, float, int]:
         network = build_network(documents, config).to(device_of(config.cpu))
         network.plant_relevance(planted_relevance(documents, config.relevance, run).matrix)
         size = max(SHORTLIST_SIZES) if config.shortlist.size == AUTO else config.shortlist.size
-        shortlists = None
+        shortlists = Shortlists()
         if size is not None:
             drawn = _any_labels(len(documents.training), documents.num_labels, int(size))
             shortlists = Shortlists({"train": drawn})

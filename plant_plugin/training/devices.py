@@ -14,7 +14,6 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -23,7 +22,7 @@ import torch
 import torch.distributed as dist
 from torch import multiprocessing, nn
 
-from plant_plugin.config import Config
+from plant_plugin.config.sections import Settings
 from plant_plugin.errors import ConfigError, Interrupted, PlantError
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.machine import usable_cores
@@ -104,8 +103,8 @@ def same_weights(network: nn.Module) -> None:
             dist.broadcast(tensor.detach(), src=0)
 
 
-def together(config: Config, work: Callable[[Config, bool], T]) -> T:
-    """Run ``work(config, whether this process writes)`` in as many processes as the configuration names.
+def together(work: Callable[[], T], settings: Settings, folder: Path) -> T:
+    """Run ``work`` in as many processes as the settings name; what it writes goes to a folder, which errors name.
 
     ``work`` is a function of a module: the other processes import it.
 
@@ -113,32 +112,32 @@ def together(config: Config, work: Callable[[Config, bool], T]) -> T:
         ConfigError: More devices than there are, or another number than ``torchrun`` started.
         PlantError: Another process ended before its time.
     """
-    _check(config.devices, config.num_nodes, config.cpu)
+    _check(settings.devices, settings.num_nodes, settings.cpu)
     if _launched():
-        return _member(config, work)
+        return _member(work, settings.cpu)
     from lightning.fabric.plugins.environments.lightning import find_free_network_port
 
-    variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": find_free_network_port(), "WORLD_SIZE": config.devices,
-                 "LOCAL_WORLD_SIZE": config.devices, "GROUP_RANK": 0}  # fmt: skip
+    variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": find_free_network_port(), "WORLD_SIZE": settings.devices,
+                 "LOCAL_WORLD_SIZE": settings.devices, "GROUP_RANK": 0}  # fmt: skip
     environment = {name: str(value) for name, value in variables.items()}
     with _variables({**environment, "RANK": "0", "LOCAL_RANK": "0"}):
         others = multiprocessing.start_processes(
-            _other, (config, work, environment), config.devices - 1, join=False, start_method="spawn"
+            _other, (work, settings.cpu, environment), settings.devices - 1, join=False, start_method="spawn"
         )
         failed: queue.SimpleQueue[str] = queue.SimpleQueue()
         done = threading.Event()
         watching = threading.Thread(target=_watch, args=(others, failed, done), daemon=True)
         watching.start()
         try:
-            return _member(config, work)
+            return _member(work, settings.cpu)
         except RuntimeError as error:
             try:  # a lost connection is seen before the end of the process that held it
                 reason = failed.get(timeout=GRACE)
             except queue.Empty:
                 raise error from None
-            what = f"another of the {config.devices} processes ended before its time: {reason}"
-            fix = f"once that is mended, go on with the same command and --resume {config.checkpoint_dir}"
-            raise PlantError(what, where=str(config.checkpoint_dir), fix=fix) from error
+            what = f"another of the {settings.devices} processes ended before its time: {reason}"
+            fix = f"once that is mended, go on with the same command and --resume {folder}"
+            raise PlantError(what, where=str(folder), fix=fix) from error
         finally:
             done.set()
             watching.join()
@@ -176,27 +175,24 @@ def _launched() -> bool:
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
-def _member(config: Config, work: Callable[[Config, bool], T]) -> T:
-    """Join the other processes and do this one's work: all in the folder of the first, and only that one prints."""
-    cuda = device_of(config.cpu).type == "cuda"
+def _member(work: Callable[[], T], cpu: bool) -> T:
+    """Join the other processes and do this one's work."""
+    cuda = device_of(cpu).type == "cuda"
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=PATIENCE)
     try:
-        folder, name, resume = from_first(lambda: (str(config.checkpoint_dir), config.run_name, config.resume))
-        silent = config.silent or not is_first()
-        own = replace(config, resume=resume, silent=silent, run_name=name, checkpoint_dir=Path(folder))
-        return work(own, is_first())
+        return work()
     finally:
         dist.destroy_process_group()
 
 
-def _other(index: int, config: Config, work: Callable[[Config, bool], object], environment: dict[str, str]) -> None:
-    """What a process does that this module has started."""
+def _other(index: int, work: Callable[[], object], cpu: bool, environment: dict[str, str]) -> None:
+    """Do the work in a process that this module has started."""
     number = str(index + 1)
     os.environ.update({**environment, "RANK": number, "LOCAL_RANK": number})
     with contextlib.suppress(Interrupted):  # the first process says how to go on
-        _member(config, work)
+        _member(work, cpu)
 
 
 def _watch(others: multiprocessing.ProcessContext, failed: queue.SimpleQueue[str], done: threading.Event) -> None:

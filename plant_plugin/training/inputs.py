@@ -15,8 +15,6 @@ from scipy import sparse
 from plant_plugin.config.options import StageOptions
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
-from plant_plugin.data.documents import Split
-from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.phrases import Phrases
@@ -32,16 +30,16 @@ ScoreBatch = tuple[Floats | sparse.csr_array, sparse.csr_array, Places]  # logit
 
 @dataclass(frozen=True)
 class Shortlists:
-    """The labels of each document that a network scores, by split."""
+    """The labels of each document that a network scores, by split; without any it scores all."""
 
-    labels: Mapping[str, npt.NDArray[np.int32]]  # (N, S), ascending
+    labels: Mapping[str, npt.NDArray[np.int32]] = field(default_factory=dict)  # (N, S), ascending
     # Planted scores (N, S) of these at γ = 1, of validation and test, where labels are too many to score others.
     scores: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
-    def length(self) -> int:
-        """S."""
-        return next(iter(self.labels.values())).shape[1]
+    def length(self) -> int | None:
+        """S; None: all labels are scored."""
+        return next((labels.shape[1] for labels in self.labels.values()), None)
 
 
 @dataclass(frozen=True)
@@ -52,12 +50,7 @@ class Inputs:
     relevance: Relevance | None = None  # of words for labels; None: nothing is planted
     marks: Mapping[str, TokenMarks] = field(default_factory=dict)  # by phrases, for the planted prior
     states: Mapping[str, FrozenStates] = field(default_factory=dict)  # of a frozen language model, where they are kept
-    shortlists: Shortlists | None = None  # None: all labels are scored
-
-    @property
-    def scores_only_listed(self) -> bool:
-        """Whether validation and test know nothing of labels outside the shortlist."""
-        return self.shortlists is not None and bool(self.shortlists.scores)
+    shortlists: Shortlists = field(default_factory=Shortlists)
 
     def batches(
         self,
@@ -70,8 +63,7 @@ class Inputs:
     ) -> Batches:
         """Batches of a split: of ``tokens`` tokens or ``size`` documents, of all its ``rows`` or some."""
         documents = self.documents
-        listed = None if self.shortlists is None else self.shortlists.labels.get(split)
-        optional = self.states.get(split), self.marks.get(split), listed
+        optional = self.states.get(split), self.marks.get(split), self.shortlists.labels.get(split)
         arrays, labels, pad = documents.arrays[split], documents.labels[split], documents.tokens.pad_id
         return Batches(arrays, labels, size, pad, shuffle, seed, tokens, *optional, rows)
 
@@ -92,7 +84,7 @@ class Inputs:
 
     def placed(self, split: str, documents: Places, logits: Floats) -> Floats | sparse.csr_array:
         """Logits of documents (B,) of a split: (B, L) as they are, of the shortlist (B, S) sparse (B, L)."""
-        if self.shortlists is None or split not in self.shortlists.scores:
+        if split not in self.shortlists.scores:
             return logits
         columns, ends = self.shortlists.labels[split][documents], np.arange(len(documents) + 1) * logits.shape[1]
         shape = len(documents), self.documents.num_labels
@@ -111,32 +103,22 @@ def _rows_read_again(documents: Encoded, settings: Settings) -> Places | None:
     return np.flatnonzero(np.isin(parents, [*range(new), *drawn.tolist()]))
 
 
-def mark_splits(
-    network: PlantableNetwork, documents: Encoded, phrases: Phrases | None, settings: Settings, run: Run, trains: bool
-) -> dict[str, TokenMarks]:
-    """Marks of every split that will be read, training documents if it ``trains``, for a network with a prior."""
-    strength = settings.evidence.prior if network.has_prior else 0.0
-    marks: dict[str, TokenMarks] = {}
-    for split in documents.splits:
-        if {"train": trains, "test": run.tests}.get(split.name, True):
-            with run.phase("test" if split.name == "test" else "tokens"):
-                marks |= mark_tokens(documents, phrases, strength, (split,))
-    return marks
-
-
 def mark_tokens(
-    documents: Encoded, phrases: Phrases | None, strength: float, splits: Iterable[Split]
+    documents: Encoded, phrases: Phrases | None, strength: float, run: Run, *, trains: bool
 ) -> dict[str, TokenMarks]:
-    """Marks that phrases of the training documents leave on tokens, for the planted prior; none without phrases.
+    """Marks that phrases of the training documents leave on tokens of every split that will be read, for the prior.
 
-    ``strength`` is ``evidence.prior``: what a phrase that is sure of a label adds to the prior of its words.
+    Training documents will be where a network ``trains``, test documents where the run tests. ``strength`` is
+    ``evidence.prior``: what a phrase that is sure of a label adds to the prior of its words.
     """
+    marks: dict[str, TokenMarks] = {}
     if phrases is None or not strength:
-        return {}
-    marks = {}
-    for split in splits:
-        if split.name in documents.arrays:
-            parents = (split.parents or range(len(split))) if split.name == "train" else None
-            arrays = documents.arrays[split.name]
-            marks[split.name] = phrase_marks(phrases, split.texts, arrays, documents.places, strength, parents)
+        return marks
+    for split in documents.splits:
+        name = split.name
+        if name in documents.arrays and {"train": trains, "test": run.tests}.get(name, True):
+            with run.phase("test" if name == "test" else "tokens"):
+                parents = (split.parents or range(len(split))) if name == "train" else None
+                of_split = split.texts, documents.arrays[name], documents.places
+                marks[name] = phrase_marks(phrases, *of_split, strength, parents)
     return marks

@@ -33,7 +33,7 @@ from plant_plugin.training.build import build_network, load, plant_relevance, sa
 from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
 from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import few_are_new, folder_before
-from plant_plugin.training.inputs import Inputs, mark_splits
+from plant_plugin.training.inputs import Inputs, mark_tokens
 from plant_plugin.training.memory import check_memory
 from plant_plugin.training.prepare import Encoded, prepare
 from plant_plugin.training.scoring import Scoring, tune_thresholds, validation_logits
@@ -71,10 +71,10 @@ def run(config: Config, *, tests: bool = True) -> Result:
 
 
 def run_in_folder(config: Config, *, tests: bool = True) -> Result:
-    """What :func:`run` does, in the folder that :func:`.own_folder` has made."""
+    """Do what :func:`run` does, in the folder that :func:`.own_folder` has made."""
     if config.devices * config.num_nodes == 1 and os.environ.get("WORLD_SIZE", "1") == "1":
-        return _one_process(config, tests=tests)
-    return together(config, functools.partial(_one_process, tests=tests))
+        return _one_process(config, tests)
+    return together(functools.partial(_one_process, config, tests), config, config.checkpoint_dir)
 
 
 def plant(config: Config, run: Run) -> Result:
@@ -103,7 +103,8 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     planted, shortlists = propose(planted, documents, config, run)
     network = build_network(documents, config)
     relevance = plant_relevance(network, documents, config, run, planted="stage1" in stages)
-    marks = mark_splits(network, documents, phrases, config, run, trains=bool(stages))
+    strength = config.evidence.prior if network.has_prior else 0.0
+    marks = mark_tokens(documents, phrases, strength, run, trains=bool(stages))
     states = frozen_states(network, documents, config, run)
     inputs = Inputs(documents, relevance, marks, states, shortlists)
     for stage, train_network in stages.items():
@@ -114,16 +115,16 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     if thresholds is None:
         scoring, thresholds = tune_thresholds(scoring)
     save(run, network, inputs, scoring.planted, thresholds, config)
-    return test(scoring, thresholds, config)
+    return test(scoring, thresholds)
 
 
 def test_again(config: Config, run: Run) -> Result:
     """``eval: true``: test a trained model."""
     network, inputs, planted, thresholds = load(config, run)
-    return test(Scoring(network, inputs, planted, config, run), thresholds, config)
+    return test(Scoring(network, inputs, planted, config, run), thresholds)
 
 
-def test(scoring: Scoring, thresholds: dict[str, float], config: Config) -> Result:
+def test(scoring: Scoring, thresholds: dict[str, float]) -> Result:
     """Score the test documents and write ``result.json``, in the first process."""
     if not is_first():
         scoring.assist()
@@ -132,7 +133,7 @@ def test(scoring: Scoring, thresholds: dict[str, float], config: Config) -> Resu
     write_log_config(run.log_path, run.asked)
     shorten_log(run.log_path, {"test": 0})  # of a run that was killed behind its test
     run.metrics.go_on("test", 0)
-    return report(config, run, scoring.scored(), thresholds)
+    return report(scoring.settings, run, scoring.scored(), thresholds)
 
 
 @first_alone()
@@ -147,9 +148,12 @@ def read_documents(config: Config, run: Run) -> Encoded:
     return documents
 
 
-def _one_process(config: Config, writes: bool = True, *, tests: bool) -> Result:
-    """One of the processes of a run."""
-    record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=writes)
+def _one_process(config: Config, tests: bool) -> Result:
+    """One of the processes of a run: all in the folder of the first, and only that one prints and writes."""
+    config = from_first(lambda: config)
+    config = replace(config, silent=config.silent or not is_first())
+    record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=is_first())
+    record.config_name, record.config_hash = config.config_name, config.hash()
     try:
         registry.use(config.registry)  # in a process that was started for this run
         if config.linear or not registry.get("networks", config.model_name).ours:

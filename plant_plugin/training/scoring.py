@@ -46,7 +46,7 @@ def network_logits(network: PlantableNetwork, inputs: Inputs, split: str, settin
             scored = None
             if "surplus" not in batch:
                 on_device = move(batch, device)
-                listed = inputs.scores_only_listed
+                listed = inputs.shortlists.scores
                 logits = network.listed_logits(on_device) if listed else network(on_device)["logits"]
                 scored = logits.float().cpu().numpy(), batch["document"].numpy()
             yield from at_first(scored)
@@ -114,11 +114,11 @@ class Scoring:
         return self.inputs.with_truth(split, summed)
 
     def _sum(self, split: str, logits: Floats, documents: Places) -> Floats:
-        planted, shortlists, summed = self.planted, self.inputs.shortlists, np.array(logits)
+        planted, listed, summed = self.planted, self.inputs.shortlists.scores, np.array(logits)
         if planted is None or not planted.weight:
             return summed
-        if shortlists is not None and split in shortlists.scores:
-            planted.add_scores(summed, shortlists.scores[split][documents])
+        if split in listed:
+            planted.add_scores(summed, listed[split][documents])
             return summed
         return with_planted(summed, planted, self.inputs.documents.texts(split, documents))
 

@@ -32,11 +32,11 @@ ENOUGH = 0.01  # recall that ``auto`` gives away, of that of the largest size
 
 def propose(
     planted: PlantedScores | None, documents: Encoded, settings: Settings, run: Run
-) -> tuple[PlantedScores | None, Shortlists | None]:
-    """Return planted scores with the weights that propose best, and the shortlists; as it is and None without any."""
+) -> tuple[PlantedScores | None, Shortlists]:
+    """Return planted scores with the weights that propose best, and the shortlists, if any are wanted."""
     size = settings.shortlist.size
     if size is None or settings.strategy == PLANTED_SCORES:  # without a network nothing is saved
-        return planted, None
+        return planted, Shortlists()
     with run.phase("shortlist"):
         options = replace(settings.planted_scores, weight=None)
         without_network = replace(settings, strategy=PLANTED_SCORES, planted_scores=options)

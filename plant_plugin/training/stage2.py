@@ -69,7 +69,7 @@ class Stage2(StageModule):
 
     def _scored(self, batch: dict[str, Tensor]) -> ScoredBatch:
         hidden = self.network.encode(batch)
-        if self.inputs.scores_only_listed:
+        if self.inputs.shortlists.scores:
             logits = self.network.selected_logits(hidden, batch["shortlist"]).float()
         else:
             logits = self.network.batch_logits(batch, hidden).float()

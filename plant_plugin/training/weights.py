@@ -190,7 +190,7 @@ def weigh(
     if planted is None:
         return None
     options = settings.planted_scores
-    if inputs.shortlists is not None:
+    if inputs.shortlists.labels:
         names = "adjustment", "name_weight", "linear_weight", "sentence_weight"
         options = replace(options, **{name: getattr(planted, name) for name in names})
     options = replace(options, weight=_configured_weight(settings))
@@ -282,19 +282,19 @@ class _Choice:
         self, planted: PlantedScores, evidence: Floats | None, validation: Sequence[Logits]
     ) -> tuple[PlantedScores, str]:
         """Give scores γ and ν; the text tells what the lowest and the best values reach, where any are tried."""
+        counts = self.inputs.documents.train_counts
+        assert counts is not None  # a training split was read
         name_weights: tuple[float, ...] = NAME_WEIGHTS
         if planted.names is None or self.options.name_weight is not None:
             name_weights = (self.options.name_weight or 0.0,)
         weights: tuple[float, ...] = (self.options.weight or 0.0,)
         if self.options.weight is None:
-            shortlists = self.inputs.shortlists
-            few = shortlists is not None and shortlists.length < self.inputs.documents.num_labels
+            few = (self.inputs.shortlists.length or len(counts)) < len(counts)
             unit = self._unit(planted, evidence, validation[0])
             weights = tuple(share * unit for share in ((*SHARES, *MORE_SHARES) if few else SHARES))
         pairs, best, reached = list(itertools.product(weights, name_weights)), 0, ""
         if len(pairs) > 1:
-            metrics, counts = (self.metric, self.of_rare), self.inputs.documents.train_counts
-            assert counts is not None
+            metrics = self.metric, self.of_rare
             evaluators = self._evaluators(len(pairs), *metrics)
             for logits, truth, numbers in self.inputs.with_truth("val", validation):
                 scores, of_names = self._scores(planted, evidence, logits, numbers)
@@ -326,7 +326,6 @@ class _Choice:
     ) -> tuple[Floats, Floats | np.float32]:
         """Planted scores of what is scored, in the order of its logits, and what names add to them at ν = 1."""
         if sp.issparse(logits):
-            assert self.inputs.shortlists is not None
             return self.inputs.shortlists.scores["val"][numbers].ravel(), np.float32(0)
         rows, linear = self.features[numbers], np.float32(planted.linear_weight)
         scores, of_names = linear * planted.linear_scores_of(rows), linear * planted.name_scores_of(rows)

@@ -102,7 +102,7 @@ def stopped(config: Config, owner: Any, name: str, number: int) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(training, "prepare"), (prepare, "compute_relevance"), (training, "mark_splits"), (training, "run_in_folder")],
+    [(training, "prepare"), (prepare, "compute_relevance"), (training, "mark_tokens"), (training, "run_in_folder")],
 )
 def test_a_run_that_is_stopped_before_it_trains_leaves_nothing(
     tmp_path: Path, tally: Tally, number: int, code: int, owner: Any, name: str

@@ -165,7 +165,7 @@ def weigh(
         train_counts=counts,
         evaluator=lambda metrics, split, settings: measured(list(metrics), counts),
     )
-    listed = None if shortlist is None else Shortlists({"val": np.zeros((number, shortlist), np.int32)})
+    listed = Shortlists({} if shortlist is None else {"val": np.zeros((number, shortlist), np.int32)})
     inputs: Any = Inputs(documents, shortlists=listed)  # type: ignore[arg-type]
     settings: Any = SimpleNamespace(planted_scores=options, val_metric=metric, strategy="plant")
     run: Any = SimpleNamespace(log=said.append, phase=lambda name: nullcontext())

@@ -183,11 +183,11 @@ def test_torchrun_and_resuming(made: Made, tmp_path: Path) -> None:
 @needs_two_cores
 def test_what_ends_another_process_is_told(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(processes.PlantError, match=r"another of the 2 processes ended .*no card(?s:.*)--resume"):
-        processes.together(made(devices=2), fails_elsewhere)
+        processes.together(fails_elsewhere, made(devices=2), tmp_path)
 
 
-def fails_elsewhere(config: Config, first: bool) -> dict[str, Any]:
-    if not first:
+def fails_elsewhere() -> dict[str, Any]:
+    if not processes.is_first():
         raise processes.PlantError("no card")
     processes.dist.barrier()
     return {}
