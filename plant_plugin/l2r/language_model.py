@@ -18,7 +18,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from plant_plugin.config import Config, registry
+from plant_plugin.config import registry
+from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
@@ -41,7 +42,7 @@ CLIP_NORM = 0.25  # gradient norm
 KEPT = ("identity", "step", "cpu_s", "best", "state", "perplexities")  # of a training, in its state on disk
 
 
-def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, dict[str, float]]:
+def pretrain(settings: Settings, say: Callable[[str], object] = print) -> dict[str, dict[str, float]]:
     """Train the language models that a configuration's encoder starts from, on its training texts alone.
 
     The folder ``network_config.language_model`` gets ``vocabulary.json``, ``forward.safetensors`` and, where the
@@ -56,18 +57,18 @@ def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, 
         ConfigError: No folder, or no network over an AWD-LSTM, is named.
         CheckpointError: The folder holds a language model of other texts or options.
     """
-    network_config = {name: value for name, value in config.network_config.items() if name != "language_model"}
-    if (place := registry.vocabulary_folder(config.model_name, config.network_config)) is None:
+    network_config = {name: value for name, value in settings.network_config.items() if name != "language_model"}
+    if (place := registry.vocabulary_folder(settings.model_name, settings.network_config)) is None:
         fix = "add `language_model: FOLDER` to network_config of PLANTL2R, or with `encoder: awd_lstm`"
         raise ConfigError("there is no folder to write to", where="network_config.language_model", fix=fix)
-    folder, corpus = Path(place.folder), load_corpus(config)
-    tokens = build_tokens(replace(config, network_config=network_config), corpus.train)
+    folder, corpus = Path(place.folder), load_corpus(settings)
+    tokens = build_tokens(replace(settings, network_config=network_config), corpus.train)
     vectors = None
     if isinstance(tokens, WordTokens):
-        dim = word_width(config.model_name, network_config)
-        vectors = embedding_matrix(tokens, None, normalize=False, seed=config.seed or 0, dim=dim)
-    L.seed_everything(config.seed or 0, verbose=False)
-    backbone = construct(config.model_name, 1, vectors, network_config).backbone
+        dim = word_width(settings.model_name, network_config)
+        vectors = embedding_matrix(tokens, None, normalize=False, seed=settings.seed or 0, dim=dim)
+    L.seed_everything(settings.seed or 0, verbose=False)
+    backbone = construct(settings.model_name, 1, vectors, network_config).backbone
     if vectors is None or not isinstance(backbone, AwdLstmBackbone):
         fix = "PLANTL2R, or a network with `encoder: awd_lstm`"
         raise ConfigError("this network reads no language model of ours", where="model_name", fix=fix)
@@ -77,26 +78,26 @@ def pretrain(config: Config, say: Callable[[str], object] = print) -> dict[str, 
         tokens.save(folder)
         splits = {split.name: tokens.encode(split.texts, WHOLE_DOCUMENT)
                   for split in corpus.splits if split.name != "test" and len(split)}  # fmt: skip
-        options = _options_of(config)
-        settings = {name: value for name, value in vars(options).items() if name.startswith("pretraining")}
-        told = {"vocabulary": tokens.hash(), "texts": corpus.train.hash(), "seed": str(config.seed),
-                "options": repr(settings)}  # fmt: skip
+        options = _options_of(settings)
+        pretraining = {name: value for name, value in vars(options).items() if name.startswith("pretraining")}
+        told = {"vocabulary": tokens.hash(), "texts": corpus.train.hash(), "seed": str(settings.seed),
+                "options": repr(pretraining)}  # fmt: skip
         for direction, encoder in zip(backbone.directions, backbone.models, strict=True):
             assert isinstance(encoder, AwdLstm)
             network = repr([[*map(int, each.shape)] for each in encoder.parameters()] + [*encoder.dropouts])
             backward = direction == "backward"
             streams = {name: stream(arrays, tokens.pad_id, backward=backward) for name, arrays in splits.items()}
             path, identity = folder / f"{direction}.safetensors", {**told, "network": network}
-            found[direction] = _Training(path, identity, LanguageModel(encoder), streams, config, options).run(say)
+            found[direction] = _Training(path, identity, LanguageModel(encoder), streams, settings, options).run(say)
         write_json(folder / REPORT, found)
     return found
 
 
-def _options_of(config: Config) -> Options:
+def _options_of(settings: Settings) -> Options:
     """What the network's encoder is made with: of a network over a registered encoder those that both declare."""
-    declared = registry.get("networks", config.model_name).declared(config.network_config)
+    declared = registry.get("networks", settings.model_name).declared(settings.network_config)
     assert declared is not None
-    options = declared(**config.network_config)
+    options = declared(**settings.network_config)
     assert isinstance(options, Options)
     return options
 
@@ -125,10 +126,10 @@ class _Training:
 
     def __init__(
         self, path: Path, identity: dict[str, str], model: LanguageModel,
-        streams: dict[str, npt.NDArray[np.int64]], config: Config, options: Options,
+        streams: dict[str, npt.NDArray[np.int64]], settings: Settings, options: Options,
     ) -> None:  # fmt: skip
-        self.path, self.identity, self.options, self.seed = path, identity, options, config.seed or 0
-        self.streams, self.device = streams, device_of(config.cpu)
+        self.path, self.identity, self.options, self.seed = path, identity, options, settings.seed or 0
+        self.streams, self.device = streams, device_of(settings.cpu)
         self.model = model.to(self.device)
         self.text = columns(streams["train"], options.pretraining_batch_size)
         self.starts = range(0, self.text.shape[1] - 1, options.pretraining_segment_tokens)

@@ -157,15 +157,15 @@ def refuse(needs: Sequence[Need], free: int) -> None:
         raise PlantError(what, where="memory", fix=fix)
 
 
-def check_memory(prepared: Encoded, settings: Settings) -> None:
+def check_memory(documents: Encoded, settings: Settings) -> None:
     """Refuse what :func:`refuse` refuses, of documents that have been read, before anything is computed of them.
 
     A network's own memory on a GPU is not looked at: a step that does not fit there is done again in parts.
     """
     if not settings.check_memory or not is_first():
         return
-    lengths, texts = prepared.arrays["train"].lengths, prepared.corpus.train.texts
-    entries = relevance_entries(prepared.labels["train"], lengths, settings, prepared.tokens.size)
-    shape = Shape(len(texts), prepared.num_labels, entries, sum(map(len, texts)))
+    lengths, texts = documents.arrays["train"].lengths, documents.corpus.train.texts
+    entries = relevance_entries(documents.labels["train"], lengths, settings, documents.tokens.size)
+    shape = Shape(len(texts), documents.num_labels, entries, sum(map(len, texts)))
     tokens = int(lengths.max(initial=1))
-    refuse(run_needs(settings, shape, tokens, prepared.tokens.size), free_and_total_memory()[0])
+    refuse(run_needs(settings, shape, tokens, documents.tokens.size), free_and_total_memory()[0])
