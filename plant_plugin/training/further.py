@@ -49,7 +49,7 @@ AFRESH = ("resume", "checkpoint_path", "silent", "result_dir")  # not taken over
 
 
 def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
-    """The configuration with which the run of ``folder`` goes on with the documents of ``file``; they are written down.
+    """Write down the documents of a run and new ones, and return the configuration of the training that reads them.
 
     The old and the new documents come to lie in ``documents/`` of the new run's folder, readable to their owner alone:
     the training after this one needs them. A new document whose text was known takes the place of the old one, and is
@@ -65,64 +65,109 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
         CheckpointError: The folder is no model.
         DataError: The run's training file is gone, or a file cannot be read, or no document of ``file`` has a label.
     """
-    stopped = flags.get("resume")
-    if isinstance(stopped, str) and (Path(stopped) / DOCUMENTS).is_dir():  # these, whatever has come since
-        return load_config(None, {**logged_config(Path(stopped)), **flags})
+    resumed = flags.get("resume")
+    if isinstance(resumed, str) and (Path(resumed) / DOCUMENTS).is_dir():  # these, whatever has come since
+        return load_config(None, {**logged_config(Path(resumed)), **flags})
     content = read_content(folder, trust_code=True)  # imports nothing
-    asked = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
-    if "strategy" not in asked:
-        raise CheckpointError("the log of the run does not tell its configuration", where=str(folder), fix=COMPLETE)
-    ours = folder / DOCUMENTS / LABELS  # of the training before: it grows
-    if Path(str(asked.get("label_file"))).resolve() == ours.resolve():
-        asked.pop("label_file")
-    before = load_config(None, asked)
-    old = _corpus(folder, before)
-    read: Keys = {"training_file": str(file), "val_file": None, "test_file": None, "val_size": 0}
-    read |= {"remove_no_label_data": True, "data_format": "txt"}  # the file's ending says which
-    beside = packed(evidence_beside(file))
-    evidence = EvidenceOptions(training_file=None if beside is None else str(beside))
-    new = load_corpus(dataclasses.replace(before, **read, evidence=evidence)).train
-    taken, kept = _rows(new, old.train)
-    waiting = 0
-    if few_are_new(before):
-        waiting = sum(row < before.new_documents + before.waiting_documents for row in kept)
-    few = len(taken) + waiting <= len(kept) - waiting
-    changes: Keys = {
-        **asked,
-        "go_on_from": str(folder),
-        "new_documents": len(taken),
-        "waiting_documents": waiting,
-        "strategy": PLANTED_SCORES if before.strategy == PLANTED_SCORES else "end_to_end",
-        "stage2.epochs": 0 if few else EPOCHS,
-    }
-    if before.go_on_from is None:  # else it is low
-        changes["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
-    config = load_config(None, {**changes, **flags})
+    keys = _keys_of(folder)
+    before = load_config(None, keys)
+    old, new = _corpus(folder, before), _new_documents(file, before)
+    lessons = _Lessons.of(new, old, before)
+    keys |= _schedule(folder, before, lessons)
+    config = load_config(None, {**keys, **flags})
     trained = content["model_name"], content["network_config"]
     if config.strategy != PLANTED_SCORES and trained != (config.model_name, config.network_config):
         raise _another(folder)
-    made = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
-    sets = {"train": [*_marked(new, taken), *_marked(old.train, kept)]}
+    sets = {"train": [*_marked(new, lessons.new_rows), *_marked(old.train, lessons.old_rows)]}
     if old.val is None:  # none, or merged
-        changes |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
+        keys |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
     elif config.val_file is None or not _read_as_text(config.val_file, before):  # drawn from the training file
         sets["valid"] = list(_marked(old.val, range(len(old.val))))
-    files: Keys = {"data_format": "txt"}
-    labels = {*read_labels(folder)[0], *(label for own in sets.values() for one in own for label in one.labels)}
+    run_folder = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
     with private_files():
-        write_sets(made / DOCUMENTS, {"": sets}, (), {"command": "train --from", "options": {}, "counts": {}})
-        if config.label_file is None:  # a label whose last document was coded anew stays one that the network knows
-            write_text(made / DOCUMENTS / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
-            files |= {"label_file": str(made / DOCUMENTS / LABELS), "include_test_labels": False}
-        files |= _test_file_as_text(config, before, made / DOCUMENTS)
-        if names := names_beside(before.training_file):
-            write_text(made / DOCUMENTS / names.name, names.read_text(encoding="utf-8"))
+        files = _written(run_folder / DOCUMENTS, sets, {*read_labels(folder)[0]}, config, before)
+    return dataclasses.replace(load_config(None, {**keys, **flags, **files}), checkpoint_dir=run_folder)
+
+
+def _keys_of(folder: Path) -> Keys:
+    """The keys of a run that the training after it takes over.
+
+    Raises:
+        CheckpointError: The log of the run holds no configuration.
+    """
+    keys = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
+    if "strategy" not in keys:
+        raise CheckpointError("the log of the run does not tell its configuration", where=str(folder), fix=COMPLETE)
+    if Path(str(keys.get("label_file"))).resolve() == (folder / DOCUMENTS / LABELS).resolve():
+        keys.pop("label_file")  # of the training before: it grows
+    return keys
+
+
+def _new_documents(file: Path, before: Config) -> Split:
+    """The documents of a file that have labels, read by its ending, with the evidence that lies beside it."""
+    beside = packed(evidence_beside(file))
+    evidence = EvidenceOptions(training_file=None if beside is None else str(beside))
+    only_these = dataclasses.replace(
+        before, training_file=str(file), val_file=None, test_file=None, val_size=0, remove_no_label_data=True,
+        data_format="txt", evidence=evidence,
+    )  # fmt: skip
+    return load_corpus(only_these).train
+
+
+@dataclasses.dataclass(frozen=True)
+class _Lessons:
+    """The documents of a training that follows another."""
+
+    new_rows: list[int]  # of the new file
+    old_rows: list[int]  # of the training documents before, without those whose place new ones take
+    waiting: int  # of the old ones, at their head: the network has not read them either
+
+    @classmethod
+    def of(cls, new: Split, old: Corpus, before: Config) -> _Lessons:
+        """Compare new documents with those that the run before was trained on."""
+        new_rows, old_rows = _rows(new, old.train)
+        unread = before.new_documents + before.waiting_documents if few_are_new(before) else 0
+        return cls(new_rows, old_rows, sum(row < unread for row in old_rows))
+
+    @property
+    def few(self) -> bool:
+        """Whether the network has read more documents than it has not."""
+        return len(self.new_rows) + self.waiting <= len(self.old_rows) - self.waiting
+
+
+def _schedule(folder: Path, before: Config, lessons: _Lessons) -> Keys:
+    """Keys of how long and how fast the network is trained again."""
+    keys: Keys = {
+        "go_on_from": str(folder),
+        "new_documents": len(lessons.new_rows),
+        "waiting_documents": lessons.waiting,
+        "strategy": PLANTED_SCORES if before.strategy == PLANTED_SCORES else "end_to_end",
+        "stage2.epochs": 0 if lessons.few else EPOCHS,
+    }
+    if before.go_on_from is None:  # else it is low
+        keys["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
+    return keys
+
+
+def _written(folder: Path, sets: dict[str, list[Marked]], known: set[str], config: Config, before: Config) -> Keys:
+    """Write the documents of both trainings, with labels and names, to a folder; return the keys that name the files.
+
+    A label whose last document was coded anew stays one that the network knows: ``known`` holds all of the run before.
+    """
+    write_sets(folder, {"": sets}, (), {"command": "train --from", "options": {}, "counts": {}})
+    keys: Keys = {"data_format": "txt", **_test_file_as_text(config, before, folder)}
+    if config.label_file is None:
+        labels = known.union(*(document.labels for documents in sets.values() for document in documents))
+        write_text(folder / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
+        keys |= {"label_file": str(folder / LABELS), "include_test_labels": False}
+    if names := names_beside(before.training_file):
+        write_text(folder / names.name, names.read_text(encoding="utf-8"))
     for name, key in (("train", "training_file"), ("valid", "val_file")):
-        path = made / DOCUMENTS / f"{name}.txt"
+        path = folder / f"{name}.txt"
         if name in sets:
-            files[key] = str(path)
-            files[f"evidence.{key}"] = str(evidence_beside(path)) if evidence_beside(path).exists() else None
-    return dataclasses.replace(load_config(None, {**changes, **flags, **files}), checkpoint_dir=made)
+            keys[key] = str(path)
+            keys[f"evidence.{key}"] = str(evidence_beside(path)) if evidence_beside(path).exists() else None
+    return keys
 
 
 def _rows(new: Split, old: Split) -> tuple[list[int], list[int]]:
@@ -132,8 +177,8 @@ def _rows(new: Split, old: Split) -> tuple[list[int], list[int]]:
     """
     taken, known = _rows_of_texts(new), _rows_of_texts(old)
     for text in taken.keys() & known.keys():
-        before = [_told(old, row) for row in known[text]]
-        if all(_told(new, row) in before for row in taken[text]):
+        before = [_coded(old, row) for row in known[text]]
+        if all(_coded(new, row) in before for row in taken[text]):
             del taken[text]
     kept = (rows for text, rows in known.items() if text not in taken)
     return sorted(chain.from_iterable(taken.values())), sorted(chain.from_iterable(kept))
@@ -165,7 +210,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _told(split: Split, row: int) -> dict[str, list[str]]:
+def _coded(split: Split, row: int) -> dict[str, list[str]]:
     """The labels of a document, each with the words that prove it."""
     evidence, text = {} if split.evidence is None else split.evidence[row], split.texts[row]
     return {

@@ -99,8 +99,8 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     """
     documents = read_documents(config, run)
     phrases = fit_phrases(documents, config, run)
-    planted = fit_scores(documents, phrases, config, run)
-    planted, shortlists = propose(planted, documents, config, run)
+    scores = fit_scores(documents, phrases, config, run)
+    scores, shortlists = propose(scores, documents, config, run)
     network = build_network(documents, config)
     relevance = plant_relevance(network, documents, config, run, planted="stage1" in stages)
     strength = config.evidence.prior if network.has_prior else 0.0
@@ -110,8 +110,8 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     for stage, train_network in stages.items():
         resume.do_stage(stage, train_network, network, inputs, config, run)
     validation = validation_logits(network, inputs, config, run)
-    planted = weigh(planted, inputs, validation, config, run)
-    scoring = Scoring(network, inputs, planted, config, run, validation)
+    scores = weigh(scores, inputs, validation, config, run)
+    scoring = Scoring(network, inputs, scores, config, run, validation)
     if thresholds is None:
         scoring, thresholds = tune_thresholds(scoring)
     save(run, network, inputs, scoring.planted, thresholds, config)

@@ -255,21 +255,17 @@ class _Choice:
 
     def with_evidence(self, planted: PlantedScores) -> tuple[PlantedScores, Floats | None]:
         """Give scores λ and σ, and return what phrases and sentences add to each document, (N, L); None without any."""
-        val, linear, sentence = (
-            self.inputs.documents.corpus.val,
-            self.options.linear_weight,
-            self.options.sentence_weight,
-        )
+        val, options = self.inputs.documents.corpus.val, self.options
         if planted.phrases is None or val is None:
             return planted, None
         of_phrases, of_documents = planted.phrases.scores(val.texts), planted.linear_scores_of(self.features)
         of_sentences: Floats | np.float32 = np.float32(0)
-        if planted.sentences is None:
-            sentence = 0.0
-        else:
+        linear_weights = LINEAR_WEIGHTS if options.linear_weight is None else (options.linear_weight,)
+        sentence_weights: tuple[float, ...] = (0.0,)
+        if planted.sentences is not None:
             of_sentences = planted.sentences.scores(val.texts)
-        linear_weights = LINEAR_WEIGHTS if linear is None else (linear,)
-        pairs = list(itertools.product(linear_weights, SENTENCE_WEIGHTS if sentence is None else (sentence,)))
+            sentence_weights = SENTENCE_WEIGHTS if options.sentence_weight is None else (options.sentence_weight,)
+        pairs = list(itertools.product(linear_weights, sentence_weights))
         evaluators = self._evaluators(len(pairs), self.metric)
         for (linear, sentence), evaluator in zip(pairs, evaluators, strict=True):
             sums = np.float32(linear) * of_documents + of_phrases + np.float32(sentence) * of_sentences
