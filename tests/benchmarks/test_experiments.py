@@ -606,7 +606,7 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list
         "evidence_parts": [name for name in load_definitions()["evidence_parts"]["variants"] if name not in evidence],
     }  # fmt: skip
     definitions = load_definitions()
-    del definitions["l2r"]  # wants a language model of its own: test_plant_l2r_runs.py
+    del definitions["l2r"]  # wants a language model of its own: tests/l2r/test_ranker.py
     for experiment, definition in definitions.items():
         variants = some.get(experiment) or list(definition["variants"])
         seeds = ["1", "2"] if experiment == "attention" else ["1"]

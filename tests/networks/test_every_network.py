@@ -31,7 +31,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "PlantedCAML": {"filter_sizes": [4], "num_filter_per_size": 8},
     "PlantedBiGRULWAN": {"rnn_dim": 8},
 }
-# those that add the relevance to the scores of one head; PLANTL2R adds it to the weights: test_plant_l2r.py
+# those that add the relevance to the scores of one head; PLANTL2R adds it to the weights: tests/l2r/test_network.py
 OURS = [
     name for name, entry in registry.entries("networks").items() if entry.ours and "planted_prior" in entry.signature()
 ]

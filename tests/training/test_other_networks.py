@@ -45,7 +45,7 @@ def network_of(name: str, tiny_language_model: Path) -> dict[str, Any]:
 
 def test_every_network_is_tried() -> None:
     ours = {name for name, entry in registry.entries("networks").items() if entry.ours}
-    assert {*SMALL, *WINDOWED, "PLANT"} == {*ours, OWN} - {"PLANTL2R"}  # test_plant_l2r_runs.py
+    assert {*SMALL, *WINDOWED, "PLANT"} == {*ours, OWN} - {"PLANTL2R"}  # tests/l2r/test_ranker.py
 
 
 @pytest.mark.parametrize("name", [*SMALL, *WINDOWED])
