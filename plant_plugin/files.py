@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import hashlib
 import json
@@ -13,12 +12,9 @@ import platform
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import IO, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
-
-from typing_extensions import NotRequired, Required, is_typeddict
+from typing import IO, Any, TypeVar
 
 from plant_plugin.errors import CheckpointError, DataError, FullDiskError, PlantError
 
@@ -37,13 +33,8 @@ LONGEST_LINE = 1 << 26  # characters, decompressed: more is a file without line 
 
 CHUNK = 1 << 20  # bytes
 UMASK_VARIABLE = "PLANT_UMASK"
-SEAL, PLAIN_JSON = "sha256", json.JSONEncoder()
-SEALED = re.compile(rb'\{\s*"sha256": "([0-9a-f]{64})"(?:,|(?=\s*\}))')
-UNION = "|"  # stands in the place of a fault in JSON where several types are allowed
 
 Kept = TypeVar("Kept")
-# Beside a type in JSON: ``annotated_types`` (``Ge(0)``), or limits as pydantic's core calls them.
-Finite = Annotated[float, {"allow_inf_nan": False}]
 
 logger = logging.getLogger(__name__)
 
@@ -143,13 +134,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_sealed(
-    path: str | os.PathLike[str], content: Mapping[str, object], encoder: json.JSONEncoder = PLAIN_JSON
-) -> None:
-    """Write JSON behind the SHA-256 of what follows, for :func:`read_json`: a flipped bit of a number is a number."""
-    text = encoder.encode({key: value for key, value in content.items() if key != SEAL})[1:] + "\n"
-    comma, space = "" if text.strip() == "}" else ",", text[: len(text) - len(text.lstrip())]
-    write_text(path, f'{{{space}"{SEAL}": "{hashlib.sha256(text.encode()).hexdigest()}"{comma}{text}')
+def write_json(path: str | os.PathLike[str], content: object, **options: Any) -> None:
+    """Write readable JSON whole or not at all; ``options`` are those of ``json.dumps``."""
+    write_text(path, json.dumps(content, indent=1, **options) + "\n")
 
 
 @contextlib.contextmanager
@@ -165,49 +152,32 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 def locked(path: Path, fix: str | None = None) -> Iterator[None]:
     """Hold the lock that a file stands for, which is there as long as the block runs and says who holds it.
 
-    Where another process holds it the block waits, or, where there is a ``fix`` to tell, does not begin. The system
-    gives a lock back when its process ends, however that ends. Where there are no locks (Windows, some file systems of
-    networks) the block runs without one.
+    Where another process holds it the block waits, or, with a ``fix``, is refused. The system releases a lock when its
+    process ends, however it ends.
 
     Raises:
-        PlantError: Another process holds it, which is named; or the file cannot be made.
+        PlantError: Another process holds it, which is named; or the file cannot be made or locked.
     """
-    number = _lock(path, fix)
+    from filelock import FileLock, Timeout  # only those who train wait for its import
+
+    lock = FileLock(path, timeout=-1 if fix is None else 0, mode=0o600)
     try:
+        lock.acquire()
+    except Timeout:
+        holder = ""
+        with contextlib.suppress(OSError):
+            holder = path.read_text(encoding="utf-8").strip()
+        raise PlantError(f"in use by {holder or 'another process'}", where=str(path.parent), fix=fix) from None
+    except OSError as error:
+        raise _explained(error, path, path.parent) or error from error
+    try:
+        with contextlib.suppress(OSError):  # Windows lets nobody else into a locked file
+            path.write_text(f"process {os.getpid()} on {platform.node()}\n", encoding="utf-8")
         yield
     finally:
         with contextlib.suppress(OSError):
             path.unlink()  # while it is held: whoever opened it before sees that it is another file now
-        if number is not None:
-            os.close(number)
-
-
-def _lock(path: Path, fix: str | None) -> int | None:
-    if os.name == "nt":
-        return None
-    import fcntl
-
-    while True:
-        try:
-            number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise _explained(error, path, path.parent) or error from error
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX if fix is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(number, 300).decode(errors="replace").strip() or "another process"
-            os.close(number)
-            raise PlantError(f"in use by {holder}", where=str(path.parent), fix=fix) from None
-        except OSError as error:
-            os.close(number)
-            logger.warning("%s: this file system has no locks (%s)", path.parent, error.strerror)
-            return None
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(number), os.stat(path)):
-                os.ftruncate(number, 0)
-                os.write(number, f"process {os.getpid()} on {platform.node()}\n".encode())
-                return number
-        os.close(number)  # its holder removed it a moment ago
+        lock.release()
 
 
 def limit(most: int) -> int:
@@ -273,24 +243,19 @@ def read_json(path: Path, kind: type[Kept], *, what: str, fix: str, error: type[
 
     Args:
         path: The file.
-        kind: ``dict[str, float]`` and the like, a ``TypedDict`` or a dataclass, of which any field may be missing; keys
-            that they do not know are let through.
+        kind: ``dict[str, float]`` and the like, or a ``TypedDict``; keys that it does not know are let through.
         what: What the file should be, for the error: "a result".
         fix: What to do where it is none.
         error: Raised where it is none.
 
     Raises:
         FileNotFoundError: There is no such file.
-        PlantError: ``error``: it cannot be read, or a key, which is named, is missing or of another type, or its bytes
-            are not those that :func:`write_sealed` wrote.
+        PlantError: ``error``: it cannot be read, or a key, which is named, is missing or of another type.
     """
-    from pydantic_core import SchemaValidator, ValidationError  # pydantic itself costs a prediction a tenth of a second
+    from pydantic import TypeAdapter, ValidationError  # a tenth of a second
 
     try:
-        content = path.read_bytes()
-        if seal := SEALED.match(content):
-            content = b"{" + content[seal.end() :]
-        found: Kept = SchemaValidator(_schema(kind)).validate_json(content, strict=True)
+        content: Kept = TypeAdapter(kind).validate_json(path.read_bytes(), strict=True, extra="allow")
     except FileNotFoundError:
         raise
     except OSError as problem:
@@ -298,47 +263,11 @@ def read_json(path: Path, kind: type[Kept], *, what: str, fix: str, error: type[
     except ValidationError as problems:
         # Of a union every kind complains: believe the one that fits the longest way down.
         fault = max(problems.errors(include_url=False, include_input=False), key=lambda fault: len(fault["loc"]))
-        key = ".".join(str(part) for part in fault["loc"] if part != UNION)
+        key = ".".join(str(part) for part in fault["loc"] if "[" not in str(part))  # brackets: a kind of a union
         words = {"json_invalid": "torn, or no JSON", "missing": f"it holds no {key}"}
-        told = words.get(fault["type"]) or fault["msg"].replace("Input", key or "the content", 1)
-        raise error(f"not {what}: {told}", where=str(path), fix=fix) from None  # its message would show the content
-    if seal and hashlib.sha256(content[1:].replace(b"\r\n", b"\n")).hexdigest().encode() != seal[1]:
-        told = f"changed since it was written, by its key {SEAL} (whoever changed it on purpose takes that out)"
-        raise error(f"not {what}: {told}", where=str(path), fix=fix)
-    return found
-
-
-def _schema(kind: Any) -> Any:
-    """A type in the words of pydantic's core."""
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        schema = _schema(parts[0])
-        for limit in parts[1:]:
-            if isinstance(limit, dict):
-                schema |= limit
-            elif dataclasses.is_dataclass(limit) and not isinstance(limit, type):
-                schema |= dataclasses.asdict(limit)
-        return schema
-    if origin is Literal:
-        return {"type": "literal", "expected": list(parts)}
-    if dataclasses.is_dataclass(kind) or is_typeddict(kind):
-        of_class = {field.name: field.type for field in getattr(kind, "__dataclass_fields__", {}).values()}
-        fields = {}
-        for name, hint in (of_class or get_type_hints(kind, include_extras=True)).items():
-            marked = get_origin(hint)
-            required = marked is Required or (getattr(kind, "__total__", False) and marked is not NotRequired)
-            fields[name] = {"type": "typed-dict-field", "schema": _schema(hint), "required": required}
-        return {"type": "typed-dict", "fields": fields, "extra_behavior": "allow"}
-    if origin in (Required, NotRequired):
-        return _schema(parts[0])
-    if origin in (Union, UnionType):
-        union = {"type": "union", "choices": [(_schema(part), UNION) for part in parts if part is not NoneType]}
-        return {"type": "nullable", "schema": union} if NoneType in parts else union
-    if origin in (list, Sequence):
-        return {"type": "list", "items_schema": _schema(parts[0])}
-    if origin in (dict, Mapping):
-        return {"type": "dict", "keys_schema": _schema(parts[0]), "values_schema": _schema(parts[1])}
-    return {"type": "any" if kind in (object, Any) else kind.__name__}
+        message = words.get(fault["type"]) or fault["msg"].replace("Input", key or "the content", 1)
+        raise error(f"not {what}: {message}", where=str(path), fix=fix) from None  # its message would show the content
+    return content
 
 
 def remove(path: Path) -> None:

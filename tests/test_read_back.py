@@ -5,24 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import PlantError
-from plant_plugin.files import SEAL, read_json, write_sealed
+from plant_plugin.files import read_json
 from plant_plugin.model.folder import read_content, read_labels
 from plant_plugin.model.passages import EvidenceRule, read_rule
-from plant_plugin.report.logs import append_log, evaluations, logged_config, read_logs, write_logs
-from plant_plugin.report.record import RunRecord, read_run_record, write_run_record
-from plant_plugin.report.result import read_result, save_result
+from plant_plugin.report.logs import append_log, evaluations, logged_config, read_logs
+from plant_plugin.report.record import read_run_record
+from plant_plugin.report.result import read_result
 from plant_plugin.training.search.trial import read_outcome
 
 HASH = "0" * 64
 MODEL = {
-    "format": 3, "model_name": "PLANT", "network_config": {"encoder": "cnn"}, "max_seq_length": None,
-    "word_vectors": [7, 4], "planted_scores": False, "hashes": {"labels": HASH, "vocabulary": HASH, "train": HASH},
+    "model_name": "PLANT", "network_config": {"encoder": "cnn"}, "max_seq_length": None,
+    "word_vectors": [7, 4], "planted_scores": False, "phrase_prior": 0, "shortlist": None, "base": None,
+    "hashes": {"labels": HASH, "vocabulary": HASH, "train": HASH},
 }  # fmt: skip
 RECORD = {"config_hash": HASH, "finished": False, "cost": {"time_s": {"total": 1}}, "best_epochs": {"stage1": 2}}
 RESULT = {"metrics": {"P@1": 0.5, "AUC-macro": None}, "peak_memory_mb": {"total": 1.5}, "seed": 1}
@@ -69,7 +70,6 @@ def test_a_whole_file_with_a_key_of_another_version(tmp_path: Path, name: str) -
 @pytest.mark.parametrize(
     ("name", "key", "value"),
     [
-        ("config.json", "format", "3"),
         ("config.json", "model_name", None),
         ("config.json", "network_config", ["cnn"]),
         ("config.json", "word_vectors", "7x4"),
@@ -99,61 +99,8 @@ def test_a_wrong_or_missing_key_is_named_with_its_file(tmp_path: Path, name: str
     with pytest.raises(PlantError) as raised:
         read(tmp_path)
     assert str(tmp_path / name) in raised.value.message
-    assert key in raised.value.message
+    assert all(part in raised.value.message for part in key.split("."))
     assert "How to fix it" in raised.value.message
-
-
-WRITTEN: dict[str, Callable[[Path], object]] = {
-    "run.json": lambda folder: write_run_record(folder, cast(RunRecord, RECORD)),
-    "result.json": lambda folder: save_result(folder / "result.json", RESULT),
-    "logs.json": lambda folder: write_logs(folder / "logs.json", LOGS),
-    "outcome.json": lambda folder: write_sealed(folder / "outcome.json", {"finished": True, "reason": "1 of 2"}),
-}
-
-
-@pytest.mark.parametrize("name", WRITTEN)
-def test_no_bit_of_what_a_run_wrote_changes_what_it_says(tmp_path: Path, name: str) -> None:
-    """A number with another digit is a number, a path with another letter a path: the file's own SHA-256 tells."""
-    WRITTEN[name](tmp_path)
-    path, (read, _) = tmp_path / name, FILES[name]
-    content, whole = path.read_bytes(), read(tmp_path)
-    assert isinstance(whole, dict)
-    refused, told = 0, ""
-    for place in range(8 * len(content)):
-        flipped = bytearray(content)
-        flipped[place // 8] ^= 1 << place % 8
-        path.write_bytes(flipped)
-        try:
-            found = read(tmp_path)
-        except PlantError as error:
-            found, told = None, error.message
-        if not found:
-            assert name in SET_ASIDE or str(path) in told
-            refused += 1
-            continue
-        assert isinstance(found, dict)
-        assert whole.items() <= found.items(), place  # perhaps with a key that was the seal's
-    assert refused >= 8 * len(content[content.index(b",") + 1 :])
-
-
-def test_what_was_changed_on_purpose_is_read_without_its_seal(tmp_path: Path) -> None:
-    path = tmp_path / "result.json"
-    save_result(path, RESULT)
-    assert read_result(path) == RESULT
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))  # as other systems end lines
-    assert read_result(path) == RESULT
-    own = json.loads(path.read_text())
-    own["metrics"]["P@1"] = 0.75
-    path.write_text(json.dumps(own))
-    with pytest.raises(PlantError, match="changed since it was written, by its key sha256"):
-        read_result(path)
-    save_result(path, own)
-    assert read_result(path)["metrics"]["P@1"] == 0.75
-    del own[SEAL]
-    path.write_text(json.dumps(own))
-    assert read_result(path)["metrics"]["P@1"] == 0.75
-    write_sealed(path, {})
-    assert read_json(path, dict[str, float], what="nothing", fix="") == {}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -84,17 +84,22 @@ _READERS: dict[object, Callable[[object], object]] = {bool: _truth, int: _whole,
 
 
 class _AsWritten:
-    """Tells pydantic to read a type as above: a text may spell a number (YAML's ``1e-4``, flags), but True is no 1."""
+    """Tells pydantic to read a type as above: a text may spell a number (YAML's ``1e-4``, flags), but True is no 1.
+
+    What is read strictly, as the JSON of a model folder, is of the type itself.
+    """
 
     def __get_pydantic_core_schema__(self, source: object, handler: "Callable[[object], CoreSchema]") -> "CoreSchema":
         from pydantic_core import core_schema
 
         if source in _READERS:
-            return core_schema.no_info_plain_validator_function(_READERS[source])
-        if get_origin(source) is dict:
-            return core_schema.dict_schema()  # keys that are no texts are told beside the other wrong names
-        before: Callable[[object], object] = _text if get_origin(source) is Literal else _listed
-        return core_schema.no_info_before_validator_function(before, handler(source))
+            lax: CoreSchema = core_schema.no_info_plain_validator_function(_READERS[source])
+        elif get_origin(source) is dict:
+            lax = core_schema.dict_schema()  # keys that are no texts are told beside the other wrong names
+        else:
+            before: Callable[[object], object] = _text if get_origin(source) is Literal else _listed
+            lax = core_schema.no_info_before_validator_function(before, handler(source))
+        return core_schema.lax_or_strict_schema(lax_schema=lax, strict_schema=handler(source))
 
 
 def _listed(value: object) -> object:

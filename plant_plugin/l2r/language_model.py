@@ -25,11 +25,11 @@ from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import WordTokens, build_tokens, embedding_matrix
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.files import atomic_write, locked
+from plant_plugin.files import atomic_write, locked, write_json
 from plant_plugin.l2r.awd_lstm import AwdLstm, LanguageModel, State
 from plant_plugin.l2r.encoder import AwdLstmBackbone
 from plant_plugin.l2r.options import AwdLstm as Options
-from plant_plugin.model.folder import read_metadata, write_json, write_tensors
+from plant_plugin.model.folder import read_metadata, write_tensors
 from plant_plugin.networks.construct import construct, word_width
 from plant_plugin.report.states import UNREADABLE
 from plant_plugin.training.devices import device_of

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.files import atomic_folder, write_text
+from plant_plugin.files import atomic_folder, write_json, write_text
 from plant_plugin.model.archive import ARCHIVE, packed_folder
 from plant_plugin.model.card import CARD, model_card
 from plant_plugin.model.folder import (
@@ -19,8 +19,6 @@ from plant_plugin.model.folder import (
     language_model_of,
     read_content,
     read_labels,
-    read_metadata,
-    write_json,
     write_tensors,
 )
 from plant_plugin.model.manifest import BACKBONE, CONFIG, MODEL, model_files, verify, write_manifest
@@ -73,7 +71,7 @@ def export_model(
         if merged is not None:
             language_model, tensors, changed = merged
             language_model.save_pretrained(partial / BACKBONE)  # type: ignore[operator]
-            write_tensors(partial / MODEL, tensors, read_metadata(folder / MODEL))
+            write_tensors(partial / MODEL, tensors)
             write_json(partial / CONFIG, changed)
         write_text(partial / CARD, card)
         write_manifest(partial)

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import logging
 import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import FiniteFloat
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from typing_extensions import NotRequired
+from typing_extensions import NotRequired, TypedDict
 
 from plant_plugin.config import registry
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.errors import CheckpointError, ConfigError, suggestion
-from plant_plugin.files import Finite, atomic_folder, atomic_write, read_json, write_text
+from plant_plugin.files import atomic_folder, atomic_write, read_json, write_json, write_text
 from plant_plugin.model.manifest import BACKBONE, CONFIG, LABELS, MANIFEST, MODEL, THRESHOLDS, verify, write_manifest
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.construct import Allowance, construct
@@ -52,16 +52,16 @@ class Content(TypedDict):
     max_seq_length: Length | None  # how many tokens of a document are read; None: all
     word_vectors: Annotated[Sequence[Length], MinLen(2), MaxLen(2)] | None  # (V, dim); None over a language model
     planted_scores: bool
-    phrase_prior: Finite  # how much phrases count in the planted prior; 0: they do not
+    phrase_prior: FiniteFloat  # how much phrases count in the planted prior; 0: they do not
     shortlist: Length | None  # how many labels of a document the network scores; None: all
     base: str | None  # fingerprint of a language model whose weights are not in the folder
     added: NotRequired[dict[str, str]]  # "kind: name" of entries of users' registries that it needs, and their files
     hashes: dict[str, str]  # of ``labels``, ``vocabulary``, the data and the configuration
 
 
-def save_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
-    """Write ``<stage>.safetensors`` with the hashes of what it was trained on."""
-    write_tensors(stage_path(folder, stage), trained_state(network), _identity(hashes))
+def save_stage(folder: Path, stage: str, network: PlantableNetwork) -> None:
+    """Write ``<stage>.safetensors``."""
+    write_tensors(stage_path(folder, stage), trained_state(network))
 
 
 def stage_path(folder: Path, stage: str) -> Path:
@@ -69,21 +69,21 @@ def stage_path(folder: Path, stage: str) -> Path:
     return folder / f"{stage}.safetensors"
 
 
-def load_stage(folder: Path, stage: str, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
-    """Load what :func:`save_stage` wrote.
-
-    Raises:
-        CheckpointError: Torn, of another shape, or trained on another label set or vocabulary.
-    """
-    path = stage_path(folder, stage)
-    check_identity(path, hashes)
-    _load_into(network, path)
+def load_stage(folder: Path, stage: str, network: PlantableNetwork) -> None:
+    """Load what :func:`save_stage` wrote; a ``CheckpointError`` where it is torn or of another shape."""
+    _load_into(network, stage_path(folder, stage))
 
 
 def load_weights(folder: Path, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
-    """Start from the weights of a model folder; errors as of :func:`load_stage` and :func:`.manifest.verify`."""
+    """Start from the weights of a model folder.
+
+    Raises:
+        CheckpointError: The folder is no whole model, or one of another label set, vocabulary or shape.
+    """
+    content = read_content(folder, trust_code=True)  # imports nothing
     verify(folder)
-    load_stage(folder, "model", network, hashes)
+    compare_hashes(content["hashes"], hashes, folder / CONFIG)
+    _load_into(network, folder / MODEL)
 
 
 def save_model(
@@ -133,7 +133,7 @@ def save_model(
     write_text(folder / LABELS, "".join(f"{name}\n" for name in labels))
     write_json(folder / THRESHOLDS, dict(thresholds))
     write_json(folder / CONFIG, content)
-    write_tensors(folder / MODEL, trained_state(network), _identity(hashes))
+    write_tensors(folder / MODEL, trained_state(network))
     write_manifest(folder)
 
 
@@ -206,7 +206,7 @@ def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
     """The label set of a model folder, in column order, and thresholds; a CheckpointError where it is no model."""
     with _complete(folder):
         labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
-        thresholds = read_json(folder / THRESHOLDS, dict[str, Finite], what="thresholds", fix=COMPLETE)
+        thresholds = read_json(folder / THRESHOLDS, dict[str, FiniteFloat], what="thresholds", fix=COMPLETE)
     if HALF not in thresholds:
         what = f"not thresholds: it holds no {HALF}"
         raise CheckpointError(what, where=str(folder / THRESHOLDS), fix=COMPLETE)
@@ -285,7 +285,11 @@ def read_metadata(path: Path) -> dict[str, str]:
 
 def check_identity(path: Path, expected: Mapping[str, str]) -> None:
     """Compare the hashes inside a weights file with what it is to be used with; a CheckpointError where they differ."""
-    found = read_metadata(path)
+    compare_hashes(read_metadata(path), expected, path)
+
+
+def compare_hashes(found: Mapping[str, str], expected: Mapping[str, str], path: Path) -> None:
+    """Compare hashes of labels and vocabulary, as far as they are expected; a CheckpointError where they differ."""
     for name in ("labels", "vocabulary"):
         if name in expected and found.get(name) != expected[name]:
             what = f"trained for {name} {str(found.get(name))[:12]}, but {name} here is {expected[name][:12]}"
@@ -293,17 +297,8 @@ def check_identity(path: Path, expected: Mapping[str, str]) -> None:
             raise CheckpointError(what, where=str(path), fix=fix)
 
 
-def _identity(hashes: Mapping[str, str]) -> dict[str, str]:
-    return {name: hashes[name] for name in ("labels", "vocabulary")}
-
-
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
     """Write a weights file, from any device, whole or not at all."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_write(path) as temporary:
         save_file(plain, temporary, metadata=metadata)
-
-
-def write_json(path: Path, content: Mapping[str, object]) -> None:
-    """Write readable JSON, whole or not at all."""
-    write_text(path, json.dumps(content, indent=1) + "\n")

@@ -6,7 +6,6 @@ Labels in another order or a flipped bit in the weights give other answers, and 
 
 from __future__ import annotations
 
-import json
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER
 from plant_plugin.data.word_tokens import VOCABULARY_FILE
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import read_json, sha256, write_text
+from plant_plugin.files import read_json, sha256, write_json
 from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, TERMS
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
 
@@ -77,18 +76,11 @@ def renew(folder: Path, name: str) -> None:
 
 
 def verify(folder: Path, *, contents: bool = True) -> None:
-    """Compare the files of a model folder with its manifest.
-
-    Args:
-        folder: The model folder.
-        contents: Read every file; else sizes are compared alone.
+    """Compare the files of a model folder with its manifest; without ``contents`` only their sizes.
 
     Raises:
-        CheckpointError: A file is missing, changed, or none of the model's.
+        CheckpointError: A file is missing, changed, or none of the model's, or there is no manifest.
     """
-    if not (folder / MANIFEST).is_file():
-        what = "missing: nothing tells whether the model is whole"
-        raise CheckpointError(what, where=str(folder / MANIFEST), fix=AGAIN)
     noted = _read(folder)
     for name, line in noted.items():
         path = folder / name
@@ -112,13 +104,17 @@ def _line(path: Path) -> File:
 
 
 def _write(folder: Path, files: dict[str, File]) -> None:
-    write_text(folder / MANIFEST, json.dumps({"files": files}, indent=1) + "\n")
+    write_json(folder / MANIFEST, {"files": files})
 
 
 def _read(folder: Path) -> dict[str, File]:
     """The lines of the manifest, none of which leads out of the folder."""
     path = folder / MANIFEST
-    files = read_json(path, Manifest, what="the manifest of a model", fix=AGAIN)["files"]
+    try:
+        files = read_json(path, Manifest, what="the manifest of a model", fix=AGAIN)["files"]
+    except FileNotFoundError as error:
+        what = "missing: nothing shows whether the model is whole"
+        raise CheckpointError(what, where=str(path), fix=AGAIN) from error
     for name in files:
         if not belongs(name):
             raise CheckpointError(f"it names {name[:80]!r}, no file of a model", where=str(path), fix=AGAIN)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ from annotated_types import Ge, Le
 from typing_extensions import TypedDict
 
 from plant_plugin.evaluation.plausibility import shares_of_strongest
-from plant_plugin.files import read_json, write_text
+from plant_plugin.files import read_json, write_json
 from plant_plugin.model.manifest import EVIDENCE_THRESHOLD, renew
 
 PASSAGE_WORDS, GAP = 20, 3  # without a chosen rule: the 20 strongest words, joined where they stand at most 3 apart
@@ -72,7 +71,7 @@ def read_rule(folder: Path) -> EvidenceRule:
 def write_rule(folder: Path, rule: EvidenceRule) -> Path:
     """Keep a rule that was chosen on validation documents in the run's folder; returns the file."""
     path = folder / EVIDENCE_THRESHOLD
-    write_text(path, json.dumps(asdict(rule), indent=1) + "\n")
+    write_json(path, asdict(rule))
     renew(folder, EVIDENCE_THRESHOLD)
     return path
 

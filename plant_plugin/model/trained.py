@@ -25,18 +25,18 @@ from plant_plugin.data.batches import Batches, TokenMarks, move
 from plant_plugin.data.documents import label_hash
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, load_tokens
+from plant_plugin.data.word_tokens import VOCABULARY_FILE
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.model.archive import model_folder
 from plant_plugin.model.folder import (
     COMPLETE,
     HALF,
     Content,
-    check_identity,
     read_content,
     read_labels,
     read_network,
 )
-from plant_plugin.model.manifest import CONFIG, LABELS, MODEL, RELEVANCE, verify
+from plant_plugin.model.manifest import CONFIG, LABELS, RELEVANCE, verify
 from plant_plugin.model.passages import EvidenceRule, read_rule
 from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.kernels.label_attention import plain_where_short
@@ -135,7 +135,9 @@ def load_model(
         what = "not the labels that the model was trained for, or not in their order"
         raise CheckpointError(what, where=str(folder / LABELS), fix=COMPLETE)
     tokens = load_tokens(folder)
-    check_identity(folder / MODEL, {"vocabulary": tokens.hash()})
+    if tokens.hash() != content["hashes"]["vocabulary"]:
+        what = "not the vocabulary that the model was trained for"
+        raise CheckpointError(what, where=str(folder / VOCABULARY_FILE), fix=COMPLETE)
     if (vectors := content["word_vectors"]) is not None and vectors[0] != tokens.size:
         what = f"word_vectors of {vectors[0]:,} words, and the vocabulary has {tokens.size:,}"
         raise CheckpointError(what, where=str(folder / CONFIG), fix=COMPLETE)

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from typing_extensions import TypedDict
 
 from plant_plugin.data.text import Spans
 from plant_plugin.evaluation.arrays import ArrayFile

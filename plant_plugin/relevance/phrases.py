@@ -22,12 +22,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, NamedTuple, TypedDict
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from annotated_types import MinLen
+from typing_extensions import TypedDict
 
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.evaluation.arrays import NUMBERS, WHOLE, ArrayFile

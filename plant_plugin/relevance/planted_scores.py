@@ -16,12 +16,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 import torch
+from typing_extensions import TypedDict
 
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.text import DocumentEvidence, Spans

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from typing_extensions import TypedDict
 
-from plant_plugin.files import read_json, write_sealed
+from plant_plugin.files import read_json, write_json
 
 LOGS = "logs.json"
 
@@ -37,7 +36,7 @@ def read_logs(path: str | Path) -> Logs:
     """The content of the file; nothing where there is none.
 
     Raises:
-        CheckpointError: The file is torn, or changed since this package wrote it.
+        CheckpointError: The file is torn.
     """
     try:
         return read_json(Path(path), Logs, what="the log of a run", fix="remove it, or copy it again")
@@ -83,4 +82,4 @@ def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:
 
 def write_logs(path: str | Path, content: Mapping[str, object]) -> None:
     """Store whole logs."""
-    write_sealed(path, content, json.JSONEncoder(default=str))
+    write_json(path, content, default=str)

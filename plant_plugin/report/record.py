@@ -9,7 +9,7 @@ from typing import Literal, cast
 from typing_extensions import Required, TypedDict
 
 from plant_plugin.errors import CheckpointError
-from plant_plugin.files import read_json, write_sealed
+from plant_plugin.files import read_json, write_json
 
 RUN_FILE = "run.json"
 FIRST_PASS = "first_pass"  # folder in a run's own: the first training of `refit`
@@ -29,7 +29,7 @@ class RunRecord(TypedDict, total=False):
 
 def write_run_record(folder: Path, record: RunRecord) -> None:
     """Write ``run.json``."""
-    write_sealed(folder / RUN_FILE, record)
+    write_json(folder / RUN_FILE, record)
 
 
 def read_run_record(folder: Path) -> RunRecord | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import logging
 import math
 import os
@@ -28,7 +27,7 @@ from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.store import Matrix
 from plant_plugin.evaluation.thresholds import Tuned, tune
-from plant_plugin.files import atomic_write, read_json, sha256, write_sealed
+from plant_plugin.files import atomic_write, read_json, sha256, write_json
 from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.machine import processor_name, usable_cores
 from plant_plugin.report.run import Run
@@ -242,7 +241,7 @@ def read_result(path: Path) -> Result:
     """What :func:`save_result` or another program wrote.
 
     Raises:
-        DataError: There is no such file, or it is no result, or changed since this package wrote it.
+        DataError: There is no such file, or it is no result.
     """
     try:
         result = read_json(path, Result, what="a result", fix="mend it there, or leave it out", error=DataError)
@@ -260,7 +259,7 @@ def save_result(
     """Write a result and, beside it, what its documents contribute; each whole or not at all."""
     if documents is not None:
         documents.save(per_document_path(path))
-    write_sealed(path, result, json.JSONEncoder(indent=1, allow_nan=False))
+    write_json(path, result, allow_nan=False)
 
 
 def per_document_path(result: str | os.PathLike[str]) -> Path:

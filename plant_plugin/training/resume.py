@@ -71,18 +71,17 @@ def same_data(run: Run, hashes: Mapping[str, str]) -> None:
 
 def do_stage(stage: str, train: Stage, network: PlantableNetwork, inputs: Inputs, settings: Settings, run: Run) -> None:
     """Train a stage and keep the whole network in ``<stage>.safetensors``, or load it where a resumed run has it."""
-    hashes = inputs.documents.hashes
     with run.phase(stage):
-        if settings.resume and from_first(lambda: _loaded(stage, network, hashes, run.folder)):
+        if settings.resume and from_first(lambda: _loaded(stage, network, run.folder)):
             same_weights(network)
             return
         train(network, inputs, settings, run)
         if is_first():
-            save_stage(run.folder, stage, network, hashes)
+            save_stage(run.folder, stage, network)
             note_of_stage(run.folder, "weights", stage, sha256(stage_path(run.folder, stage)))
 
 
-def _loaded(stage: str, network: PlantableNetwork, hashes: Mapping[str, str], folder: Path) -> bool:
+def _loaded(stage: str, network: PlantableNetwork, folder: Path) -> bool:
     """Load a stage that was finished; of a file that is torn, the stage goes on from its last state."""
     path, record = stage_path(folder, stage), read_run_record(folder)
     if not path.is_file():
@@ -90,7 +89,7 @@ def _loaded(stage: str, network: PlantableNetwork, hashes: Mapping[str, str], fo
     noted = record.get("weights", {}).get(stage) if record else None  # none where the run was killed before
     if noted in (None, sha256(path)):
         with contextlib.suppress(CheckpointError):
-            load_stage(folder, stage, network, hashes)
+            load_stage(folder, stage, network)
             return True
     logger.warning("%s is torn; it is made again from the last state of %s.", path, stage)
     return False

@@ -231,5 +231,5 @@ def _found(folder: Path, *, planted: bool) -> tuple[dict[str, float], Keys, dict
         what, fix = f"{RUN_FILE} is torn: the best epochs of the first training are lost", "start a new run"
         raise CheckpointError(what, where=str(folder), fix=fix)
     epochs = record.get("best_epochs", {})
-    size = read_content(folder, trust_code=True).get("shortlist")
+    size = read_content(folder, trust_code=True)["shortlist"]
     return read_labels(folder)[1], {**read_weights(folder)} if planted else {}, epochs, size

@@ -36,7 +36,7 @@ class Ended(NamedTuple):
     @property
     def refused(self) -> bool:
         """With one of our errors: a line of what is wrong, one of how to mend it, and no traceback."""
-        lines = [line for line in self.error.splitlines() if "has no manifest.json" not in line]
+        lines = self.error.splitlines()
         told = bool(lines) and lines[0].startswith("Error: ") and len(lines) <= 2
         return self.code in (1, 2) and told and "Traceback" not in self.error
 

@@ -29,13 +29,13 @@ TEARS: dict[str, Callable[[bytes], bytes]] = {
     "the second half zeros": lambda content: content[: len(content) // 2].ljust(len(content), b"\0"),
     "one bit": lambda content: content[: len(content) // 2] + flipped(content[len(content) // 2 :]),
 }
-# A bit of a number may make another number: these have no sum of their own, the last three one in the manifest alone.
-NO_SUMS = {"metrics.csv", "thresholds.json", "config.json", "labels.txt"}
+# A bit of a number may make another number: the records of a run have no sum, the last three only one in the manifest.
+NO_SUMS = {"metrics.csv", "run.json", "logs.json", "result.json", "thresholds.json", "config.json", "labels.txt"}
 
 
 # One of each kind, for the sample, each torn in one way.
 SAMPLE = {
-    "run.json": "half", "logs.json": "one bit", "metrics.csv": "half", "stage1.safetensors": "one bit",
+    "run.json": "half", "logs.json": "half", "metrics.csv": "half", "stage1.safetensors": "one bit",
     "best.ckpt": "half", "relevance.npz": "one bit",
 }  # fmt: skip
 

@@ -10,7 +10,6 @@ import pytest
 
 from plant_plugin import __version__
 from plant_plugin.errors import PlantError
-from plant_plugin.files import SEAL
 from plant_plugin.report.result import (
     completed,
     dataset_name,
@@ -51,8 +50,6 @@ def write(path: Path, **changes: Any) -> dict[str, Any]:
 def test_file_holds_every_field(tmp_path: Path) -> None:
     returned = write(tmp_path / "run" / "result.json")
     read = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert next(iter(read)) == SEAL
-    del read[SEAL]
     assert read == returned
     assert read["versions"].pop("python")
     del read["versions"]

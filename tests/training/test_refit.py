@@ -16,7 +16,6 @@ from plant_plugin.config import Config
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.errors import ConfigError, Stopped
 from plant_plugin.evaluation.per_document import load_per_document
-from plant_plugin.files import SEAL
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.report.record import FIRST_PASS
@@ -63,7 +62,7 @@ def test_trains_again_on_both_with_what_validation_found(made: Made, tmp_path: P
     steps = {place.stage: place.step for place, _, _ in read_metrics(first / "metrics.csv")}
     assert steps == {"stage1": 8, "stage2": 12}  # of 120 documents in batches of 30
     logs = read(config.log_path)
-    assert set(logs) == {SEAL, "test", "config"}
+    assert set(logs) == {"test", "config"}
     assert logs["config"]["refit"] == "train+val"
     assert logs["config"]["merge_train_val"] is False
 

@@ -18,14 +18,14 @@ import traceback
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
 
 import yaml
+from typing_extensions import TypedDict
 
 from plant_plugin.config import load_config
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.files import read_json, write_sealed, write_text
+from plant_plugin.files import read_json, write_json, write_text
 from plant_plugin.report.logs import LOGS, evaluations, read_logs
 
 CONFIG, LOG, OUTCOME = "config.yml", "trial.log", "outcome.json"
@@ -118,7 +118,7 @@ def run_trial(
     elif best_epoch(read_values(folder, metric), mode) is None and failure is None:
         failure = f"no epoch has a value of {metric} that is a number"
     if failure is not None:
-        write_sealed(folder / OUTCOME, {"failure": failure})
+        write_json(folder / OUTCOME, {"failure": failure})
         raise TrialFailed(failure)
 
 
@@ -140,16 +140,16 @@ def main(name: str) -> int:
         run(config, tests=False)
     except PlantError as error:
         print(error.format_message(), file=sys.stderr)
-        write_sealed(folder / OUTCOME, {"failure": error.format_message()})
+        write_json(folder / OUTCOME, {"failure": error.format_message()})
         return 1
     except Exception as error:
         traceback.print_exc()  # into trial.log
         # The message of a foreign error may quote a document: the table of trials holds the place only.
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}, line {place.lineno}"
-        write_sealed(folder / OUTCOME, {"failure": f"{type(error).__name__} in {where}; see {folder.name}/{LOG}"})
+        write_json(folder / OUTCOME, {"failure": f"{type(error).__name__} in {where}; see {folder.name}/{LOG}"})
         return 1
-    write_sealed(folder / OUTCOME, {"finished": True})
+    write_json(folder / OUTCOME, {"finished": True})
     return 0
 
 
