@@ -20,7 +20,7 @@ import httpx
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 from plant_plugin.serving.desk.store import Desk
 
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures"

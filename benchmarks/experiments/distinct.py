@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from plant_plugin.data.evidence import evidence_beside, read_marks, write_evidence
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 
 
 def main(source: Path, target: Path) -> None:

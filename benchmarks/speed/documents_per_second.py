@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 
 CALL = "from plant_plugin.cli import {0}; {0}()"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 
 from plant_plugin import Predictor
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 
 PORT = 8765
 URL = f"http://127.0.0.1:{PORT}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plant_plugin.serving.desk.store import Desk
 
 DESK = click.argument("desk_file", metavar="DESK.sqlite", type=FILE)
-READING = {"form": "--input", "text_field": "--text-field", "id_field": "--id-field", "skip_bad": "--skip-bad"}
+READING = {"form": "--input", "text_column": "--text_column", "id_column": "--id_column", "skip_bad": "--skip-bad"}
 SHOWN_CODES = 30
 SQLITE = b"SQLite format 3\0"  # how such a file begins
 

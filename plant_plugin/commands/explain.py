@@ -92,7 +92,7 @@ def _text(documents: Documents, wanted: str | None) -> str:
         fix = f"choose one with --document ID; {fix}"
         raise DataError("more than one document", where=documents.source, fix=fix)
     if len(found) > 1:
-        fix = "give each an id of its own, or name what tells them apart with --id-field"
+        fix = "give each an id of its own, or name what tells them apart with --id_column"
         raise DataError("more than one document has this id", where=documents.source, fix=fix)
     return found[0]
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import click
 
 from plant_plugin.config import registry
-from plant_plugin.data.new_documents import FORMS, Fields
+from plant_plugin.data.new_documents import FORMS
 from plant_plugin.data.new_documents import Documents as NewDocuments
+from plant_plugin.data.tables import Columns
 from plant_plugin.errors import ConfigError, FullDiskError
 from plant_plugin.files import is_full, private_files, write_text
 
@@ -107,6 +108,12 @@ folder_options = all_of(
 )  # fmt: skip
 
 
+text_column = click.option("--text_column", default="text", show_default=True, help="Key or column of the text.")
+labels_column = click.option(
+    "--labels_column", default="labels", show_default=True, help="Key or column of the labels."
+)
+
+
 class Load(Protocol):
     """Reads a model folder as the options of a command say."""
 
@@ -156,9 +163,9 @@ def reads_documents(
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_documents(
-            file: str, form: str | None, text_field: str, id_field: str, skip_bad: bool, **options: object
+            file: str, form: str | None, text_column: str, id_column: str, skip_bad: bool, **options: object
         ) -> None:
-            documents = NewDocuments(file, form, fields=Fields(text_field, id_field), skip_bad=skip_bad)
+            documents = NewDocuments(file, form, columns=Columns(text_column, None, id_column), skip_bad=skip_bad)
             command(documents=documents, **options)
             if (skipped := documents.skipped).count:
                 lines = ", ".join(map(str, skipped.lines)) + (", …" if skipped.count > len(skipped.lines) else "")
@@ -169,8 +176,8 @@ def reads_documents(
     options = all_of(
         click.argument("file", default="-"),
         click.option("--input", "form", type=click.Choice(FORMS), default=form, show_default=True, help=text),
-        click.option("--text-field", default="text", show_default=True, help="Key or column of the text."),
-        click.option("--id-field", default="id", show_default=True, help="Key or column of the id."),
+        text_column,
+        click.option("--id_column", default="id", show_default=True, help="Key or column of the id."),
         click.option("--skip-bad", is_flag=True, help="Pass over lines that are no document, and say how many."),
     )
     return decorate

@@ -8,23 +8,27 @@ from typing import Any
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE, json_option
+from plant_plugin.commands.shared import COUNT, FILE, json_option, labels_column, text_column
 from plant_plugin.commands.shared import as_json as json_text
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--png", type=FILE, help="Draw the label frequencies into FILE.")
+@text_column
+@labels_column
 @json_option
-def stats(files: tuple[str, ...], png: Path | None, as_json: bool) -> None:
+def stats(files: tuple[str, ...], png: Path | None, text_column: str, labels_column: str, as_json: bool) -> None:
     """Count documents, labels and words of FILES; the first one is the training file.
 
     Tells how labels are distributed over frequency bins, which labels training never shows, which texts stand twice
     or in two files, and how much evidence there is where train_evidence.tsv lies beside train.txt.
     """
+    from plant_plugin.data.tables import Columns
     from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, summary
 
-    found = [read_stats(name) for name in files]
+    columns = Columns(text_column, labels_column)
+    found = [read_stats(name, columns) for name in files]
     if as_json:
         bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(found)]
         click.echo(json_text({"files": summary(found), "labels by training documents": bins}))
@@ -54,6 +58,8 @@ def _show_stats(rows: list[dict[str, str | int]], bins: Iterable[tuple[str, int,
 @click.option("--epochs", type=COUNT, help="Passes over the text.  [default: until 10 million words are seen, 5 to 50]")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the training.")
 @click.option("--allow_bad_lines", is_flag=True, help="Leave out lines that are not of the format.")
+@text_column
+@labels_column
 def embeddings(train: str, out: Path, **options: Any) -> None:
     """Train word2vec on the training file TRAIN, as LibMultiLabel's embed_file and vocab_file."""
     from plant_plugin.prepare.embeddings import train_embeddings

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from plant_plugin.data.tables import FORMS
+from plant_plugin.data.tables import ENDINGS
 from plant_plugin.data.text import (
     DocumentEvidence,
     DocumentMarks,
@@ -51,7 +51,7 @@ def evidence_beside(path: Path) -> Path:
 def text_beside(path: Path) -> Path | None:
     """The text file or table that an evidence file belongs to, plain or compressed; None where there is none."""
     stem = plain_name(path)
-    texts = [stem.with_name(stem.stem.removesuffix("_evidence") + ending) for ending in (".txt", *FORMS)]
+    texts = [stem.with_name(stem.stem.removesuffix("_evidence") + ending) for ending in (".txt", *ENDINGS)]
     return next((found for text in texts if text != stem and (found := packed(text))), None)
 
 

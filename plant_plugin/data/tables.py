@@ -1,20 +1,33 @@
-"""Documents from tables: CSV, JSON lines, Parquet, and the folders that Hugging Face's ``datasets`` saves.
+"""Documents of every plain format, a row at a time: what training, prediction and all other commands read files with.
 
-A row is a document, its columns ``text`` and ``labels`` unless ``text_column`` and ``labels_column`` name others; a
-column ``id`` is read where there is one. Labels are a list, or a text that separates them by ``;`` or else by spaces.
-White space in a label becomes ``_``, as ``plant prepare`` has it.
+A row is a document. Tables have the columns ``text`` and ``labels``, unless others are named, and perhaps ``id``.
+Labels are a list, or a text that separates them by ``;`` or else by spaces; white space in a label becomes ``_``, as
+``plant prepare`` has it.
+
+LibMultiLabel's text format, ``txt``, is ``labels TAB text`` or ``id TAB labels TAB text``, one document a line; UTF-8,
+no header, no quoting, labels separated by white space. LibMultiLabel reads it with pandas; on well-formed files the
+documents are the same, with two differences that are meant. Every value stays a string: pandas makes a label column
+``250.00`` the number ``250.0`` and takes labels called ``NA``, ``None`` or ``null`` for missing. And a line of another
+width is an error: pandas drops a longer one with a warning and pads a shorter one.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import io
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, NamedTuple
 
+from plant_plugin.data.arrow import arrow_rows
 from plant_plugin.data.text import (
+    UNDECODED,
     Documents,
+    bounded,
     bounded_lines,
     csv_rows,
     is_valid,
@@ -22,168 +35,266 @@ from plant_plugin.data.text import (
     one_label,
     open_text,
     plain_name,
-    read_libmultilabel_text,
     reading_errors,
 )
-from plant_plugin.errors import DataError, needs_extra, suggestion
+from plant_plugin.errors import DataError, suggestion
+from plant_plugin.files import LONGEST_LINE, limit
 
-if TYPE_CHECKING:
-    from pyarrow import Schema, Table
+STDIN = "-"
+ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+ARROW_FORMS = ("parquet", "datasets")
+TABLES = ("csv", "jsonl", *ARROW_FORMS)  # formats whose columns have names
+WIDTHS = (2, 3)  # columns of the text format
+HEADER = {"id", "label", "labels", "text"}  # what a table would call them
+LINES_KEPT = 5  # numbers of bad lines that are told
 
-ID = "id"
-TABLES = ("csv", "jsonl", "parquet", "datasets")  # readers of this module
-FORMS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-PARQUET, ARROW = ".parquet", ".arrow"
-STATE = "state.json"  # of a saved split: which files are its data, in order
-NO_LABEL = -1  # of a ClassLabel
-ROWS = 4096  # of a column that Python holds at once
-SPLIT = re.compile(r"(?<![a-z])(train(ing)?|val|valid(ation)?|dev|test)(?![a-z])")  # in names of files
-
-Row = tuple[str, Mapping[str, object] | DataError]  # where it stands, and what stands there
-
-
-def form_of(path: Path) -> str:
-    """The reader that a file's ending, or that it is a folder, speaks for: ``txt`` where nothing does."""
-    return "datasets" if path.is_dir() else FORMS.get(plain_name(path).suffix.lower(), "txt")
+AS_UTF8 = "save the file as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
+NOT_UTF8 = DataError("not valid UTF-8", fix=AS_UTF8)
+NOT_TEXT = DataError("a NUL byte: this is no text", fix="give text, CSV, JSON lines or Parquet")
+A_TAB = DataError("a TAB, and the first line has none", fix="name the form of the file with --input")
 
 
-def read_csv(
-    path: str | Path, *, text_column: str = "text", labels_column: str = "labels", allow_bad_lines: bool = False
-) -> Documents:
-    """Read a table with a header; fields that hold commas, quotes or line ends are quoted. ``.gz`` and ``.xz`` too.
+class Columns(NamedTuple):
+    """Names of the columns that are read; ``labels`` is None where nobody asks for them."""
 
-    Raises:
-        DataError: The file cannot be read, lacks a column, or a row is no document; with file and line.
+    text: str = "text"
+    labels: str | None = "labels"
+    id: str = "id"
+
+    def check(self, names: Iterable[str], where: str) -> None:
+        """Raise a ``DataError`` where a column is missing or there twice."""
+        names = [str(name) for name in names]
+        for key, column in zip(("text_column", "labels_column"), (self.text, self.labels), strict=True):
+            if column is not None and column not in names:
+                fix = f"name the column: {key}; {suggestion(column, names)}"
+                raise DataError(f"there is no column {column!r}", where=where, fix=fix)
+        for column in self:
+            if column is not None and names.count(column) > 1:
+                raise DataError(
+                    f"several columns are called {column!r}", where=where, fix="give each a name of its own"
+                )
+
+
+DEFAULT = Columns()
+
+
+class Place(NamedTuple):
+    """Where a row begins."""
+
+    file: str
+    number: int  # from 1
+    unit: str = "line"
+
+    def __str__(self) -> str:
+        return f"{self.file}, {self.unit} {self.number}"
+
+
+class Row(NamedTuple):
+    """A document."""
+
+    text: str
+    labels: list[str]
+    id: str | None = None
+
+
+@dataclass
+class Skipped:
+    """Bad rows that were passed over: how many, the numbers of the first of them, and what was wrong with the first."""
+
+    count: int = 0
+    lines: list[int] = field(default_factory=list)
+    problem: DataError | None = None
+
+
+Rows = Iterator[tuple[Place, Row | DataError]]
+Cells = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file of documents: where it lies, and how it is read.
+
+    Attributes:
+        source: A path (``.gz`` and ``.xz`` are decompressed), or ``-`` for standard input.
+        form: ``txt``, one of :data:`TABLES`, ``lines`` (a text on each line) or ``text`` (the file is one document).
+            None: ``txt`` where the first line has one or two TABs, ``lines`` where it has none.
+        columns: Which columns are read.
+        separator: Stands between the fields of ``csv``.
     """
-    columns = text_column, labels_column
-    return _documents(_csv_rows(Path(path), columns), path, columns, allow_bad_lines)
+
+    source: str | Path
+    form: str | None
+    columns: Columns
+    separator: str = ","
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return "standard input" if self.source == STDIN else str(self.source)
+
+    def documents(self, skipped: Skipped | None = None, otherwise: str = "") -> Iterator[Row]:
+        """Yield the rows that are documents.
+
+        Args:
+            skipped: Counts the other rows; None: the first of them is an error. Bytes of another encoding are one in
+                either case where labels are read: what is trained on would lack all texts with an accent.
+            otherwise: What else may be done about an error, after "or".
+
+        Raises:
+            DataError: (while reading) The file cannot be read, lacks a column, or a row is no document; with file and
+                line, without what stands there.
+        """
+        for place, row in self.rows():
+            if isinstance(row, Row):
+                yield row
+                continue
+            error = DataError(row.what, where=str(place), fix=f"{row.fix}; or {otherwise}" if otherwise else row.fix)
+            if skipped is None or (row is NOT_UTF8 and self.columns.labels is not None):
+                raise error
+            skipped.count += 1
+            skipped.problem = skipped.problem or error
+            if len(skipped.lines) < LINES_KEPT:
+                skipped.lines.append(place.number)
+
+    def rows(self) -> Rows:
+        """Yield each row with its place: the document, or what is wrong with it."""
+        with reading_errors(self.name, "check the path; `-` reads standard input"):
+            if self.form in ARROW_FORMS:
+                for file, number, cells in arrow_rows(Path(self.source), self.columns.check, self.columns):
+                    yield Place(str(file), number, "row"), _row(cells, self.columns)
+                return
+            with self._opened() as stream:
+                if self.form == "text":
+                    text = bounded(stream.read(limit(LONGEST_LINE) + 1), self.name)
+                    yield Place(self.name, 1), _checked(Row(text, []))
+                    return
+                lines = bounded_lines(stream, self.name)
+                if self.form == "csv":
+                    yield from self._csv_rows(lines)
+                elif self.form == "jsonl":
+                    yield from self._json_rows(lines)
+                elif self.form == "lines":
+                    yield from self._line_rows(lines)
+                elif self.form == "txt":
+                    yield from self._text_rows(lines)
+                else:
+                    yield from self._guessed_rows(lines)
+
+    def _opened(self) -> AbstractContextManager[IO[str]]:
+        newline = "" if self.form == "csv" else None
+        if self.source != STDIN:
+            return open_text(Path(self.source), newline)
+        # Not closed: standard input is not ours.
+        return nullcontext(io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", errors=UNDECODED, newline=newline))
+
+    def _guessed_rows(self, lines: Iterator[str]) -> Rows:
+        """The first line that holds something decides whether there are columns."""
+        head = list[str]()
+        for line in lines:
+            head.append(line)
+            if line.strip():
+                break
+        if head and head[-1].count("\t") + 1 in WIDTHS:
+            return self._text_rows(chain(head, lines))
+        rows = self._line_rows(chain(head, lines))
+        return ((place, A_TAB if isinstance(row, Row) and "\t" in row.text else row) for place, row in rows)
+
+    def _line_rows(self, lines: Iterator[str]) -> Rows:
+        for number, line in enumerate(lines, 1):
+            yield Place(self.name, number), _checked(Row(line.rstrip("\n"), []))
+
+    def _text_rows(self, lines: Iterator[str]) -> Rows:
+        """The first line decides on two or three columns; lines that are empty or hold only spaces are no rows."""
+        width = 0
+        for number, line in enumerate(lines, 1):
+            cells = line.rstrip("\n").split("\t")
+            if len(cells) == 1 and not cells[0].strip(" "):
+                continue
+            place = Place(self.name, number)
+            if (problem := _problem(line)) is not None:
+                yield place, problem
+                continue
+            if not width:
+                width = _width(cells, place)
+            if len(cells) != width:
+                what = f"{len(cells)} columns where the first line has {width}"
+                yield place, DataError(what, fix="a text must hold no TAB; replace it by a space")
+            else:
+                yield place, Row(cells[-1], cells[-2].split(), cells[0] if width == 3 else None)
+
+    def _csv_rows(self, lines: Iterator[str]) -> Rows:
+        # Strict: else a quote that nothing ends takes all after it for one text.
+        rows = csv_rows(lines, strict=True, separator=self.separator)
+        line, header = next(rows, (1, None))
+        if header is None:
+            return
+        place = Place(self.name, line)
+        if isinstance(header, DataError):
+            raise DataError(header.what, where=str(place), fix=header.fix)
+        self.columns.check(header, str(place))
+        for line, row in rows:
+            cells = row if isinstance(row, DataError) else dict(zip(header, row, strict=True))
+            yield Place(self.name, line), _row(cells, self.columns)
+
+    def _json_rows(self, lines: Iterator[str]) -> Rows:
+        fix = f'a line has to be an object like {{"{self.columns.text}": "…", "{self.columns.labels}": ["A", "B"]}}'
+        for line, row in json_rows(lines, fix):
+            yield Place(self.name, line), _row(row, self.columns)
 
 
-def read_jsonl(
-    path: str | Path, *, text_column: str = "text", labels_column: str = "labels", allow_bad_lines: bool = False
-) -> Documents:
-    """Read an object on each line; arguments and errors as of :func:`read_csv`."""
-    return _documents(_json_rows(Path(path)), path, (text_column, labels_column), allow_bad_lines)
+def _problem(text: str) -> DataError | None:
+    """What keeps characters from being a text."""
+    if "\0" in text:
+        return NOT_TEXT
+    return None if is_valid(text) else NOT_UTF8
 
 
-def read_parquet(path: str | Path, *, text_column: str = "text", labels_column: str = "labels") -> Documents:
-    """Read a Parquet file; labels that are numbers of Hugging Face's ``ClassLabel`` become their names.
-
-    Raises:
-        DataError: As of :func:`read_csv`, with file and row.
-        MissingExtraError: pyarrow is not installed.
-    """
-    columns = text_column, labels_column
-    return _documents(_arrow_rows([Path(path)], columns), path, columns)
+def _checked(row: Row) -> Row | DataError:
+    return _problem(row.text) or _problem("".join((*row.labels, row.id or ""))) or row
 
 
-def read_datasets(path: str | Path, *, text_column: str = "text", labels_column: str = "labels") -> Documents:
-    """Read one split that ``datasets`` saved to a folder (``.arrow``), or the ``.parquet`` files of a folder.
-
-    Arguments and errors as of :func:`read_parquet`.
-    """
-    folder, columns = Path(path), (text_column, labels_column)
-    if not folder.is_dir():
-        raise DataError("no such folder", where=str(folder), fix="check the path, or name a file")
-    return _documents(_arrow_rows(_parts(folder), columns), folder, columns)
-
-
-def read_any(
-    path: str | Path,
-    *,
-    keep_texts: bool = True,
-    allow_bad_lines: bool = False,
-    text_column: str = "text",
-    labels_column: str = "labels",
-) -> Documents:
-    """Read a file of text, or a table, by its ending; arguments, where they apply, and errors as of its reader."""
-    form = form_of(Path(path))
-    if form == "txt":
-        return read_libmultilabel_text(path, keep_texts=keep_texts, allow_bad_lines=allow_bad_lines)
-    columns = {"text_column": text_column, "labels_column": labels_column}
-    if form in ("parquet", "datasets"):
-        return (read_parquet if form == "parquet" else read_datasets)(path, **columns)
-    return (read_csv if form == "csv" else read_jsonl)(path, allow_bad_lines=allow_bad_lines, **columns)
+def _width(cells: Sequence[str], place: Place) -> int:
+    """How many columns the text format has, by its first line."""
+    if len(cells) not in WIDTHS:
+        fix = "replace every TAB inside a text by a space" if len(cells) > 1 else "separate labels and text by one TAB"
+        what = f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {len(cells)}"
+        raise DataError(what, where=str(place), fix=fix)
+    if HEADER.issuperset(name.strip().lower() for name in cells):
+        raise DataError("a header, which would be a document", where=str(place), fix="take this line out")
+    return len(cells)
 
 
-def _parts(folder: Path) -> list[Path]:
-    """The data files of a split in order: those that it names itself, else all of one kind."""
-    splits = sorted(inner.name for inner in folder.iterdir() if inner.is_dir())
-    if (folder / STATE).is_file():
-        with reading_errors(str(folder / STATE)):
-            try:
-                state = json.loads((folder / STATE).read_text(encoding="utf-8"))
-                found = [folder / Path(part["filename"]).name for part in state["_data_files"]]
-            except (ValueError, KeyError, TypeError) as error:
-                what = "does not name its data files"
-                raise DataError(what, where=str(folder / STATE), fix="save it again") from error
-        if state.get("_indices_files"):
-            what, fix = "rows that are only chosen by an index", "save `dataset.flatten_indices()` instead"
-            raise DataError(what, where=str(folder), fix=fix)
-    else:
-        found = sorted(folder.glob(f"*{ARROW}")) or sorted(folder.glob(f"*{PARQUET}"))
-        told = {match[0]: file.name for file in found if (match := SPLIT.search(file.stem.lower()))}
-        if len(told) > 1:  # as Hugging Face's hub has them: test documents would be trained on
-            what, fix = f"files of several splits: {', '.join(told.values())}", "put each split into its own folder"
-            raise DataError(what, where=str(folder), fix=fix)
-    if not found:
-        fix = "name a folder of .arrow or .parquet files"
-        if splits:
-            fix = f"name a split of it, e.g. {folder / splits[0]}"
-        raise DataError("there are no .arrow or .parquet files in this folder", where=str(folder), fix=fix)
-    return found
+def _row(cells: Cells | DataError, columns: Columns) -> Row | DataError:
+    """The document of a row of a table."""
+    if isinstance(cells, DataError):
+        return cells
+    try:
+        columns.check(cells, "")
+        text, labels = cells[columns.text], [] if columns.labels is None else _labels(cells, columns.labels)
+        if not isinstance(text, str):
+            what = f"the text under {columns.text!r} is {'empty' if text is None else f'a {type(text).__name__}'}"
+            raise DataError(what, fix="give every document a text")
+    except DataError as error:
+        return error
+    number = cells.get(columns.id)
+    return _checked(Row(text, labels, None if number is None else str(number)))
 
 
-def _documents(
-    rows: Iterator[Row], path: str | Path, columns: Sequence[str], allow_bad_lines: bool = False
-) -> Documents:
-    """The documents of rows; one that is none is an error, or with ``allow_bad_lines`` counted if others are some."""
-    documents, ids, problem = Documents(), list[str](), None
-    for where, row in rows:
-        try:
-            if isinstance(row, DataError):
-                raise DataError(row.what, where=where, fix=row.fix)
-            text, labels = _document(row, where, columns)
-        except DataError as error:
-            if not allow_bad_lines:
-                raise
-            problem = problem or error
-            documents.dropped += 1
-            continue
-        documents.texts.append(text)
-        documents.labels.append(labels)
-        if row.get(ID) is not None:
-            ids.append(str(row[ID]))
-    if not documents.texts:
-        what, fix = "the file holds no document", "check that it was written completely"
-        raise problem or DataError(what, where=str(path), fix=fix)
-    documents.ids = ids if len(ids) == len(documents.texts) else None
-    return documents
-
-
-def _document(row: Mapping[str, object], where: str, columns: Sequence[str]) -> tuple[str, list[str]]:
-    _check_columns(columns, row, where)
-    text_column, labels_column = columns
-    text = row[text_column]
-    if not isinstance(text, str):
-        what = f"the text under {text_column!r} is {'empty' if text is None else f'a {type(text).__name__}'}"
-        raise DataError(what, where=where, fix="give every document a text")
-    labels = row[labels_column]
+def _labels(cells: Cells, column: str) -> list[str]:
+    labels = cells[column]
     if isinstance(labels, str) and _is_list(labels.strip()):
         fix = "separate labels by semicolons (';'.join), or write JSON lines or Parquet, which have lists"
-        raise DataError(f"what stands under {labels_column!r} is a list written as text", where=where, fix=fix)
+        raise DataError(f"what stands under {column!r} is a list written as text", fix=fix)
     if isinstance(labels, str):
-        found = labels.split(";") if ";" in labels else labels.split()
+        names = labels.split(";") if ";" in labels else labels.split()
     elif labels is None:
-        found = []
+        names = []
     elif isinstance(labels, Sequence) and all(isinstance(label, str | int) for label in labels):
-        found = [str(label) for label in labels]
+        names = [str(label) for label in labels]
     else:
         fix = "a list of labels, or a text in which they are separated by spaces or semicolons"
-        raise DataError(f"what stands under {labels_column!r} are no labels", where=where, fix=fix)
-    if not is_valid("".join((text, *found, str(row.get(ID, ""))))):
-        raise DataError("not valid UTF-8", where=where, fix="save the file as UTF-8 (iconv -f latin1 -t utf-8)")
-    return text, [joined for label in found if (joined := one_label(label))]
+        raise DataError(f"what stands under {column!r} are no labels", fix=fix)
+    return [joined for label in names if (joined := one_label(label))]
 
 
 def _is_list(text: str) -> bool:
@@ -191,82 +302,52 @@ def _is_list(text: str) -> bool:
     return text[:1] + text[-1:] == "[]" or (", " in text and ";" not in text)
 
 
-def _check_columns(columns: Sequence[str], found: Iterable[str], where: str) -> None:
-    for column, key in zip(columns, ("text_column", "labels_column"), strict=True):
-        if column not in found:
-            fix = f"name the column: {key}; {suggestion(column, [str(name) for name in found])}"
-            raise DataError(f"there is no column {column!r}", where=where, fix=fix)
-        if [*found].count(column) > 1:
-            raise DataError(f"several columns are called {column!r}", where=where, fix="give each a name of its own")
+def form_of(path: Path) -> str:
+    """The format that a file's ending, or that it is a folder, speaks for: ``txt`` where nothing does."""
+    return "datasets" if path.is_dir() else ENDINGS.get(plain_name(path).suffix.lower(), "txt")
 
 
-def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    with reading_errors(str(path)), open_text(path, "") as stream:
-        rows = csv_rows(bounded_lines(stream, str(path)), strict=True)
-        line, header = next(rows, (1, columns))
-        if isinstance(header, DataError):
-            raise DataError(header.what, where=f"{path}, line {line}", fix=header.fix)
-        _check_columns(columns, header, f"{path}, line {line}")
-        for line, row in rows:
-            yield f"{path}, line {line}", row if isinstance(row, DataError) else dict(zip(header, row, strict=True))
+def read_any(
+    path: str | Path,
+    *,
+    form: str | None = None,
+    keep_texts: bool = True,
+    allow_bad_lines: bool = False,
+    text_column: str = "text",
+    labels_column: str = "labels",
+) -> Documents:
+    """Read all documents of a file.
+
+    Args:
+        path: The file.
+        form: ``txt`` or one of :data:`TABLES`; None: by the file's ending.
+        keep_texts: False leaves the texts empty, for who wants labels only.
+        allow_bad_lines: Drop and count rows that are no documents; bytes of another encoding stay an error.
+        text_column: Of tables.
+        labels_column: Of tables. Numbers of Hugging Face's ``ClassLabel`` become their names.
+
+    Raises:
+        DataError: As of :meth:`Table.documents`, or there is no document.
+        MissingExtraError: pyarrow is needed and not installed.
+    """
+    table = Table(path, form or form_of(Path(path)), Columns(text_column, labels_column))
+    documents, ids, skipped = Documents(), list[str](), Skipped()
+    otherwise = "drop such lines with --allow_bad_lines"
+    for row in table.documents(skipped if allow_bad_lines else None, otherwise):
+        documents.texts.append(row.text if keep_texts else "")
+        documents.labels.append(row.labels)
+        if row.id is not None:
+            ids.append(row.id)
+    if not documents.texts:
+        what, fix = "the file holds no document", "check that it was written completely"
+        raise skipped.problem or DataError(what, where=str(path), fix=fix)
+    documents.dropped, documents.ids = skipped.count, ids if len(ids) == len(documents) else None
+    return documents
 
 
-def _json_rows(path: Path) -> Iterator[Row]:
-    fix = 'a line has to be an object like {"text": "…", "labels": ["A", "B"]}'
-    with reading_errors(str(path)), open_text(path, None) as stream:
-        for line, row in json_rows(bounded_lines(stream, str(path)), fix):
-            yield f"{path}, line {line}", row
-
-
-def _arrow_rows(files: Sequence[Path], columns: Sequence[str]) -> Iterator[Row]:
-    for file in files:
-        table = _table(file)
-        _check_columns(columns, table.column_names, str(file))
-        wanted = [name for name in (*columns, ID) if name in table.column_names]
-        names = _class_names(table.schema, columns[1])
-        batches = table.select(wanted).to_batches(max_chunksize=ROWS)
-        for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
-            where, numbers = f"{file}, row {number}", row[columns[1]]
-            if names and isinstance(numbers, list):
-                if not all(isinstance(label, int) and NO_LABEL <= label < len(names) for label in numbers):
-                    what, fix = f"a label that is none of the {len(names)} that the file names", "save it again"
-                    yield where, DataError(what, fix=fix)
-                    continue
-                row[columns[1]] = [names[label] for label in numbers if label != NO_LABEL]
-            yield where, row
-
-
-def _table(file: Path) -> Table:
-    with needs_extra("prepare", "Parquet and Arrow files need pyarrow", where=str(file)):
-        import pyarrow
-        from pyarrow import parquet
-    kind = "Parquet" if file.suffix == PARQUET else "Arrow"
-    read: Callable[[Path], Table] = parquet.read_table if file.suffix == PARQUET else _arrow_table
-    with reading_errors(str(file)):
-        try:
-            return read(file)
-        except pyarrow.ArrowInvalid as error:
-            raise DataError(f"no {kind} file, or cut off", where=str(file), fix="write it again") from error
-
-
-def _arrow_table(file: Path) -> Table:
-    """An Arrow stream, which is what ``datasets`` saves, or an Arrow file."""
-    import pyarrow
-    from pyarrow import ipc
-
-    with pyarrow.memory_map(str(file)) as source:
-        try:
-            return ipc.open_stream(source).read_all()
-        except pyarrow.ArrowInvalid:
-            source.seek(0)
-            return ipc.open_file(source).read_all()
-
-
-def _class_names(schema: Schema, column: str) -> list[str]:
-    """What the numbers of a column stand for, where Hugging Face's features say so; else empty."""
-    try:
-        features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))["info"]["features"][column]
-        names = features.get("feature", features)["names"]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return []
-    return [str(name) for name in names]
+# The readers of the registry.
+read_libmultilabel_text = partial(read_any, form="txt")
+read_csv = partial(read_any, form="csv")
+read_jsonl = partial(read_any, form="jsonl")
+read_parquet = partial(read_any, form="parquet")
+read_datasets = partial(read_any, form="datasets")

@@ -1,11 +1,4 @@
-"""Text files: plain, ``.gz`` or ``.xz``, read line by line, with errors that are sentences without content.
-
-Also LibMultiLabel's text format: ``labels TAB text`` or ``id TAB labels TAB text``, one document a line; UTF-8, no
-header, no quoting, labels separated by white space. LibMultiLabel reads it with pandas; on well-formed files the
-documents are the same, with two differences that are meant. Every value stays a string: pandas makes a label column
-``250.00`` the number ``250.0`` and takes labels called ``NA``, ``None`` or ``null`` for missing. And a line of another
-width is an error: pandas drops a longer one with a warning and pads a shorter one.
-"""
+"""Text files: plain, ``.gz`` or ``.xz``, read line by line, with errors that are sentences without content."""
 
 from __future__ import annotations
 
@@ -30,8 +23,6 @@ from plant_plugin.files import LONGEST_LINE, above_limit, limit
 OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open}
 UNDECODED = "surrogateescape"  # see open_text
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
-COLUMNS = (2, 3)
-HEADER = {"id", "label", "labels", "text"}  # what a table would call them
 HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # as JSON spells it; two of them are a whole one
 
 Spans = list[tuple[int, int]]  # where each begins and ends, in characters of a text
@@ -198,14 +189,16 @@ def json_rows(lines: Iterable[str], fix: str) -> Iterator[tuple[int, dict[str, o
             yield number, row if isinstance(row, dict) else DataError("no JSON object", fix=fix)
 
 
-def csv_rows(lines: Iterator[str], *, strict: bool = False) -> Iterator[tuple[int, list[str] | DataError]]:
+def csv_rows(
+    lines: Iterator[str], *, strict: bool = False, separator: str = ","
+) -> Iterator[tuple[int, list[str] | DataError]]:
     """The line that each row of a table begins in, the header first, and its fields, or what is wrong with it.
 
     A row has to be as wide as the header; empty ones are passed over. ``strict`` is Python's: a quote that ends a field
     has to end it.
     """
     csv.field_size_limit(limit(LONGEST_LINE))
-    reader, width = csv.reader(lines, strict=strict), 0
+    reader, width = csv.reader(lines, strict=strict, delimiter=separator), 0
     while True:
         line = reader.line_num + 1
         try:
@@ -230,55 +223,3 @@ def tab_separated(path: Path, newline: str | None = None) -> Iterator[tuple[str,
         for number, line in enumerate(lines, 1):
             if line := line.rstrip("\n"):
                 yield f"{path}, line {number}", line.split("\t")
-
-
-def read_libmultilabel_text(path: str | Path, *, allow_bad_lines: bool = False, keep_texts: bool = True) -> Documents:
-    """Read one file of LibMultiLabel's text format.
-
-    Args:
-        path: The file; a name ending in ``.gz`` or ``.xz`` is decompressed while reading.
-        allow_bad_lines: Drop and count lines whose number of columns differs from the first line's.
-        keep_texts: False leaves the texts empty, for who wants labels only.
-
-    Raises:
-        DataError: The file is missing, empty, corrupt or not UTF-8, its first line has neither two nor three columns,
-            or (without ``allow_bad_lines``) a later line has another number of columns. Messages name file and line,
-            never text or ids.
-    """
-    documents = Documents()
-    for columns in document_columns(Path(path), documents if allow_bad_lines else None):
-        documents.texts.append(columns[-1] if keep_texts else "")
-        documents.labels.append(columns[-2].split())
-        if len(columns) == 3:
-            documents.ids = documents.ids or []
-            documents.ids.append(columns[0])
-    return documents
-
-
-def document_columns(path: Path, documents: Documents | None = None) -> Iterator[list[str]]:
-    """The columns of each document: labels and text, or id, labels and text.
-
-    The first line decides whether there are two or three; lines of another width are ``dropped`` from the documents, or
-    an error without any. Lines that are empty or hold only spaces are skipped, as pandas does.
-    """
-    width = 0
-    for where, columns in tab_separated(path):
-        found = len(columns)
-        if found == 1 and not columns[0].strip(" "):
-            continue
-        if not width and found not in COLUMNS:
-            fix = "replace every TAB inside a text by a space" if found > 1 else "separate labels and text by one TAB"
-            what = f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {found}"
-            raise DataError(what, where=where, fix=fix)
-        if not width and HEADER.issuperset(name.strip().lower() for name in columns):
-            raise DataError("a header, which would be a document", where=where, fix="take this line out")
-        width = width or found
-        if found == width:
-            yield columns
-        elif documents is not None:
-            documents.dropped += 1
-        else:
-            fix = "a text must hold no TAB; replace it by a space, or drop such lines with --allow_bad_lines"
-            raise DataError(f"{found} columns where the first line has {width}", where=where, fix=fix)
-    if not width:
-        raise DataError("the file holds no document", where=str(path), fix="check that it was written completely")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.tables import read_any
@@ -44,8 +45,7 @@ def train_embeddings(
     min_count: int = 3,
     epochs: int | None = None,
     seed: int = 1,
-    *,
-    allow_bad_lines: bool = False,
+    **reading: Any,
 ) -> tuple[Path, Path]:
     """Train word2vec (CBOW, as CAML did) on a training file and write LibMultiLabel's embedding and vocabulary files.
 
@@ -57,14 +57,14 @@ def train_embeddings(
         min_count: Words that fewer documents hold are left out of both files (3 in CAML).
         epochs: Passes over the text; by default so many that 10 million words are seen, from 5 to 50.
         seed: Of the training, which one thread does, so that the same input gives the same files.
-        allow_bad_lines: Drop malformed lines instead of stopping.
+        reading: Arguments of :func:`.tables.read_any`.
 
     Raises:
         DataError: The file cannot be read, or no word is in ``min_count`` documents.
     """
     from gensim.models import Word2Vec  # takes a second
 
-    texts = read_any(source_path(str(train)), allow_bad_lines=allow_bad_lines).texts
+    texts = read_any(source_path(str(train)), **reading).texts
     words = sorted(WordTokens.build(texts, min_count).words[2:])  # without <pad> and <unk>
     if not words:
         raise DataError(f"no word is in {min_count} documents", where=str(train), fix="choose a lower min_count")

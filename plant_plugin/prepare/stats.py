@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.evidence import evidence_beside, parts, read_marks
-from plant_plugin.data.tables import form_of, read_any
-from plant_plugin.data.text import document_columns, packed
-from plant_plugin.errors import needs_extra
+from plant_plugin.data.tables import DEFAULT, Columns, Table, form_of, read_any
+from plant_plugin.data.text import packed
+from plant_plugin.errors import DataError, needs_extra
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
 
@@ -42,37 +42,31 @@ class FileStats:
     evidence: EvidenceStats | None = None
 
 
-def read_stats(source: str) -> FileStats:
-    """Go through a file of LibMultiLabel's text format (or ``demo:train`` and the like).
+def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
+    """Go through a training file (or ``demo:train`` and the like), whose columns have these names if it is a table.
 
     Raises:
         DataError: The file or the evidence beside it cannot be read, is empty, or has a line of another form; the
             message names the line.
     """
     path, stats = source_path(source), FileStats(source)
-    for document_labels, text in _documents(path):
-        labels = set(document_labels)
+    for document in Table(path, form_of(path), columns).documents():
+        labels = set(document.labels)
         stats.labels_each.append(len(labels))
-        stats.words_each.append(len(text.split()))
+        stats.words_each.append(len(document.text.split()))
         stats.label_counts.update(labels)
-        stats.texts[hashlib.blake2b(text.encode(), digest_size=16).digest()] += 1
+        stats.texts[hashlib.blake2b(document.text.encode(), digest_size=16).digest()] += 1
+    if not stats.labels_each:
+        raise DataError("the file holds no document", where=source, fix="check that it was written completely")
     evidence = packed(evidence_beside(path))
     if evidence is not None:
-        stats.evidence = _evidence_stats(path, evidence)
+        stats.evidence = _evidence_stats(path, evidence, columns)
     return stats
 
 
-def _documents(path: Path) -> Iterator[tuple[list[str], str]]:
-    """Labels and text of each document, of a text file one at a time."""
-    if form_of(path) == "txt":
-        yield from ((columns[-2].split(), columns[-1]) for columns in document_columns(path))
-    else:
-        documents = read_any(path)
-        yield from zip(documents.labels, documents.texts, strict=True)
-
-
-def _evidence_stats(path: Path, evidence: Path) -> EvidenceStats:
-    documents, stats = read_any(path), EvidenceStats()
+def _evidence_stats(path: Path, evidence: Path, columns: Columns) -> EvidenceStats:
+    documents = read_any(path, text_column=columns.text, labels_column=columns.labels or "")
+    stats = EvidenceStats()
     for text, labels in zip(documents.texts, read_marks(evidence, documents), strict=True):
         marked = np.zeros(len(text), bool)
         for spans in parts(labels).values():

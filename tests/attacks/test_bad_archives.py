@@ -15,7 +15,7 @@ from attacked import Tally, attempt
 from made_up_task import write_split
 
 from plant_plugin.data.new_documents import Documents
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 from plant_plugin.errors import DataError, PlantError
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.files import LIMITS

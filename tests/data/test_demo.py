@@ -9,7 +9,8 @@ import pytest
 
 from plant_plugin.data import documents
 from plant_plugin.data.documents import DEMO_SPLITS, demo_file, source_path
-from plant_plugin.data.text import Documents, read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.text import Documents
 from plant_plugin.errors import ConfigError, PlantError
 
 

@@ -16,7 +16,8 @@ def configuration(folder: Path, train: str = "", val: str | None = None, test: s
     values = {
         "training_file": None, "val_file": None, "test_file": None, "label_file": None, "val_size": 0.2,
         "merge_train_val": False, "data_format": "txt", "remove_no_label_data": False, "include_test_labels": False,
-        "allow_bad_lines": False, "cache_dir": str(folder / "cache"), "eval": False,
+        "allow_bad_lines": False, "text_column": "text", "labels_column": "labels",
+        "cache_dir": str(folder / "cache"), "eval": False,
     }  # fmt: skip
     for key, content in (("training_file", train), ("val_file", val), ("test_file", test)):
         if content is not None and not (key == "training_file" and keys.get("eval")):

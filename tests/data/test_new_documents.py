@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from plant_plugin.commands import predict as command
 from plant_plugin.commands import shared
 from plant_plugin.data import new_documents as module
-from plant_plugin.data.new_documents import Document, Documents, Fields
+from plant_plugin.data.new_documents import Document, Documents
+from plant_plugin.data.tables import Columns
 from plant_plugin.errors import DataError
 from plant_plugin.files import LIMITS, LONGEST_LINE
 from plant_plugin.model import prediction_files as formats
@@ -57,7 +58,7 @@ def test_what_the_caller_says_beats_the_guess(tmp_path: Path) -> None:
     path = tmp_path / "note.csv"
     assert pairs(path, "one\ttwo\n", "lines") == [("1", "one\ttwo")]
     assert pairs(path, "one,\ntwo\n", "text") == [("1", "one,\ntwo\n")]
-    assert pairs(path, "a,b\nc,d\n", fields=Fields("b", "a")) == [("c", "d")]
+    assert pairs(path, "a,b\nc,d\n", columns=Columns("b", None, "a")) == [("c", "d")]
 
 
 @pytest.mark.parametrize(("ending", "opener"), [(".gz", gzip.open), (".xz", lzma.open)])
@@ -79,7 +80,7 @@ def test_standard_input_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
 BAD = [
     ("bad.jsonl", f'{{"text": "a"}}\n{{"text": "{SECRET}\n', None, 2, "no JSON"),
     ("bad.jsonl", f'{{"text": "a"}}\n["{SECRET}"]\n', None, 2, "no JSON object"),
-    ("bad.jsonl", f'{{"text": "a"}}\n{{"text": 3, "x": "{SECRET}"}}\n', None, 2, "no object with a text"),
+    ("bad.jsonl", f'{{"text": "a"}}\n{{"text": 3, "x": "{SECRET}"}}\n', None, 2, "the text under 'text' is a int"),
     ("bad.jsonl", f'{{"text": "a"}}\n{{"text": "\\ud800 {SECRET}"}}\n', None, 2, "UTF-8"),
     ("bad.jsonl", '{"text": "a"}\n' + "[" * 100_000 + "\n", None, 2, "no JSON"),
     ("bad.txt", f"A\ta\nB\tc\t{SECRET}\n", None, 2, "3 columns where the first line has 2"),
@@ -105,7 +106,7 @@ def test_a_bad_line_is_told_by_its_number_and_passed_over_on_demand(
 
 
 def test_lines_of_one_column_are_not_labels_and_text(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="1 columns in the first line"):
+    with pytest.raises(DataError, match="found 1"):
         pairs(tmp_path / "a.txt", "text\n", "libmultilabel")
 
 

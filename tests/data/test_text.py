@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.data.text import read_libmultilabel_text, text_lines
+from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 
 # Well-formed files, with what the format's corners look like; the integration test below gives them to LibMultiLabel.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.data.evidence import read_evidence
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 from plant_plugin.prepare.marked.codiesp import FOLDERS, KINDS, SETS, prepare_codiesp
 from plant_plugin.prepare.xmc.xmc import prepare_xmc
 

@@ -21,7 +21,8 @@ from plant_plugin import Predictor
 from plant_plugin.cli import plant
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import write_evidence
-from plant_plugin.data.text import DocumentEvidence, read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.plausibility import MEASURES
 from plant_plugin.model.passages import EVIDENCE_THRESHOLD, EvidenceRule, read_rule, strong_runs, write_rule

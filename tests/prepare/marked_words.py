@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from plant_plugin.data.evidence import evidence_beside, read_evidence
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 
 
 def marked_words(path: Path) -> list[dict[str, list[str]]]:

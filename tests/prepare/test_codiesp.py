@@ -11,7 +11,7 @@ from marked_words import marked_words
 
 from plant_plugin.cli import plant
 from plant_plugin.data.evidence import evidence_beside, extents, read_marks
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.codiesp import prepare_codiesp
 from plant_plugin.prepare.output import PROVENANCE

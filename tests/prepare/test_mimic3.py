@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from made_up_mimic import DIAGNOSES, LISTS, NAMES, NOTES, SUMMARY, TEST, TRAIN, VALID, lines, write_lists, write_mimic3
 
 from plant_plugin.cli import plant
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 from plant_plugin.errors import DataError, PlantError
 from plant_plugin.prepare.mimic.mimic import MimicOptions, mimic3_source, prepare_mimic
 from plant_plugin.prepare.output import PROVENANCE

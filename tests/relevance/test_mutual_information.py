@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from plant_plugin.config.options import EvidenceOptions, RelevanceOptions
 from plant_plugin.data.documents import Corpus, Split, load_corpus
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 from plant_plugin.data.tokens import TokenArrays, WordTokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.relevance import Relevance, compute_relevance
@@ -218,7 +218,8 @@ def test_validation_and_test_data_have_no_influence(tmp_path: Path) -> None:
     def relevance_with(val: str, test: str, **keys) -> np.ndarray:
         values = {
             "label_file": None, "val_size": 0.2, "merge_train_val": False, "remove_no_label_data": False,
-            "include_test_labels": False, "allow_bad_lines": False, "cache_dir": None, "eval": False,
+            "include_test_labels": False, "allow_bad_lines": False, "text_column": "text", "labels_column": "labels",
+            "cache_dir": None, "eval": False,
             "data_format": "txt", "evidence": EvidenceOptions(), **keys,
         }  # fmt: skip
         for name, content in (("training", train), ("val", val), ("test", test)):

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from click.testing import CliRunner, Result
 
 from plant_plugin.cli import plant
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.per_document import load_per_document

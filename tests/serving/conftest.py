@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from marked_task import marked_config, write_marked_splits
 
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.training.run import run
 

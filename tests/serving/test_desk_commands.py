@@ -16,7 +16,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from plant_plugin.cli import plant
 from plant_plugin.data.evidence import read_evidence
-from plant_plugin.data.text import read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
 from plant_plugin.serving.desk.figures import figures
 from plant_plugin.serving.desk.people import Coder
 from plant_plugin.serving.desk.store import Decision, Desk, Suggestions

@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from plant_plugin.data.evidence import evidence_beside, read_evidence
-from plant_plugin.data.text import packed, read_libmultilabel_text
+from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.text import packed
 from plant_plugin.serving.desk.people import Coder
 from plant_plugin.serving.desk.store import Decision, Desk
 from plant_plugin.serving.desk.tables import ADD

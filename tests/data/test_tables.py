@@ -17,7 +17,18 @@ from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
 from plant_plugin.data.label_names import label_names
-from plant_plugin.data.tables import form_of, read_any, read_csv, read_datasets, read_jsonl, read_parquet
+from plant_plugin.data.new_documents import Documents as NewDocuments
+from plant_plugin.data.tables import (
+    Columns,
+    Row,
+    Table,
+    form_of,
+    read_any,
+    read_csv,
+    read_datasets,
+    read_jsonl,
+    read_parquet,
+)
 from plant_plugin.errors import DataError, MissingExtraError
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -164,6 +175,28 @@ def test_rows_of_arrow_are_counted_and_their_columns_named(tmp_path: Path) -> No
         read_parquet(path, text_column="note")
 
 
+def test_what_is_no_text_is_told_also_where_it_is_trained_on(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("A\tone\n".encode("utf-16-le"))
+    with pytest.raises(DataError, match="line 1: a NUL byte: this is no text"):
+        read_any(tmp_path / "a.txt")
+
+
+def test_new_documents_come_from_parquet_and_saved_datasets_too(tmp_path: Path) -> None:
+    for path in (write_parquet(tmp_path / "a.parquet"), write_dataset(tmp_path / "a")):
+        assert [(document.id, document.text) for document in NewDocuments(str(path))] == [
+            (row["id"], row["text"]) for row in ROWS
+        ]
+    unlabelled = write_parquet(tmp_path / "b.parquet", [{"note": "one"}, {"note": "two"}])
+    found = NewDocuments(str(unlabelled), columns=Columns("note"))
+    assert [(document.id, document.text) for document in found] == [("1", "one"), ("2", "two")]
+
+
+def test_another_separator(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('text;labels\n"one; two";A B\n')
+    table = Table(tmp_path / "a.csv", "csv", Columns(), separator=";")
+    assert list(table.documents()) == [Row("one; two", ["A", "B"])]
+
+
 def test_bad_lines_are_left_out_on_request(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,labels\none,A\ntwo,A,B\nthree,B\n")
     found = read_csv(tmp_path / "a.csv", allow_bad_lines=True)
@@ -201,7 +234,7 @@ def test_a_folder_of_splits_says_which_to_name(tmp_path: Path) -> None:
     write_dataset(tmp_path / "train")
     with pytest.raises(DataError, match=r"name a split of it, e\.g\. .*train"):
         read_datasets(tmp_path)
-    with pytest.raises(DataError, match="no such folder"):
+    with pytest.raises(DataError, match="no such file"):
         read_datasets(tmp_path / "nowhere")
     state = {"_data_files": [{"filename": "../../data-00000-of-00002.arrow"}], "_indices_files": [{"filename": "i"}]}
     (tmp_path / "train" / "state.json").write_text(json.dumps(state))
@@ -240,6 +273,14 @@ def test_stats_count_tables(tmp_path: Path) -> None:
     assert told.exit_code == 0, told.output
     assert "documents" in told.output
     assert " 40\n" in told.output
+
+
+def test_stats_take_the_columns_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("note,codes\npressure high,I10\n")
+    named = ["--text_column", "note", "--labels_column", "codes"]
+    assert CliRunner().invoke(plant, ["stats", str(tmp_path / "a.csv"), *named]).exit_code == 0
+    refused = CliRunner().invoke(plant, ["stats", str(tmp_path / "a.csv")])
+    assert "there is no column 'text'" in refused.output
 
 
 @pytest.mark.parametrize("config", ["linear_demo.yml", "plant.yml"])
