@@ -345,7 +345,7 @@ def test_baselines_of_libmultilabel_refuse_evidence(made_marked: Made, tmp_path:
 @pytest.mark.integration
 @pytest.mark.skipif(usable_cores() < 2, reason="needs two processor cores")
 def test_two_processes_do_what_one_does_with_twice_the_accumulation(made_marked: Made, tmp_path: Path) -> None:
-    from test_processes import assert_same_run
+    from test_devices import assert_same_run
 
     short = {"batch_size": 18, "eval_batch_size": 16, "save_k_predictions": 2}
     one = made_marked(**short, stage1__accumulate=2, stage2__accumulate=2, result_dir=str(tmp_path / "one"))

@@ -1,0 +1,82 @@
+"""Scores of whole splits: validation is computed once and kept, planted scores are added, thresholds move with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from plant_plugin.config import Config
+from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.report.run import Run
+from plant_plugin.training.build import build_network
+from plant_plugin.training.inputs import Inputs, Shortlists
+from plant_plugin.training.prepare import prepare
+from plant_plugin.training.scoring import Scoring, network_logits, tune_thresholds, validation_logits
+
+
+@pytest.fixture
+def parts(made: Callable[..., Config]) -> tuple[Any, Inputs, Config, Run]:
+    config = made(eval_batch_size=7, planted_scores__model="ridge")
+    run = Run(config.checkpoint_dir, silent=True)
+    documents = prepare(config, run)
+    return build_network(documents, config), Inputs(documents), config, run
+
+
+def fitted(inputs: Inputs, config: Config, weight: float) -> PlantedScores:
+    train, labels = inputs.documents.corpus.train.texts, inputs.documents.document_labels
+    return replace(PlantedScores.fit(train, labels, config.planted_scores), weight=weight)
+
+
+def test_validation_logits_are_the_networks_own_from_a_file_without_a_name(parts: Any) -> None:
+    network, inputs, config, run = parts
+    before = {path.name for path in run.folder.iterdir()}
+    kept = validation_logits(network, inputs, config, run)
+    assert {path.name for path in run.folder.iterdir()} == before
+    for (logits, documents), (expected, numbers) in zip(
+        kept, network_logits(network, inputs, "val", config), strict=True
+    ):
+        assert isinstance(logits, np.memmap)
+        np.testing.assert_array_equal(logits, expected)
+        np.testing.assert_array_equal(documents, numbers)
+
+
+def test_without_a_validation_split_nothing_is_computed(parts: Any) -> None:
+    _, inputs, config, run = parts
+    arrays = {name: split for name, split in inputs.documents.arrays.items() if name != "val"}
+    inputs = Inputs(replace(inputs.documents, arrays=arrays))
+    assert validation_logits(None, inputs, config, run) == []  # type: ignore[arg-type]
+
+
+def test_the_threshold_of_micro_f1_becomes_the_offset_of_planted_scores(parts: Any) -> None:
+    network, inputs, config, run = parts
+    planted = fitted(inputs, config, weight=3.0)
+    scoring = Scoring(network, inputs, planted, config, run, validation_logits(network, inputs, config, run))
+    tuned, thresholds = tune_thresholds(scoring)
+    as_configured = replace(config, planted_scores=replace(config.planted_scores, offset=0.0))
+    plain, before = tune_thresholds(replace(scoring, settings=as_configured))
+    assert (plain.planted, planted.offset) == (planted, 0.0)
+    assert tuned.planted is not None
+    assert tuned.planted.offset == before["micro"] != 0
+    assert thresholds["micro"] == 0
+    assert thresholds["macro"] == before["macro"] - before["micro"]
+
+
+def test_where_labels_are_looked_up_only_their_scores_are_added() -> None:
+    listed, scores = np.array([[0, 3], [1, 2]], np.int32), np.array([[0.5, 1], [2, 4]], np.float32)
+    documents: Any = SimpleNamespace(num_labels=4, labels={"val": sp.csr_array(np.eye(2, 4, dtype=np.float32))})
+    inputs = Inputs(documents, shortlists=Shortlists({"val": listed}, {"val": scores}))
+    zeros: Any = np.zeros(4, np.float32)
+    planted = PlantedScores(None, zeros, weight=2.0, offset=1.0)  # type: ignore[arg-type]
+    logits = np.array([[1, 1], [1, 1]], np.float32)
+    scoring = Scoring(None, inputs, planted, None, None, [(logits, np.array([1, 0]))])  # type: ignore[arg-type]
+    ((summed, truth, numbers),) = scoring._summed("val", scoring.validation)
+    np.testing.assert_array_equal(summed.todense(), [[0, 4, 8, 0], [1, 0, 0, 2]])  # type: ignore[union-attr]
+    np.testing.assert_array_equal(truth.todense(), [[0, 1, 0, 0], [1, 0, 0, 0]])
+    assert numbers.tolist() == [1, 0]
+    assert (logits == 1).all()  # the network's own stay as they are
