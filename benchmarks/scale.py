@@ -30,7 +30,7 @@ from scipy import sparse
 from scipy.optimize import nnls
 
 from plant_plugin import Predictor
-from plant_plugin.config.yaml_file import find_config
+from plant_plugin.config.methods import read_configuration
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 from plant_plugin.report.formats import markdown_rows
 
@@ -87,7 +87,7 @@ def lines(documents: int, labels: int, words: int, random: np.random.Generator, 
 
 
 def configuration(folder: Path, batches: int) -> Path:
-    content = yaml.safe_load(find_config("plant_yso.yml").read_text(encoding="utf-8"))
+    content = read_configuration("plant_yso.yml")[0]
     del content["val_size"]
     for key, name in (("training_file", "train"), ("val_file", "valid"), ("test_file", "test")):
         content[key] = str(folder / f"{name}.txt")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from plant_plugin.commands.configurations import list_entries, validate
+from plant_plugin.commands.configurations import list_entries, show, validate
 from plant_plugin.commands.desk import desk
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.evaluate import compare, evaluate
@@ -28,7 +28,7 @@ def plant() -> None:
 
 
 SHOWN = (
-    train, list_entries, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare,
+    train, list_entries, show, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare,
     predict, explain, label, faithfulness, plausibility, codiesp_x, export, strip, serve, desk, search, host,
 )  # fmt: skip
 for command in SHOWN:

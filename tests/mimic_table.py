@@ -10,10 +10,11 @@ from pathlib import Path
 
 import yaml
 from click.testing import CliRunner
+from packaged_settings import stored
 
 from plant_plugin.cli import plant
 from plant_plugin.config import registry
-from plant_plugin.config.yaml_file import packaged_configs
+from plant_plugin.config.methods import text_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "mimic.md"
 BEGIN, END = "<!-- configurations, written by tests/mimic_table.py -->", "<!-- end of the configurations -->"
@@ -49,7 +50,7 @@ def sizes() -> str:
 def needs(name: str, documents: int, labels: int) -> list[str]:
     """Hardware, GPU memory, times of an epoch of both stages, epochs and main memory, as the command tells them."""
     given = ["--labels", str(labels), "--documents", str(documents), "--words", str(WORDS)]
-    if "max_seq_length: null" in packaged_configs()[name].read_text(encoding="utf-8"):
+    if "max_seq_length: null" in text_of(name):
         given += ["--tokens", str(LONGEST)]
     told = CliRunner().invoke(plant, ["doctor", "--config", name, *given]).output
     peak = re.search(r"memory +([\d.]+) GiB at the peak", told)
@@ -72,7 +73,7 @@ def compared_with(name: str, bench: str, model: str) -> str:
         return "the paper's own numbers"
     if name.startswith("planted_"):
         own = name.removeprefix("planted_")
-        return f"`{own}.yml`" if own in packaged_configs() else "LibMultiLabel"
+        return f"`{own}.yml`" if own in stored() else "LibMultiLabel"
     if model == "PLANT":
         return "all others" if not name.startswith("plant_llm") else f"`plant_{bench}.yml`"
     return registry.entries("networks")[model].source.removeprefix("LibMultiLabel; ").partition(",")[0]
@@ -82,9 +83,9 @@ def table() -> str:
     """The block of docs/mimic.md."""
     rows = [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|"]
     for bench, (benchmark, documents, labels) in BENCHMARKS.items():
-        for name, path in packaged_configs().items():
+        for name in stored():
             if name.endswith(f"_{bench}"):
-                model = yaml.safe_load(path.read_text(encoding="utf-8"))["model_name"]
+                model = yaml.safe_load(text_of(name))["model_name"]
                 cells = [f"`{name}.yml`", benchmark, compared_with(name, bench, model)]
                 rows.append(f"| {' | '.join([*cells, *needs(name, documents, labels)])} |")
     return "\n".join([BEGIN, sizes(), "", *rows, END])

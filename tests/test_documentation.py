@@ -18,8 +18,8 @@ from documentation import DOCS, LANGUAGES, LONG, PAGES, ROOT, Block, blocks, che
 from made_up_hospital import write_hospital
 
 from plant_plugin.commands.doctor import FIRST
+from plant_plugin.config.methods import packaged_names, text_of
 from plant_plugin.config.sections import BLOCKS, SCHEMA
-from plant_plugin.config.yaml_file import packaged_configs
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric
 from plant_plugin.report import published
@@ -155,15 +155,15 @@ def test_mimic_page_has_the_configurations_as_they_are() -> None:
     assert mimic_table.page(text) == text, "write it anew: python tests/mimic_table.py"
 
 
-@pytest.mark.parametrize("name", [name for name in packaged_configs() if "_mimic" in name])
+@pytest.mark.parametrize("name", [name for name in packaged_names() if "_mimic" in name])
 def test_heads_of_mimic_configurations_are_commands_that_exist(name: str) -> None:
-    first, *head = packaged_configs()[name].read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+    first, *lines = text_of(name).splitlines()
     assert first == f"# libmultilabel --config {name}.yml"
-    commands = [line.removeprefix(FIRST) for line in head if line.startswith(FIRST)]
+    commands = [line.partition(FIRST)[2] for line in lines if FIRST in line]
     assert commands[0].startswith(f"plant prepare mimic{name.partition('_mimic')[2][0]} ")
     for command in commands:
         check(shlex.split(command))
-    assert "not yet run" in " ".join(head)
+    assert "not yet run" in " ".join(lines)
 
 
 @EVERY_PAGE

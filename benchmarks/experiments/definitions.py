@@ -13,8 +13,8 @@ import yaml
 
 import plant_plugin
 from plant_plugin.config import Config, load_config, registry
+from plant_plugin.config.methods import parts_of, read_configuration
 from plant_plugin.config.options import PLANTED_SCORES, PlantedScoresOptions
-from plant_plugin.config.yaml_file import find_config
 from plant_plugin.errors import ConfigError
 
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
@@ -23,7 +23,7 @@ KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants",
         "measure", "pictures", "heading", "axis", "drawn", "in_readme", "logarithmic", "on_validation", "datasets",
         "one_seed", "equal_steps", "published", "gone"}  # fmt: skip
 NAMES_VARIANTS = ("on_demand", "drawn", "in_readme", "one_seed")
-OF_A_DATA_SET = {"seeds", "flags_of", "flags", "both_stages"}  # what may differ on one of them
+OF_A_DATA_SET = {"seeds", "flags_of", "flags", "both_stages", "without"}  # what may differ on one of them
 EPOCHS = ("stage1.epochs", "stage1.patience", "stage2.epochs", "stage2.patience", "patience")
 BOTH_STAGES = "both_stages"  # epochs that the packaged configuration trains
 AFTER_STAGE1 = "after_stage1"  # those of them that a stage 1 by gradient leaves to stage 2
@@ -148,7 +148,7 @@ def datasets_of(definition: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def packaged(config_name: str) -> dict[str, Any]:
     """What a packaged configuration says, unchecked: the files that it names may still have to be made."""
-    return _parsed(find_config(config_name).read_text(encoding="utf-8"))
+    return read_configuration(config_name)[0]
 
 
 @cache
@@ -191,8 +191,9 @@ def plan(
         gone = definition.get("gone", {})
         told = ", ".join(f"{name}, gone: {gone[name]}" if name in gone else name for name in sorted(unknown))
         raise ConfigError(f"{experiment} has no variant {told}", fix=f"choose {', '.join(known)}")
-    wanted = variants or [name for name in known if name not in definition.get("on_demand", ())]
     differs = datasets_of(definition).get(dataset, {})
+    left_out = {*definition.get("on_demand", ()), *differs.get("without", ())}
+    wanted = variants or [name for name in known if name not in left_out]
     of_other = definitions[differs["flags_of"]].get("flags", {}) if "flags_of" in differs else {}
     base = {**of_other, **differs.get("flags", {})}
     epochs = {AFTER_STAGE1: base.get("stage2.epochs"), BOTH_STAGES: differs.get(BOTH_STAGES)}
@@ -246,10 +247,7 @@ def _settle(planned: Planned, definition: dict[str, Any], epochs: dict[str, int 
 
 
 def _is_packaged(config_name: str) -> bool:
-    try:
-        return find_config(config_name).is_file()
-    except ConfigError:
-        return False
+    return Path(config_name).is_file() or parts_of(config_name) is not None
 
 
 def _validation_file(config_name: str, experiment: str) -> str:

@@ -1,4 +1,4 @@
-"""``plant list`` and ``plant validate``: what a configuration can name, and what is wrong with one."""
+"""``plant list``, ``show`` and ``validate``: what a configuration can name, says, and what is wrong with one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from plant_plugin.commands.flags import ConfigCommand, overrides_from
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.commands.shared import json_option, registry_option
 from plant_plugin.config import registry
-from plant_plugin.config.yaml_file import packaged_configs
+from plant_plugin.config.methods import data_sets, measured, methods, summary, text_of
+from plant_plugin.errors import ConfigError
+from plant_plugin.files import write_text
 
 CONFIGURATIONS = "configurations"
-COMMANDS = ("libmultilabel ", "plant ", "first: ")  # how lines in the head of a configuration start that are commands
 
 
 @click.command("list")
@@ -38,7 +39,8 @@ def list_entries(kind: str | None, as_json: bool) -> None:
 
 def _rows(kind: str) -> dict[str, str]:
     if kind == CONFIGURATIONS:
-        return {f"{name}.yml": _first_comment(path) for name, path in packaged_configs().items()}
+        by_name = {f"{name}.yml": summary(path) for name, path in methods().items()}
+        return by_name | {f"METHOD_{name}.yml": _described(name) for name in data_sets()}
     return {
         name: entry.summary
         + (f" [needs the extra {entry.needs}]" if entry.needs else "")
@@ -47,10 +49,25 @@ def _rows(kind: str) -> dict[str, str]:
     }
 
 
-def _first_comment(path: Path) -> str:
-    """The first line of the file that says what it is: no command to run, nor the one to run first."""
-    comments = [line.lstrip("# ").strip() for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "#"]
-    return next((comment for comment in comments if comment and not comment.startswith(COMMANDS)), "")
+def _described(data: str) -> str:
+    """Describe a data set, with the methods that have a result on it."""
+    results = ", ".join(measured(data))
+    return f"{summary(data_sets()[data])} [{f'results: {results}' if results else 'no result yet'}]"
+
+
+@click.command()
+@click.argument("name")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it, as the start of one's own.")
+def show(name: str, out: Path | None) -> None:
+    """Print the packaged configuration NAME, a METHOD or METHOD_DATA of `plant list configurations`, as one file."""
+    text = text_of(name)
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    if out.exists():
+        raise ConfigError("it is there already", where=str(out), fix="name another file")
+    write_text(out, text)
+    click.echo(f"{out}: change it, then libmultilabel --config {out}")
 
 
 @click.command(cls=ConfigCommand)

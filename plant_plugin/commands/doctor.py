@@ -20,6 +20,7 @@ import click
 from plant_plugin.commands import shared
 from plant_plugin.commands.rows import GIB, Rows, check, fits, row
 from plant_plugin.config import Config, load_config, registry
+from plant_plugin.config.methods import text_of
 from plant_plugin.errors import ConfigError
 from plant_plugin.report.machine import free_and_total_memory, processor_features, processor_name, usable_cores
 
@@ -130,8 +131,8 @@ def _files(settings: Config, missing: list[ConfigError], *, planned: bool) -> bo
     """Show which files are missing and what makes them; False where they are and the run is not only ``planned``."""
     from plant_plugin.data.label_names import names_beside
 
-    lines = settings.config_path.read_text(encoding="utf-8").splitlines() if settings.config_path else []
-    fix = "\n      ".join(line.removeprefix(FIRST) for line in lines if line.startswith(FIRST))
+    lines = text_of(str(settings.config_path)).splitlines() if settings.config_path else []
+    fix = "\n      ".join(line.partition(FIRST)[2] for line in lines if FIRST in line)
     if missing:
         told = "no such file: " + ", ".join(str(problem.where).partition(" (")[0] for problem in missing)
         (row if planned else check)("files", told, fix or missing[0].fix)

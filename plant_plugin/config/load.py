@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, NoReturn
 import yaml
 
 from plant_plugin.config import registry
+from plant_plugin.config.methods import parts_of, read_configuration
 from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.rules import DATA_KEYS, DEMO, check, reads_whole_documents
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, Settings
 from plant_plugin.config.values import Keys
-from plant_plugin.config.yaml_file import find_config, packaged_configs, parse, read_yaml
+from plant_plugin.config.yaml_file import parse
 from plant_plugin.errors import ConfigError, suggestion
 
 # Where things are written or kept, and how the work is spread: the result does not depend on them.
@@ -36,7 +37,7 @@ WITHOUT_INFLUENCE = frozenset(name for name, field in FIELDS.items() if not fiel
 class Config(Settings):
     """A checked configuration; every key is an attribute."""
 
-    config_path: Path | None  # the YAML file
+    config_path: Path | None  # the YAML file, or NAME.yml of a packaged configuration
     run_name: str  # ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume
     checkpoint_dir: Path  # the run's folder
     trust_code: bool = False  # load a model of LibMultiLabel, which is a pickle and can run any code
@@ -127,11 +128,12 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, object]
 
 def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] | None = None) -> tuple[Keys, Problems]:
     """What a file that can be read and flags say, unchecked, and where: the arguments of :func:`checked_config`."""
-    given, problems = ({}, Problems()) if path_or_name is None else read_yaml(find_config(path_or_name))
+    given, problems = ({}, Problems()) if path_or_name is None else read_configuration(path_or_name)
     for key, value in (overrides or {}).items():
         problems.lines.pop(key, None)
         _override(given, key, value, problems)
-    if "training_file" in (overrides or {}) and problems.path in packaged_configs().values():
+    is_packaged = problems.path is not None and not problems.path.is_file() and parts_of(problems.path.name)
+    if "training_file" in (overrides or {}) and is_packaged:
         _without_missing_files(given, overrides or {})
     return given, problems
 

@@ -31,9 +31,14 @@ SEARCH_FIX = "`plant search FILE` takes it: it belongs to a search for hyper-par
 
 
 class Problems:
-    """A list that grows while a configuration is checked; ``lines`` of each key are those of the file at ``path``."""
+    """A list that grows while a configuration, of a file or a packaged name, is checked.
 
-    def __init__(self, path: Path | None = None, lines: dict[str, int] | None = None) -> None:
+    Attributes:
+        path: The file, or NAME.yml.
+        lines: File and line of each key, those of blocks under ``block.key``.
+    """
+
+    def __init__(self, path: Path | None = None, lines: dict[str, tuple[Path, int]] | None = None) -> None:
         self.path, self.lines = path, lines or {}
         self.found: list[ConfigError] = []
         self._out_of_range: list[ConfigError] = []
@@ -55,8 +60,8 @@ class Problems:
             return
         self._told.add((key, what))
         where = key if value is None else f"{key}: {value}"
-        if line := self.lines.get(key):
-            where += f" ({self._file()}, line {line})"
+        if place := self.lines.get(key):
+            where += f" ({place[0].name}, line {place[1]})"
         (self._out_of_range if out_of_range else self.found).append(ConfigError(what, where=where, fix=fix))
 
     def raise_if_any(self) -> None:

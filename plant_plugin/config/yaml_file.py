@@ -1,12 +1,8 @@
-"""Configuration files: found by path or by packaged name, read with the line of every key."""
+"""Configuration files, read with the line of every key."""
 
 from __future__ import annotations
 
-import difflib
-import os
 from collections.abc import Callable
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import yaml
@@ -20,27 +16,7 @@ LONGEST = 1 << 17  # characters
 MOST_VALUES = 10_000  # each alias counted as what it stands for
 MOST_LEVELS = 50  # of values in values
 MORE = f" ({LIMITS}=10 allows ten times as much)"
-NEAREST = 3  # names that are told of those that were perhaps meant
 DEEPEST_NOTED = 5  # a key of a key of …: whose lines are noted
-
-
-@cache
-def packaged_configs() -> dict[str, Path]:
-    """The configurations that come with this package, by name without ``.yml``."""
-    return {path.stem: path for path in sorted(Path(str(files("plant_plugin.config"))).glob("packaged/*.yml"))}
-
-
-def find_config(name: str | Path) -> Path:
-    """The file of ``--config``: a path, or a packaged configuration with or without ``.yml``, or an error."""
-    path, packaged = Path(name), packaged_configs()
-    if os.path.isfile(path):
-        return path
-    if str(name).removesuffix(".yml") in packaged:
-        return packaged[str(name).removesuffix(".yml")]
-    near = difflib.get_close_matches(path.name, [f"{stem}.yml" for stem in packaged], n=NEAREST, cutoff=0.6)
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
-    fix = f"check the path; {meant}`plant list configurations` shows all that come with the package"
-    raise ConfigError("no such file, and no packaged configuration of this name", where=f"--config {name}", fix=fix)
 
 
 class _Loader(yaml.SafeLoader):
@@ -142,8 +118,8 @@ def _walk(node: yaml.Node, prefix: str, path: Path, problems: Problems) -> None:
     for key_node, value_node in node.value:
         key, line = f"{prefix}{key_node.value}", key_node.start_mark.line + 1
         if before := problems.lines.get(key):
-            what = f"given twice, in lines {before} and {line}"
+            what = f"given twice, in lines {before[1]} and {line}"
             problems.found.append(ConfigError(what, where=f"{key} ({path.name})", fix="remove one of them"))
-        problems.lines[key] = line
+        problems.lines[key] = path, line
         if key.count(".") < DEEPEST_NOTED:
             _walk(value_node, f"{key}.", path, problems)

@@ -38,6 +38,7 @@ from plant_plugin.config.choice import (
     left_open,
 )
 from plant_plugin.config.load import checked_config
+from plant_plugin.config.methods import read_configuration
 from plant_plugin.config.options import (
     AUTO,
     NO_NAMES,
@@ -49,7 +50,6 @@ from plant_plugin.config.options import (
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.sections import BLOCKS
 from plant_plugin.config.values import Keys, Value
-from plant_plugin.config.yaml_file import packaged_configs, read_yaml
 from plant_plugin.data.batches import move
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
 from plant_plugin.data.evidence import evidence_beside
@@ -222,7 +222,7 @@ def look(config: Config, given: Mapping[str, object]) -> Facts:
 
 def _is_open(given: Mapping[str, object]) -> bool:
     """Whether nothing is said of the network but what plant.yml says, and nothing that another would not go with."""
-    own, _ = read_yaml(packaged_configs()["plant"])
+    own, _ = read_configuration("plant")
     said = {"strategy", "evidence.training_file", "shortlist.size"} & set(flat(given))
     return not said and all(given.get(key) == own[key] for key in NETWORK)
 

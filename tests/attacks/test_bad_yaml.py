@@ -12,7 +12,7 @@ from attacked import Tally, attempt
 
 from plant_plugin.config import load_config
 from plant_plugin.config.load import read_given
-from plant_plugin.config.yaml_file import packaged_configs
+from plant_plugin.config.methods import packaged_names, text_of
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.files import LIMITS
 
@@ -129,7 +129,7 @@ def read_all(texts: list[str], path: Path, said: Path) -> None:
     ("seeds", "each"), [(range(1), 60), pytest.param(range(1, 13), 100, marks=pytest.mark.attacks)]
 )
 def test_mutated_configurations(tmp_path: Path, tally: Tally, seeds: range, each: int) -> None:
-    whole: list[Any] = [path.read_text(encoding="utf-8") for path in packaged_configs().values()]
+    whole: list[Any] = [text_of(name) for name in packaged_names()]
     failed = []
     for seed in seeds:
         draw = random.Random(seed)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from made_up_runs import words, write_run
 
-from plant_plugin.config.yaml_file import find_config
+from plant_plugin.config.methods import read_configuration
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "experiments")]
@@ -23,13 +23,13 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, count, seed in (("train", 150, 1), ("valid", 40, 2), ("test", 60, 3)):
         Path(f"{name}.txt").write_text("".join(words(count, seed)))
-    content = yaml.safe_load(find_config("plant_demo.yml").read_text())
+    content = read_configuration("plant_demo.yml")[0]
     content |= {"data_name": "tiny", "training_file": "train.txt", "val_file": "valid.txt", "test_file": "test.txt",
                 "learning_rate": 0.01, "cache_dir": "cache", "cpu": True}  # fmt: skip
     content["network_config"] |= {"hidden_size": 16, "embed_dim": 16, "pool_size": 8, "filter_sizes": [3]}
     content["stage2"] |= {"hard_negatives": 5, "epochs": 2}
     Path("plant_tiny.yml").write_text(yaml.safe_dump(content))
-    linear = yaml.safe_load(find_config("linear_demo.yml").read_text())
+    linear = read_configuration("linear_demo.yml")[0]
     linear |= {key: content[key] for key in ("data_name", "training_file", "val_file", "test_file")}
     Path("linear_tiny.yml").write_text(yaml.safe_dump(linear))
     return tmp_path

@@ -40,28 +40,34 @@ def test_list_one_kind(kind: str) -> None:
     assert [line.split()[0] for line in lines[1:]] == list(registry.entries(kind))
 
 
-def test_list_everything_with_what_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = tmp_path / "caml_demo.yml"
-    path.write_text(
-        "# libmultilabel --config caml_demo.yml\n# CAML on the built-in notes.\nseed: 1\n", encoding="utf-8"
-    )
-    monkeypatch.setattr(configurations, "packaged_configs", lambda: {"caml_demo": path})
+def test_list_everything_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = registry.Entry("readers", "odd", "plant_plugin.odd:read", "An odd format.", "nobody", needs="llm")
     known = registry.entries
     monkeypatch.setattr(registry, "entries", lambda kind: {"odd": entry} if kind == "readers" else known(kind))
     text = invoke("list").output
     assert all(f"\n{kind}\n" in f"\n{text}" for kind in (*registry.KINDS, configurations.CONFIGURATIONS))
-    assert "  caml_demo.yml  CAML on the built-in notes.\n" in text
     assert "An odd format. [needs the extra llm]" in text
 
 
-def test_packaged_configurations_are_listed_by_what_they_are() -> None:
-    for line in invoke("list", "configurations").output.splitlines()[1:]:
-        name, _, text = line.strip().partition("  ")
-        assert name.endswith(".yml")
-        assert text.strip(), f"{name} has no line that says what it is"
-        assert "plant embeddings" not in text
-        assert "--config" not in text
+def test_methods_and_data_sets_are_listed_with_the_results_that_there_are() -> None:
+    rows = [line.strip().partition("  ") for line in invoke("list", "configurations").output.splitlines()[1:]]
+    listed = {name: text.strip() for name, _, text in rows}
+    assert listed["laat.yml"] == "LAAT (Vu et al. 2020)."
+    assert listed["METHOD_yso.yml"].endswith("[results: linear, plant]")
+    assert listed["METHOD_mimic3.yml"].endswith("[no result yet]")
+    assert all(listed.values())
+
+
+def test_show_prints_a_configuration_and_starts_ones_own(tmp_path: Path) -> None:
+    out = str(tmp_path / "my.yml")
+    printed = invoke("show", "laat_eurlex6k.yml").output
+    assert printed.startswith("# libmultilabel --config laat_eurlex6k.yml\n")
+    assert invoke("show", "laat_eurlex6k", "--out", out).exit_code == 0
+    assert Path(out).read_text(encoding="utf-8") == invoke("show", out).output == printed
+    again = invoke("show", "laat_eurlex6k", "--out", out)
+    assert again.exit_code == 2
+    assert "it is there already" in again.output
+    assert "did you mean" in invoke("show", "laat_eurlex6").output
 
 
 def test_list_of_an_unknown_kind() -> None:

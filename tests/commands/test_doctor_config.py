@@ -12,7 +12,7 @@ from tiny_language_models import write_language_model
 from plant_plugin.cli import plant
 from plant_plugin.commands import doctor
 from plant_plugin.config import load_config
-from plant_plugin.config.yaml_file import find_config
+from plant_plugin.config.methods import read_configuration
 from plant_plugin.data.documents import read_documents
 
 pytest.importorskip("peft", reason="needs the extra llm")
@@ -175,7 +175,7 @@ def test_the_relevance_is_bounded_by_the_words_of_a_labels_documents(tmp_path: P
 
 def test_what_is_not_worked_out(tmp_path: Path) -> None:
     alone = tmp_path / "alone.yml"
-    packaged = yaml.safe_load(find_config("plant_demo.yml").read_text())
+    packaged = read_configuration("plant_demo.yml")[0]
     alone.write_text(yaml.safe_dump({**packaged, "strategy": "planted_scores", "planted_scores": {"model": "ridge"}}))
     flags = ("--labels", "5", "--documents", "9", "--tokens", "10")
     for config, exit_code, said in (

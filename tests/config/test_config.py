@@ -72,16 +72,6 @@ def test_a_file_in_another_encoding_is_an_error(tmp_path: Path) -> None:
         load_config(tmp_path / "some.yml")
 
 
-def test_packaged_configurations_are_found_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "plant_toy.yml").write_text("model_name: PLANT\n")
-    found = {"plant_toy": tmp_path / "plant_toy.yml"}
-    monkeypatch.setattr(config_yaml, "packaged_configs", lambda: found)
-    for name in ("plant_toy", "plant_toy.yml"):
-        assert load_config(name, PLANT).config_name == "plant_toy"
-    with pytest.raises(ConfigError, match=r"(?s)plant_tou\.yml: no such file.*did you mean plant_toy\.yml\?"):
-        load_config("plant_tou.yml")
-
-
 def test_of_many_configurations_the_nearest_are_told() -> None:
     with pytest.raises(ConfigError, match=r"did you mean plant_codiesp\.yml or .*`plant list configurations`") as near:
         load_config("plant_codisp.yml")
@@ -110,17 +100,6 @@ def test_a_file_of_ones_own_misses_its_files(write: Callable[[str], Path]) -> No
     path = write("model_name: PLANT\nnetwork_config: {encoder: cnn}\nval_file: nowhere.txt\n")
     with pytest.raises(ConfigError, match="no such file"):
         load_config(path, {"training_file": "demo:train"})
-
-
-@pytest.mark.parametrize("name", config_yaml.packaged_configs())
-def test_every_packaged_configuration_lacks_files_at_most(name: str) -> None:
-    problems: list[ConfigError] = []
-    try:
-        mine = {"training_file": "demo:train"} if name == "plant" else {}  # it is for any file
-        assert load_config(name, mine).config_name == name
-    except ConfigError as error:
-        problems = error.problems
-    assert {problem.what for problem in problems} <= {"no such file"}
 
 
 def test_names_of_a_run(write: Callable[[str], Path]) -> None:

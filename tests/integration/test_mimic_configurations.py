@@ -14,15 +14,16 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from made_up_hospital import write_hospital
+from packaged_settings import stored
 from tiny_language_models import write_language_model, write_tokenizer
 
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.commands.doctor import FIRST
 from plant_plugin.config import registry
-from plant_plugin.config.yaml_file import packaged_configs
+from plant_plugin.config.methods import text_of
 
 pytestmark = pytest.mark.integration
-CONFIGURATIONS = {name: path for name, path in packaged_configs().items() if "_mimic" in name}
+CONFIGURATIONS = [name for name in stored() if "_mimic" in name]
 SMALL = {  # arguments of networks, in the place of those that a configuration has
     "hidden_size": 16, "projection_size": 8, "embed_dim": 16, "rnn_dim": 16, "num_filter_per_size": 8, "num_heads": 2,
     "pool_size": 8, "lm_window": 32,
@@ -54,14 +55,14 @@ def test_runs_to_its_result(
     name: str, hospital: Path, done: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(hospital)
-    text = CONFIGURATIONS[name].read_text(encoding="utf-8")
+    text = text_of(name)
     config = yaml.safe_load(text)
     network = config["network_config"]
     for package in NEEDS["quantization"] if "quantization" in network else ():
         pytest.importorskip(package, reason="needs the extra llm")
     command, *_ = text.splitlines()
     assert command == f"# libmultilabel --config {name}.yml"
-    first = [line.removeprefix(FIRST) for line in text.splitlines() if line.startswith(FIRST)]
+    first = [line.partition(FIRST)[2] for line in text.splitlines() if FIRST in line]
     smaller = [part for key, value in SMALL.items() if key in network
                for part in (f"--network_config.{key}", str(value))]  # fmt: skip
     # the language model has the sizes of the network

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from made_up_xmc import TEST, TRAIN, WRITERS, joined, read_back, text_lines
 
 from plant_plugin.cli import plant
-from plant_plugin.config.yaml_file import packaged_configs
+from plant_plugin.config.methods import text_of
 from plant_plugin.errors import DataError, PlantError
 from plant_plugin.prepare.xmc import xmc
 from plant_plugin.prepare.xmc.xmc import prepare_xmc, propensities_of
@@ -287,8 +287,10 @@ def test_filters_need_labels_by_number(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("model", ["plant", "linear"])
 def test_configurations_read_what_is_written_and_have_its_propensities(model: str, name: str, archive: str) -> None:
-    path = packaged_configs()[f"{model}_{name}"]
-    assert f"# first: plant prepare xmc {archive} data/{name}\n" in path.read_text(encoding="utf-8")
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert (found["propensity_a"], found["propensity_b"]) == xmc.PROPENSITIES[propensities_of(archive)]
+    text = text_of(f"{model}_{name}")
+    assert f"# first: plant prepare xmc {archive} data/{name}\n" in text
+    found = yaml.safe_load(text)
+    assert (found.get("propensity_a", 0.55), found.get("propensity_b", 1.5)) == xmc.PROPENSITIES[
+        propensities_of(archive)
+    ]
     assert (found["training_file"], found["test_file"]) == (f"data/{name}/train.txt", f"data/{name}/test.txt")

@@ -14,7 +14,6 @@ import scipy.sparse as sp
 
 from plant_plugin.config import Config, load_config
 from plant_plugin.config.sections import Settings
-from plant_plugin.config.yaml_file import find_config
 from plant_plugin.errors import DataError, PlantError
 from plant_plugin.networks.footprint import plan_of, words_footprint
 from plant_plugin.report import machine
@@ -37,7 +36,7 @@ def test_what_has_run_is_not_refused(name: str, tmp_path: Path) -> None:
     for key in ("training_file", "val_file", "test_file"):
         (tmp_path / f"{key}.txt").write_text("A\tone\n")
     files = {key: str(tmp_path / f"{key}.txt") for key in ("training_file", "val_file", "test_file")}
-    settings = load_config(str(find_config(name)), {**files, "cpu": True})
+    settings = load_config(name, {**files, "cpu": True})
     shape, tokens, words = HAVE_RUN[name]
     needs = run_needs(settings, shape, tokens, words)
     assert [need.step.partition(",")[0] for need in needs] == [
@@ -124,7 +123,7 @@ def test_the_weights_of_the_network_stay_while_validation_is_scored(tmp_path: Pa
     files = {key: str(tmp_path / "train.txt") for key in ("training_file", "val_file", "test_file")}
     changes = {**files, "cpu": True, "strategy": "end_to_end", "planted_scores.model": "none"}
     changes |= {"network_config.planted_prior": "none"}
-    settings = load_config(str(find_config("plant_demo.yml")), changes)
+    settings = load_config("plant_demo.yml", changes)
     training, validation = run_needs(settings, Shape(1000, 60, 0), 100, 50_000)
     rows = memory.ROWS * 4 * 60 * settings.eval_batch_size
     weights = memory.network_footprint(settings, 100, 60, 50_000, on_gpu=False).parameters
