@@ -290,7 +290,6 @@ def test_configurations_read_what_is_written_and_have_its_propensities(model: st
     text = text_of(f"{model}_{name}")
     assert f"# first: plant prepare xmc {archive} data/{name}\n" in text
     found = yaml.safe_load(text)
-    assert (found.get("propensity_a", 0.55), found.get("propensity_b", 1.5)) == xmc.PROPENSITIES[
-        propensities_of(archive)
-    ]
+    propensities = found.get("propensity_a", 0.55), found.get("propensity_b", 1.5)
+    assert propensities == xmc.PROPENSITIES[propensities_of(archive)]
     assert (found["training_file"], found["test_file"]) == (f"data/{name}/train.txt", f"data/{name}/test.txt")
