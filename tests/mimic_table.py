@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from packaged_settings import stored
 
 from plant_plugin.cli import plant
+from plant_plugin.commands.configurations import text_of
 from plant_plugin.config import registry
-from plant_plugin.config.methods import text_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "mimic.md"
 BEGIN, END = "<!-- configurations, written by tests/mimic_table.py -->", "<!-- end of the configurations -->"

@@ -17,8 +17,9 @@ import pytest
 from documentation import DOCS, LANGUAGES, LONG, PAGES, ROOT, Block, blocks, check, follow
 from made_up_hospital import write_hospital
 
+from plant_plugin.commands.configurations import text_of
 from plant_plugin.commands.doctor import FIRST
-from plant_plugin.config.methods import packaged_names, text_of
+from plant_plugin.config.methods import packaged_names
 from plant_plugin.config.sections import BLOCKS, SCHEMA
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
+from functools import cache
 from pathlib import Path
 
 import click
+import yaml
 
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.commands.shared import json_option, registry_option
 from plant_plugin.config import registry
-from plant_plugin.config.methods import data_sets, measured, methods, summary, text_of
+from plant_plugin.config.methods import MEASURED, data_sets, methods, named_parts, read_packaged
+from plant_plugin.config.sections import FIELDS
+from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError
 from plant_plugin.files import write_text
 
 CONFIGURATIONS = "configurations"
+COMMENT = re.compile(r"\s(# .*)$")
 
 
 @click.command("list")
@@ -39,7 +46,7 @@ def list_entries(kind: str | None, as_json: bool) -> None:
 
 def _rows(kind: str) -> dict[str, str]:
     if kind == CONFIGURATIONS:
-        by_name = {f"{name}.yml": summary(path) for name, path in methods().items()}
+        by_name = {f"{name}.yml": _summary(path) for name, path in methods().items()}
         return by_name | {f"METHOD_{name}.yml": _described(name) for name in data_sets()}
     return {
         name: entry.summary
@@ -51,8 +58,67 @@ def _rows(kind: str) -> dict[str, str]:
 
 def _described(data: str) -> str:
     """Describe a data set, with the methods that have a result on it."""
-    results = ", ".join(measured(data))
-    return f"{summary(data_sets()[data])} [{f'results: {results}' if results else 'no result yet'}]"
+    results = ", ".join(_measured(data))
+    return f"{_summary(data_sets()[data])} [{f'results: {results}' if results else 'no result yet'}]"
+
+
+def _measured(data: str) -> list[str]:
+    """Return the methods that have a result on a data set in ``benchmarks``."""
+    names: list[str] = read_yaml(data_sets()[data])[0].get(MEASURED, [])
+    return names
+
+
+def text_of(name: str) -> str:
+    """Return a file's text, or that of a packaged configuration as one file, each key with the comment in its place.
+
+    Raises:
+        ConfigError: There is none of this name.
+    """
+    if os.path.isfile(name):
+        return Path(name).read_text(encoding="utf-8")
+    method, data = named_parts(name)
+    values, problems = read_packaged(method, data)
+    shown = [f"# libmultilabel --config {name.removesuffix('.yml')}.yml", "#", *_head(methods()[method])]
+    shown += ["#", *_head(data_sets()[data])] if data else []
+    commented: set[tuple[Path, int]] = set()
+
+    def line(key: str, text: str) -> str:
+        place = problems.lines.get(key)
+        if place is None or place in commented:  # a line may hold several keys
+            return text
+        commented.add(place)
+        comment = COMMENT.search(_lines(place[0])[place[1] - 1])
+        return f"{text}  {comment[1]}" if comment else text
+
+    shown.append("")
+    for key, value in sorted(values.items(), key=lambda item: [*FIELDS].index(item[0])):
+        if isinstance(value, dict):
+            shown += [line(key, f"{key}:")]
+            shown += [line(f"{key}.{inner}", f"  {inner}: {_spelled(each)}") for inner, each in value.items()]
+        else:
+            shown.append(line(key, f"{key}: {_spelled(value)}"))
+    return "\n".join(shown) + "\n"
+
+
+def _spelled(value: object) -> str:
+    """Return a value as YAML in one line."""
+    return yaml.safe_dump(value, default_flow_style=True, width=1000, allow_unicode=True).rstrip().removesuffix("\n...")
+
+
+def _summary(path: Path) -> str:
+    """Return the first line of a method's or a data set's file, which says what it is."""
+    return _lines(path)[0].removeprefix("# ")
+
+
+def _head(path: Path) -> list[str]:
+    """Return the comment lines that a file begins with."""
+    lines = _lines(path)
+    return lines[: next(number for number, line in enumerate(lines) if not line.startswith("#"))]
+
+
+@cache
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
 
 
 @click.command()

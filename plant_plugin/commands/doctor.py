@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
+from plant_plugin.commands.configurations import text_of
 from plant_plugin.commands.rows import GIB, Rows, check, fits, row
 from plant_plugin.config import Config, load_config, registry
-from plant_plugin.config.methods import text_of
 from plant_plugin.errors import ConfigError
 from plant_plugin.report.machine import free_and_total_memory, processor_features, processor_name, usable_cores
 

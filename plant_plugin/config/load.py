@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 import yaml
 
 from plant_plugin.config import registry
-from plant_plugin.config.methods import parts_of, read_configuration
+from plant_plugin.config.methods import read_configuration
 from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.rules import DATA_KEYS, DEMO, check, reads_whole_documents
@@ -132,7 +132,7 @@ def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] 
     for key, value in (overrides or {}).items():
         problems.lines.pop(key, None)
         _override(given, key, value, problems)
-    is_packaged = problems.path is not None and not problems.path.is_file() and parts_of(problems.path.name)
+    is_packaged = problems.path is not None and not problems.path.is_file()
     if "training_file" in (overrides or {}) and is_packaged:
         _without_missing_files(given, overrides or {})
     return given, problems

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-import yaml
-
 from plant_plugin.config import registry
 from plant_plugin.config.problems import Problems
-from plant_plugin.config.sections import FIELDS
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError
 
 LIKE, METHODS, MEASURED = "like", "methods", "measured"  # keys of a data set's file that are no settings
 NEAREST = 3  # names that an error suggests
-COMMENT = re.compile(r"(?:^|\s)\s*(# .*)$")
 
 
 @cache
@@ -61,12 +56,6 @@ def parts_of(name: str) -> tuple[str, str] | None:
     return next((pair for pair in pairs if pair[1] != name and pair[1] in data_sets()), None)
 
 
-def measured(data: str) -> list[str]:
-    """Return the methods that have a result on a data set in ``benchmarks``."""
-    names: list[str] = read_yaml(data_sets()[data])[0].get(MEASURED, [])
-    return names
-
-
 def read_configuration(name: str | Path) -> tuple[Keys, Problems]:
     """Read a YAML file, or the packaged configuration of a name with or without ``.yml``.
 
@@ -75,10 +64,11 @@ def read_configuration(name: str | Path) -> tuple[Keys, Problems]:
     """
     if os.path.isfile(name):
         return read_yaml(Path(name))
-    return _read_packaged(*_parts(str(name)))
+    return read_packaged(*named_parts(str(name)))
 
 
-def _parts(name: str) -> tuple[str, str]:
+def named_parts(name: str) -> tuple[str, str]:
+    """Split a name as :func:`parts_of` does, or raise a ``ConfigError`` that suggests the nearest names."""
     if parts := parts_of(name):
         return parts
     near = difflib.get_close_matches(Path(name).name, [f"{known}.yml" for known in packaged_names()], n=NEAREST)
@@ -87,7 +77,8 @@ def _parts(name: str) -> tuple[str, str]:
     raise ConfigError("no such file, and no packaged configuration of this name", where=f"--config {name}", fix=fix)
 
 
-def _read_packaged(method: str, data: str) -> tuple[Keys, Problems]:
+def read_packaged(method: str, data: str) -> tuple[Keys, Problems]:
+    """Read a method on a data set; without a data set it leaves to the documents what it does not say."""
     name = f"{method}_{data}" if data else method
     of_method, places = read_yaml(methods()[method])
     values: Keys = {}
@@ -128,56 +119,3 @@ def _lay_over(
         values[key] = {**values.get(key, {}), **inner} if inner else value
         for dotted in (key, *(f"{key}.{name}" for name in inner)):
             problems.lines[dotted] = lines[prefix + dotted]
-
-
-def text_of(name: str) -> str:
-    """Return a file's text, or that of a packaged configuration as one file, each key with the comment in its place.
-
-    Raises:
-        ConfigError: There is none of this name.
-    """
-    if os.path.isfile(name):
-        return Path(name).read_text(encoding="utf-8")
-    method, data = _parts(name)
-    values, problems = _read_packaged(method, data)
-    shown = [f"# libmultilabel --config {name.removesuffix('.yml')}.yml", "#", *_head(methods()[method])]
-    shown += ["#", *_head(data_sets()[data])] if data else []
-    commented: set[tuple[Path, int]] = set()
-
-    def line(key: str, text: str) -> str:
-        place = problems.lines.get(key)
-        if place is None or place in commented:  # a line may hold several keys
-            return text
-        commented.add(place)
-        comment = COMMENT.search(_lines(place[0])[place[1] - 1])
-        return f"{text}  {comment[1]}" if comment else text
-
-    shown.append("")
-    for key, value in sorted(values.items(), key=lambda item: [*FIELDS].index(item[0])):
-        if isinstance(value, dict):
-            shown += [line(key, f"{key}:")]
-            shown += [line(f"{key}.{inner}", f"  {inner}: {spelled(each)}") for inner, each in value.items()]
-        else:
-            shown.append(line(key, f"{key}: {spelled(value)}"))
-    return "\n".join(shown) + "\n"
-
-
-def spelled(value: object) -> str:
-    """Return a value as YAML in one line."""
-    return yaml.safe_dump(value, default_flow_style=True, width=1000, allow_unicode=True).rstrip().removesuffix("\n...")
-
-
-def summary(path: Path) -> str:
-    """Return the first line of a method's or a data set's file, which says what it is."""
-    return _lines(path)[0].removeprefix("# ")
-
-
-def _head(path: Path) -> list[str]:
-    """Return the comment lines that a file begins with."""
-    lines = _lines(path)
-    return lines[: next(number for number, line in enumerate(lines) if not line.startswith("#"))]
-
-
-@cache
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()

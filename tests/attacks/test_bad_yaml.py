@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from attacked import Tally, attempt
 
+from plant_plugin.commands.configurations import text_of
 from plant_plugin.config import load_config
 from plant_plugin.config.load import read_given
-from plant_plugin.config.methods import packaged_names, text_of
+from plant_plugin.config.methods import packaged_names
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.files import LIMITS
 

@@ -9,15 +9,15 @@ import pytest
 import yaml
 from packaged_settings import load_with_files, settings_of, stored
 
+from plant_plugin.commands.configurations import text_of
 from plant_plugin.config import load_config, methods
 from plant_plugin.config.methods import (
     data_sets,
-    measured,
     packaged_names,
     parts_of,
     read_configuration,
-    text_of,
 )
+from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError
 
 
@@ -38,7 +38,8 @@ def test_every_method_runs_on_every_data_set(data: str, tmp_path: Path, monkeypa
     for method in methods.methods():
         config = load_with_files(f"{method}_{data}")
         assert (config.config_name, config.data_name, config.choose) == (f"{method}_{data}", data, False)
-    assert set(measured(data)) <= methods.methods().keys()
+    content, _ = read_yaml(data_sets()[data])
+    assert set(content.get("measured", [])) <= methods.methods().keys()
 
 
 @pytest.mark.parametrize("method", methods.methods())

@@ -18,9 +18,9 @@ from packaged_settings import stored
 from tiny_language_models import write_language_model, write_tokenizer
 
 from plant_plugin.cli import libmultilabel, plant
+from plant_plugin.commands.configurations import text_of
 from plant_plugin.commands.doctor import FIRST
 from plant_plugin.config import registry
-from plant_plugin.config.methods import text_of
 
 pytestmark = pytest.mark.integration
 CONFIGURATIONS = [name for name in stored() if "_mimic" in name]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from made_up_xmc import TEST, TRAIN, WRITERS, joined, read_back, text_lines
 
 from plant_plugin.cli import plant
-from plant_plugin.config.methods import text_of
+from plant_plugin.commands.configurations import text_of
 from plant_plugin.errors import DataError, PlantError
 from plant_plugin.prepare.xmc import xmc
 from plant_plugin.prepare.xmc.xmc import prepare_xmc, propensities_of
