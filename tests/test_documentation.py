@@ -19,7 +19,7 @@ from made_up_hospital import write_hospital
 
 from plant_plugin.commands.configurations import text_of
 from plant_plugin.commands.doctor import FIRST
-from plant_plugin.config.methods import packaged_names
+from plant_plugin.config.methods import packaged
 from plant_plugin.config.sections import BLOCKS, SCHEMA
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric
@@ -156,7 +156,7 @@ def test_mimic_page_has_the_configurations_as_they_are() -> None:
     assert mimic_table.page(text) == text, "write it anew: python tests/mimic_table.py"
 
 
-@pytest.mark.parametrize("name", [name for name in packaged_names() if "_mimic" in name])
+@pytest.mark.parametrize("name", [name for name in packaged() if "_mimic" in name])
 def test_heads_of_mimic_configurations_are_commands_that_exist(name: str) -> None:
     first, *lines = text_of(name).splitlines()
     assert first == f"# libmultilabel --config {name}.yml"

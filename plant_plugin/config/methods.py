@@ -41,19 +41,15 @@ def _files(folder: str) -> dict[str, Path]:
     return {path.stem: path for path in sorted((packaged / folder).glob("*.yml"))}
 
 
-@cache
-def packaged_names() -> tuple[str, ...]:
-    """Return every METHOD and METHOD_DATA."""
-    return (*methods(), *(f"{method}_{data}" for data in data_sets() for method in methods()))
+def packaged() -> dict[str, tuple[str, str]]:
+    """Return method and data set of every METHOD_DATA, and every METHOD with no data set (an empty text)."""
+    pairs = {f"{method}_{data}": (method, data) for data in data_sets() for method in methods()}
+    return {method: (method, "") for method in methods()} | pairs
 
 
 def parts_of(name: str) -> tuple[str, str] | None:
-    """Split a name into method and data set, which is empty for a method by itself; None where there is no such."""
-    name = name.removesuffix(".yml")
-    if name in methods():
-        return name, ""
-    pairs = ((method, name.removeprefix(f"{method}_")) for method in methods())
-    return next((pair for pair in pairs if pair[1] != name and pair[1] in data_sets()), None)
+    """Return method and data set of a name with or without ``.yml``; None where there is no such name."""
+    return packaged().get(name.removesuffix(".yml"))
 
 
 def read_configuration(name: str | Path) -> tuple[Keys, Problems]:
@@ -71,7 +67,7 @@ def named_parts(name: str) -> tuple[str, str]:
     """Split a name as :func:`parts_of` does, or raise a ``ConfigError`` that suggests the nearest names."""
     if parts := parts_of(name):
         return parts
-    near = difflib.get_close_matches(Path(name).name, [f"{known}.yml" for known in packaged_names()], n=NEAREST)
+    near = difflib.get_close_matches(Path(name).name, [f"{known}.yml" for known in packaged()], n=NEAREST)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     fix = f"check the path; {meant}`plant list configurations` shows all that come with the package"
     raise ConfigError("no such file, and no packaged configuration of this name", where=f"--config {name}", fix=fix)

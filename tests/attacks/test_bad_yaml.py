@@ -13,7 +13,7 @@ from attacked import Tally, attempt
 from plant_plugin.commands.configurations import text_of
 from plant_plugin.config import load_config
 from plant_plugin.config.load import read_given
-from plant_plugin.config.methods import packaged_names
+from plant_plugin.config.methods import packaged
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.files import LIMITS
 
@@ -130,7 +130,7 @@ def read_all(texts: list[str], path: Path, said: Path) -> None:
     ("seeds", "each"), [(range(1), 60), pytest.param(range(1, 13), 100, marks=pytest.mark.attacks)]
 )
 def test_mutated_configurations(tmp_path: Path, tally: Tally, seeds: range, each: int) -> None:
-    whole: list[Any] = [text_of(name) for name in packaged_names()]
+    whole: list[Any] = [text_of(name) for name in packaged()]
     failed = []
     for seed in seeds:
         draw = random.Random(seed)

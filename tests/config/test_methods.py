@@ -9,11 +9,12 @@ import pytest
 import yaml
 from packaged_settings import load_with_files, settings_of, stored
 
+from plant_plugin.commands import configurations
 from plant_plugin.commands.configurations import text_of
 from plant_plugin.config import load_config, methods
 from plant_plugin.config.methods import (
     data_sets,
-    packaged_names,
+    packaged,
     parts_of,
     read_configuration,
 )
@@ -50,7 +51,7 @@ def test_a_method_by_itself_leaves_lengths_to_the_data(method: str) -> None:
 
 
 def test_names_are_split_in_one_way() -> None:
-    split = {name: parts_of(name) for name in packaged_names()}
+    split = {name: parts_of(name) for name in packaged()}
     assert len(set(split.values())) == len(split)
     assert split["plant_trained_minilm_eurlex6k"] == ("plant_trained_minilm", "eurlex6k")
     assert split["plant_bc5cdr_evidence"] == parts_of("plant_bc5cdr_evidence.yml") == ("plant", "bc5cdr_evidence")
@@ -74,8 +75,9 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     second = "# B.\n\nlike: first\nepochs: 8  # fewer\nmethods:\n  toy:\n    stage1:\n      k: 0  # none\n"
     files = {"toy": write(tmp_path, "toy.yml", method), "line": write(tmp_path, "line.yml", linear)}
     sets = {"first": write(tmp_path, "first.yml", first), "second": write(tmp_path, "second.yml", second)}
-    monkeypatch.setattr(methods, "methods", lambda: files)
-    monkeypatch.setattr(methods, "data_sets", lambda: sets)
+    for module in (methods, configurations):
+        monkeypatch.setattr(module, "methods", lambda: files)
+        monkeypatch.setattr(module, "data_sets", lambda: sets)
 
 
 @pytest.mark.usefixtures("toys")
