@@ -35,9 +35,6 @@ class RelevanceOptions(Block):
         "share", "of mutual information: a share of the label's highest, or nats as the first PLANT has it"
     )
     top: AtLeast1 = key(4000, "token types kept per label")
-    counts: Text | None = key(
-        None, "what `plant relevance merge` wrote, in place of counting the training file; null: count it"
-    )
 
 
 @dataclass(frozen=True)

@@ -223,10 +223,6 @@ def _check_files(settings: Settings, problems: Problems) -> None:
     _check_file("label_file", settings.label_file, problems)
     _check_file("test_filter_file", settings.test_filter_file, problems)
     _check_file("vocab_file", settings.vocab_file, problems)
-    own = settings.relevance
-    if _check_file("relevance.counts", own.counts, problems) and (own.measure, own.association) != ("mig", "positive"):
-        fix = "use measure: mig and association: positive, or leave counts out"
-        problems.add("relevance.counts", "holds documents of pairs that meet, and nothing of others", fix)
     vectors = settings.embed_file
     if vectors is not None and vectors not in GLOVE:
         near = suggestion(vectors, GLOVE)

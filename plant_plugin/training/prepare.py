@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,7 @@ from plant_plugin.data.tokens import TokenArrays, Tokens, build_tokens, encode_c
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.files import sha256
 from plant_plugin.relevance import Relevance, compute_relevance
-from plant_plugin.relevance.site_counts import SiteCounts
 from plant_plugin.report.result import labels_outside
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
@@ -159,10 +156,8 @@ def prepare(
 
 
 def planted_relevance(documents: Encoded, options: RelevanceOptions, run: Run) -> Relevance:
-    """Compute the relevance of the training split or of counts, or read it where this run has already written it."""
-    keys = asdict(options)
-    counts = keys.pop("counts")
-    key = json.dumps([keys, sha256(counts) if counts else documents.training.hash()])
+    """Compute the relevance of the training split, or read it where this run has already written it."""
+    key = json.dumps([asdict(options), documents.training.hash()])
     expect = {name: documents.hashes[name] for name in ("labels", "vocabulary")}
     expect["options"] = hashlib.sha256(key.encode()).hexdigest()
     path, tokens = run.folder / "relevance.npz", documents.tokens
@@ -172,27 +167,10 @@ def planted_relevance(documents: Encoded, options: RelevanceOptions, run: Run) -
                 return Relevance.load(path, expect, (documents.num_labels, tokens.size))
             except CheckpointError as error:  # the data are the same, see training/resume.py: so the file is damaged
                 run.log(f"{error.message}\nThe relevance is computed again.")
-        if counts:
-            relevance = _relevance_of_counts(documents, Path(counts), options, run)
-        else:
-            split = documents.arrays["train"], documents.labels["train"]
-            relevance = compute_relevance(*split, tokens.size, tokens.special_ids, options)
+        split = documents.arrays["train"], documents.labels["train"]
+        relevance = compute_relevance(*split, tokens.size, tokens.special_ids, options)
         if is_first():
             relevance.save(path, **expect)
-    return relevance
-
-
-def _relevance_of_counts(documents: Encoded, path: Path, options: RelevanceOptions, run: Run) -> Relevance:
-    """The relevance that sites have counted; how much of what is trained on they know is said."""
-    counts, names = SiteCounts.load(path), documents.corpus.label_names
-    if counts.cut != type(documents.tokens).__name__:
-        what = f"counts {counts.cut}, this network reads {type(documents.tokens).__name__}"
-        raise DataError(what, where=str(path), fix="count with the network_config that is trained")
-    relevance = counts.relevance(names, documents.tokens, options)
-    known = int((np.diff(relevance.matrix.indptr) > 0).sum())
-    run.log(f"relevance of {counts.documents:,} counted documents; {known} of {len(names)} labels have words there")
-    if not known:
-        raise DataError("no label here has a word there", where=str(path), fix="merge counts of the same labels")
     return relevance
 
 

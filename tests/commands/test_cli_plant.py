@@ -18,7 +18,6 @@ from plant_plugin.cli import plant
 from plant_plugin.commands import configurations, doctor
 from plant_plugin.config import registry
 from plant_plugin.relevance import Relevance
-from plant_plugin.relevance.site_counts import SiteCounts
 
 CONFIG = """\
 model_name: PLANT
@@ -132,12 +131,6 @@ def test_relevance_prints_the_label_s_tokens(config_file: str) -> None:
     assert float(value) == pytest.approx(float(information) / np.log(2), abs=1e-4)
 
 
-def test_relevance_reads_no_counts(config_file: str) -> None:
-    outcome = invoke("relevance", config_file, "--label", "a", "--relevance.counts", __file__)
-    assert outcome.exit_code == 2
-    assert "relevance.counts: counts of several sites are read in training alone" in outcome.output
-
-
 def test_relevance_of_an_unknown_label(config_file: str) -> None:
     outcome = invoke("relevance", config_file, "--label", "z")
     assert outcome.exit_code == 2
@@ -158,7 +151,6 @@ def test_relevance_of_all_labels_into_a_file(config_file: str, tmp_path: Path, m
     ("flags", "message"),
     [
         ((), "exactly one"),
-        (("--label", "a", "--counts", "found.npz"), "exactly one"),
         (("--label", "a", "--out", "found.npz"), "exactly one"),
         (("--out", "found.npz", "--memory", "much"), "a number with KiB"),
         (("--out", "found.npz", "--memory", "1"), "give at least 1MiB"),
@@ -168,33 +160,6 @@ def test_relevance_refuses(config_file: str, flags: tuple[str, ...], message: st
     outcome = invoke("relevance", config_file, *flags)
     assert outcome.exit_code == 2
     assert message in outcome.output
-
-
-def test_counts_of_two_sites_are_added(tmp_path: Path) -> None:
-    """Documents in two files, in neither more often than one; `fever` is with a in 3 documents, at one site in 1."""
-    lines = ["a b\tfever chills", "a\tfever cough", "b\tcough", "a\tfever pain"]
-    for name, part in (("one", lines[:1]), ("two", lines[1:])):
-        (tmp_path / f"{name}.txt").write_text("".join(f"{line}\n" for line in part))
-        config = CONFIG.format(train=tmp_path / f"{name}.txt", cache=tmp_path / "cache")
-        (tmp_path / f"{name}.yml").write_text(config)
-        made = (str(tmp_path / f"{name}.yml"), "--counts", str(tmp_path / f"{name}_counts.npz"), "--min-count", "1")
-        outcome = invoke("relevance", *made)
-        assert outcome.exit_code == 0, outcome.output
-        assert f"{len(part)} documents: 2 labels" in outcome.output
-    sites = [str(tmp_path / f"{name}_counts.npz") for name in ("one", "two")]
-    outcome = invoke("relevance", "merge", *sites, "--out", str(tmp_path / "all_counts.npz"))
-    assert outcome.exit_code == 0, outcome.output
-    assert "4 documents: 2 labels, 4 words and 7 pairs, of 1 documents at least" in outcome.output
-    found = SiteCounts.load(tmp_path / "all_counts.npz")
-    assert found.pairs[[found.labels.index("a")], [found.types.index("fever")]] == [3]
-    outcome = invoke("relevance", "merge", sites[0], sites[0], "--out", str(tmp_path / "twice.npz"))
-    assert outcome.exit_code == 2
-    assert "given twice" in outcome.output
-    assert not (tmp_path / "twice.npz").exists()
-    kept = Path(sites[0]).read_bytes()
-    outcome = invoke("relevance", "merge", *sites, "--out", sites[0])
-    assert "one_counts.npz: this is read, and would be replaced" in outcome.output
-    assert Path(sites[0]).read_bytes() == kept
 
 
 def test_embeddings_hands_everything_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
