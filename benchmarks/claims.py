@@ -22,11 +22,12 @@ from typing import Any
 import numpy as np
 import yaml
 from experiment_pages import column, each, tested
+from kept_results import files_of, load_systems, names_in, read_results
 from made_from import MadeFrom, digest, digest_of_code
 from scipy import stats
 
 from plant_plugin.report.formats import markdown_rows
-from plant_plugin.report.systems import System, load_systems
+from plant_plugin.report.systems import System
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "claims.md"
@@ -109,9 +110,8 @@ def load_claims(path: Path = HERE / "claims.yaml") -> list[dict[str, Any]]:
 
 
 def folders_of(results: Path, experiment: str) -> list[Path]:
-    """The folders of an experiment's results, one a data set."""
-    found = (path for path in sorted(results.glob("*")) if path.is_dir())
-    return [path for path in found if (path.name.partition("-")[2] or "main") == experiment]
+    """The results of an experiment, one a data set."""
+    return [results / name for name in names_in(results) if (name.partition("-")[2] or "main") == experiment]
 
 
 def answers_to(claim: dict[str, Any], results: Path) -> list[Answer]:
@@ -127,10 +127,9 @@ def answers(test: dict[str, Any], results: Path) -> Iterator[Answer]:
             continue
         kind = "gain" if "gain" in test else "seeds"
         of, over, metrics = (test[kind][key] for key in ("of", "over", "metrics"))
-        names = [name for name in (of, over) if any((folder / name).glob("seed*.json"))]
-        if len(names) < 2:
+        systems = load_systems(folder, (of, over))
+        if len(systems) < 2:
             continue
-        systems = load_systems([str(folder / name) for name in (of, over)])
         yield from (_over_documents if kind == "gain" else _over_seeds)(folder, systems, of, over, metrics)
 
 
@@ -172,10 +171,10 @@ def _values(before: float | None, after: float | None) -> str:
 
 
 def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterator[Answer]:
-    paths = [path for path in sorted(folder.glob(f"{of}_*")) if any(path.glob("seed*.json"))]
-    if len(paths) < 3:  # two points always lie on a line
+    variants = sorted({variant for variant, _ in read_results(folder) if variant.startswith(f"{of}_")})
+    if len(variants) < 3:  # two points always lie on a line
         return
-    systems = load_systems([str(path) for path in paths])
+    systems = load_systems(folder, variants)
     told = [f"{float(system.told('experiment', 'value')):g}" for system in systems]
     for metric in metrics:
         pairs = []
@@ -255,7 +254,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     check, results = parser.parse_args().check, HERE / "results"
     made, claims = MadeFrom(HERE / "tables" / "made_from.json"), load_claims()
-    sources = digest(results, results.rglob("seed*"), digest_of_code(), claims)
+    kept = [path for name in names_in(results) for path in files_of(results / name)]
+    sources = digest(results, kept, digest_of_code(), claims)
     if made.is_current(PAGE, sources):
         return 0
     if check:

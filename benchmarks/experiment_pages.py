@@ -328,5 +328,11 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any], publis
     ]  # fmt: skip
     if (baseline := baseline_of(systems, definition)) and (found := tested(systems, baseline, columns)):
         lines += gain_lines(found)
-    lines += [f"![{kind.replace('_', ' ')}]({name}_{kind}.png)\n" for kind in definition["pictures"]]
+    lines += picture_lines(name, definition)
     return "\n".join(lines)
+
+
+def picture_lines(name: str, definition: Mapping[str, Any]) -> list[str]:
+    """How to make the pictures of an experiment, if it has any."""
+    kinds = ", ".join(kind.replace("_", " ") for kind in definition["pictures"])
+    return [f"Pictures ({kinds}): `python benchmarks/tables.py --pictures {name}`.", ""] if kinds else []

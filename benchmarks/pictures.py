@@ -1,4 +1,4 @@
-"""Pictures of experiments: lines, violins and learning curves, each as PNG and SVG."""
+"""Pictures of experiments: lines, violins and learning curves."""
 
 from __future__ import annotations
 
@@ -137,12 +137,7 @@ def learning_curves(results: Mapping[str, Mapping[str, Any]], metrics: Sequence[
     return line_picture(drawn, title=title, x="epoch of stage 2")
 
 
-def save_picture(figure: Figure, stem: str | Path) -> list[Path]:
-    """Write ``<stem>.png`` and ``<stem>.svg``, each whole or not at all; the same bytes for the same picture."""
-    written = []
-    for kind in ("png", "svg"):
-        path = Path(f"{stem}.{kind}")
-        with atomic_write(path) as temporary:
-            temporary.write_bytes(rendered(figure, kind))
-        written.append(path)
-    return written
+def save_picture(figure: Figure, path: Path) -> None:
+    """Write a picture as its ending says, ``.png`` or ``.svg``: the same bytes for the same picture."""
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(rendered(figure, path.suffix.removeprefix(".")))

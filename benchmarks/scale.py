@@ -225,7 +225,7 @@ def picture(found: list[dict[str, Any]], stem: Path) -> None:
     figure = line_picture(drawn, title="What each step costs", x="", logarithmic=True)
     for axes, along in zip(figure.axes, [*ALONG, "labels"], strict=True):
         axes.set(yscale="log", xlabel=along)
-    save_picture(figure, stem)
+    save_picture(figure, stem.with_suffix(".png"))
 
 
 def main(arguments: list[str] | None = None, tables: Path = TABLES) -> None:

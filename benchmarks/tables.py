@@ -1,4 +1,4 @@
-"""Write ``benchmarks/tables`` from ``benchmarks/results``: a page for each data set and each experiment, and pictures.
+"""Write ``benchmarks/tables`` from ``benchmarks/results``: a page for each data set and each experiment.
 
 The README's tables are written too, between their marks, and the pages of speed and backbones from their measurements.
 A page of results that are gone goes with them. Pages of other scripts hold what these measured, and are not made again.
@@ -6,11 +6,12 @@ A page of results that are gone goes with them. Pages of other scripts hold what
     python benchmarks/tables.py            # write what is out of date (``made_from.py``)
     python benchmarks/tables.py --all      # write every page, to see that this machine comes to the same numbers
     python benchmarks/tables.py --check    # exit 1 where something is out of date; nothing is computed
+    python benchmarks/tables.py --pictures eurlex6k codiesp-coding   # their pictures, to benchmarks/pictures
 
 A page of the main comparison begins with the columns of papers on extreme classification.
 Numbers are percent: mean ± standard deviation over seeds, or the one number there is. Thresholds of F1 are tuned on
-validation (``@micro`` for micro-F1, ``@macro`` for macro-F1). Where per-document values lie beside the results
-(``seed1.npz`` beside ``seed1.json``) the tests of ``plant compare`` are in the table.
+validation (``@micro`` for micro-F1, ``@macro`` for macro-F1). Where per-document values were kept (``kept_results.py``)
+the tests of ``plant compare`` are in the table.
 """
 
 from __future__ import annotations
@@ -24,14 +25,27 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from experiment_pages import each, figures, gain_lines, gone, page, processors, rising, rows_of, sources, tested
+from experiment_pages import (
+    each,
+    figures,
+    gain_lines,
+    gone,
+    page,
+    picture_lines,
+    processors,
+    rising,
+    rows_of,
+    sources,
+    tested,
+)  # fmt: skip
+from kept_results import files_of, load_systems, names_in
 from made_from import MadeFrom, digest, digest_of_code
 from pictures import save_picture
 
 from plant_plugin.report.compare import FIELDS
 from plant_plugin.report.formats import markdown_rows
 from plant_plugin.report.published import Published, content, published
-from plant_plugin.report.systems import System, load_systems
+from plant_plugin.report.systems import System
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "speed"))  # its scripts make their own pages
@@ -42,6 +56,7 @@ RARE = tuple(f"Macro-F1@macro:{name}" for name in ("1-5", "6-10"))
 IN_README = {  # folder of results -> columns of its table in the README, between its marks
     "codiesp-coding": ["MAP-gold", "MAP", "P@1", "P@5", "Micro-F1@micro", "Macro-F1-present@macro", "training CPU s"],
 }
+SHOWN = {"codiesp-coding": "frequency.png", "eurlex6k": "frequency.svg"}  # in README.md and docs/method.md
 MARK, END = "<!-- {}, written by benchmarks/tables.py -->\n", "<!-- end -->\n"
 BASELINES = ("linear", "linear_tree")  # the first that has run on a data set
 TWO_STAGES, ONE_STAGE = "plant_names", "end_to_end_names"  # does stage 1 pay in what is packaged?
@@ -51,11 +66,9 @@ EXPERIMENTS = yaml.safe_load((HERE / "experiments" / "experiments.yml").read_tex
 
 
 def load(folder: Path, order: list[str]) -> list[System]:
-    """The systems of a folder that have a result, in the given order and then by name."""
+    """The systems that have a result, in the given order and then by name."""
     place = {name: number for number, name in enumerate(order)}
-    names = sorted({path.parent.name for path in folder.glob("*/seed*.json")})
-    chosen = sorted(names, key=lambda name: place.get(name, len(order)))
-    return load_systems([str(folder / name) for name in chosen])
+    return sorted(load_systems(folder), key=lambda system: place.get(system.name, len(order)))
 
 
 def published_of(name: str, definition: dict[str, Any]) -> Published | None:
@@ -95,6 +108,7 @@ def table(dataset: str, systems: list[System], definition: dict[str, Any]) -> st
         *(gain_lines(found) if (found := tested(systems, baseline, (*shown, *more, *RARE))) else []),
         *stage1_lines(systems, (*shown, *more, *RARE)),
         f"Counts ({systems[0].name}, first seed): {counts}.", "",
+        *picture_lines(dataset, definition),
     ]  # fmt: skip
     return "\n".join(lines)
 
@@ -130,7 +144,7 @@ def variants_of(definition: dict[str, Any]) -> list[str]:
 
 
 def write_page(folder: Path, tables: Path) -> None:
-    """Write the page of a folder of results and its pictures."""
+    """Write the page of an experiment and the picture of it that README or docs show."""
     name = folder.name
     definition = EXPERIMENTS[experiment_of(name)]
     systems = load(folder, variants_of(definition))
@@ -141,31 +155,39 @@ def write_page(folder: Path, tables: Path) -> None:
     path = tables / f"{name}.md"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    for kind, figure in figures(systems, definition).items():
-        save_picture(figure, path.with_name(f"{name}_{kind}"))
+    if name in SHOWN:
+        kind, _, _ = SHOWN[name].partition(".")
+        save_picture(figures(systems, {**definition, "pictures": [kind]})[kind], tables / f"{name}_{SHOWN[name]}")
+
+
+def write_pictures(folder: Path, pictures: Path) -> None:
+    """Write all pictures of an experiment."""
+    definition = EXPERIMENTS[experiment_of(folder.name)]
+    for kind, figure in figures(load(folder, variants_of(definition)), definition).items():
+        save_picture(figure, pictures / f"{folder.name}_{kind}.svg")
 
 
 def write_pages(
     results: Path, tables: Path, *, check: bool = False, everything: bool = False, processes: int = 1
 ) -> list[str]:
-    """Write the pages that are out of date, or all, and their pictures; with ``check`` only name them."""
+    """Write the pages that are out of date, or all; with ``check`` only name them."""
     made, code = MadeFrom(tables / "made_from.json"), digest_of_code()
     sources = {}
-    for folder in (path for path in results.glob("*") if path.is_dir()):
-        kept = digest(folder, folder.rglob("seed*"), code, EXPERIMENTS[experiment_of(folder.name)])
+    for folder in (results / name for name in names_in(results)):
+        kept = digest(results, files_of(folder), code, EXPERIMENTS[experiment_of(folder.name)])
         if everything or not made.is_current(tables / f"{folder.name}.md", kept):
             sources[folder] = kept
-    current = {f"{path.name}.md" for path in results.glob("*")}
+    current = {f"{name}.md" for name in names_in(results)}
     gone = [
         path for path in tables.glob("*.md") if path.name not in current and MADE in path.read_text(encoding="utf-8")
     ]
     if check:
         return sorted([*(f"{folder.name}.md" for folder in sources), *(path.name for path in gone)])
-    folders = sorted(sources, key=lambda folder: len([*folder.glob("*/seed*.npz")]), reverse=True)  # the longest first
+    largest = {folder: sum(path.stat().st_size for path in files_of(folder)) for folder in sources}
+    folders = sorted(sources, key=largest.__getitem__, reverse=True)  # the longest first
     each(write_page, [(folder, tables) for folder in folders], processes)
     for path in gone:
-        for old in (path, *tables.glob(f"{path.stem}_*.png"), *tables.glob(f"{path.stem}_*.svg")):
-            old.unlink()
+        path.unlink()
     if folders or gone:
         written = [(tables / f"{folder.name}.md", sources[folder]) for folder in folders]
         made.write(written, [path.name for path in gone])
@@ -191,7 +213,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--pictures", nargs="+", metavar="NAME", help="of these results, to benchmarks/pictures")
     asked = parser.parse_args()
+    if asked.pictures:
+        for name in asked.pictures:
+            write_pictures(HERE / "results" / name, HERE / "pictures")
+        return 0
     check = asked.check
     stale = write_pages(HERE / "results", HERE / "tables", check=check, everything=asked.all, processes=-1)
     stale += write_speed(HERE / "tables", check=check)
@@ -199,8 +226,7 @@ def main() -> int:
     text = path.read_text(encoding="utf-8")
     written = text
     for name in IN_README:
-        shown = [HERE / "results" / name / variant for variant in EXPERIMENTS[experiment_of(name)]["in_readme"]]
-        if systems := load_systems([str(folder) for folder in shown if folder.is_dir()]):
+        if systems := load_systems(HERE / "results" / name, EXPERIMENTS[experiment_of(name)]["in_readme"]):
             written = readme(written, name, systems)
     if written != text and check:
         stale.append(path.name)

@@ -9,7 +9,6 @@ everywhere, so the share of the attention that falls on these words is reported 
 from __future__ import annotations
 
 import itertools
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from definitions import Planned
+from kept_results import Runs, change_runs
 
 from plant_plugin.data.batches import move
 from plant_plugin.model.trained import load_model
-from plant_plugin.report.result import save_result
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of
 from plant_plugin.training.inputs import Inputs
@@ -119,14 +118,13 @@ def measure(runs: list[Planned], folder: Path, work: Path) -> None:
     by_name: dict[str, list[Planned]] = defaultdict(list)
     for planned in runs:
         by_name[planned.name].append(planned)
+    measures: dict[tuple[str, int], dict[str, Any]] = {}
     for name, seeds in by_name.items():
         kept = [(planned, next(_place(planned, folder, work).glob("*/result.json"), None)) for planned in seeds]
         there = [(planned, path.parent) for planned, path in kept if path is not None]
         measured = [vectors_of(planned, place) for planned, place in there]
         between = across_seeds([vectors for vectors, _ in measured])
         for (planned, _), (vectors, common) in zip(there, measured, strict=True):
-            target = folder / name / f"seed{planned.seed}.json"
-            result = json.loads(target.read_text(encoding="utf-8"))
             share = {key[0]: [] for key in vectors}
             for (label, _), vector in vectors.items():
                 share[label].append(float(np.nansum(vector)))
@@ -135,8 +133,13 @@ def measure(runs: list[Planned], folder: Path, work: Path) -> None:
                 "across_seeds": between,
                 "on_top_words": {label: float(np.mean(found)) for label, found in share.items()},
             }
-            result["attention"] = _by_kind(values, common)
-            save_result(target, result)
+            measures[name, planned.seed] = _by_kind(values, common)
+
+    def add(kept: Runs) -> None:
+        for key, attention in measures.items():
+            kept[key].result["attention"] = attention
+
+    change_runs(folder, add)
 
 
 def _place(planned: Planned, folder: Path, work: Path) -> Path:

@@ -14,7 +14,6 @@ took, else of its experiment on its data set, else of all experiments on it. Wha
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -28,10 +27,11 @@ from definitions import Planned, datasets_of, load_definitions, packaged, plan, 
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from run import RESULTS, is_measured, measure, run_experiment, target_of
+from run import is_measured, measure, result_of, run_experiment
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # where claims and tables are
 from claims import load_claims
+from kept_results import RESULTS, names_in, read_results
 from tables import IN_README
 
 UNTRIED, TOO_FEW, SHOWN, REST = range(4)  # the order of worth
@@ -87,12 +87,11 @@ def claims_on(claims: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[st
 def minutes_of(results: Path, dataset: str) -> list[tuple[str, str, str, float]]:
     """Experiment, variant, folder and processor minutes of a data set's results; minutes where those are lacking."""
     found = []
-    for path in sorted([*results.glob(f"{dataset}/*/seed*.json"), *results.glob(f"{dataset}-*/*/seed*.json")]):
-        result, name = json.loads(path.read_text(encoding="utf-8")), path.parent.name
-        told = result.get("experiment", {})
-        experiment = path.parent.parent.name.partition("-")[2] or "main"
-        minutes = result.get("cpu_s", result["time_s"])["total"] / 60
-        found.append((experiment, told.get("variant", name), name, minutes))
+    for folder in (results / name for name in names_in(results) if name.partition("-")[0] == dataset):
+        experiment = folder.name.partition("-")[2] or "main"
+        for (name, _), result in read_results(folder).items():
+            minutes = result.get("cpu_s", result["time_s"])["total"] / 60
+            found.append((experiment, result.get("experiment", {}).get("variant", name), name, minutes))
     return found
 
 
@@ -147,13 +146,15 @@ def find_missing(
                 continue
             runs, unpackaged = plan(experiment, dataset, definitions=definitions)
             folder, known = results_folder(results, experiment, dataset), minutes_of(results, dataset)
+            kept = read_results(folder)
             for planned in runs:
-                target = target_of(planned, folder)
-                if target.is_file() and ("measure" not in definition or is_measured(target)):
+                result = kept.get((planned.name, planned.seed))
+                if result is not None and ("measure" not in definition or is_measured(result)):
                     continue
                 rest = needed.get((experiment, planned.name)) or needed.get((experiment, planned.variant), [])
                 shown = folder.name in IN_README and planned.variant in definition.get("in_readme", ())
-                worth, why = worth_of(rest, shown, len(list(target.parent.glob("seed*.json"))), planned.seed)
+                seeds = sum(name == planned.name for name, _ in kept)
+                worth, why = worth_of(rest, shown, seeds, planned.seed)
                 found.append(Missing(planned, dataset, worth, why, estimate(planned, known), absent_file(planned)))
             without += [f"{experiment} {dataset} {name}" for name in unpackaged if (experiment, name) in needed]
     return sorted(found, key=lambda one: one.order), without
@@ -235,7 +236,7 @@ def make(
         failed += len(failures)
         if not failures:  # what is measured may compare seeds, so it looks at all of the variant
             runs, _ = plan(planned.experiment, one.dataset, variants=[planned.variant])
-            measure(definition, [other for other in runs if target_of(other, folder).is_file()], folder, work)
+            measure(definition, [other for other in runs if result_of(other, folder)], folder, work)
     return failed
 
 

@@ -4,14 +4,14 @@
     python benchmarks/experiments/run.py --list
 
 Stand in a folder that holds ``data/DATASET`` (see the configurations). Each run is one call of ``libmultilabel`` with a
-packaged configuration and flags; ``seed<k>.json``, and ``seed<k>.npz`` with what its documents contribute, go to
-``benchmarks/results/DATASET`` (main comparison) or ``benchmarks/results/DATASET-EXPERIMENT``, by variant. A result that
-is there is not made again, a run that was interrupted goes on from its last whole epoch (one of LibMultiLabel's own
-networks begins again: what its first epochs cost is not kept), where another experiment has run the same configuration
-its result is copied, and where another run has trained the same network (planted scores are weighed after training)
-that network is taken over from ``WORK/networks``; its training counts in the times all the same. Thresholds, epochs and
-the like come from validation only.
-Then ``python benchmarks/tables.py`` writes tables and pictures.
+packaged configuration and flags. Its result, and what its documents contribute, go to the files ``DATASET`` (main
+comparison) or ``DATASET-EXPERIMENT`` of ``benchmarks/results`` (``kept_results.py``). A result that is there is not
+made again. A run that was interrupted resumes after its last whole epoch; one of LibMultiLabel's own networks begins
+again, and what its first epochs cost is not kept. Where another experiment has run the same configuration its result is
+copied. Where another run has trained the same network (planted scores are weighed after training) that network is taken
+over from ``WORK/networks``; its training counts in the times all the same. Thresholds, epochs and the like come from
+validation only.
+Then ``python benchmarks/tables.py`` writes the tables.
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ from plant_plugin.model.folder import MODEL
 from plant_plugin.prepare.embeddings import train_embeddings
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
 from plant_plugin.report.record import write_run_record
-from plant_plugin.report.result import PER_DOCUMENT, save_result
+from plant_plugin.report.result import PER_DOCUMENT, read_result
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "results"
+sys.path.append(str(ROOT / "benchmarks"))
+from kept_results import RESULTS, keep_run, names_in, read_results, read_runs  # noqa: E402
+
 STAGES = ("stage1", "stage2")
 CLOCKS = ("time_s", "cpu_s")
 COSTS = (*CLOCKS, "peak_memory_mb")
@@ -90,14 +92,14 @@ def place_of(planned: Planned, folder: Path, work: Path) -> Path:
     return work / folder.name / planned.name / f"seed{planned.seed}"
 
 
-def target_of(planned: Planned, folder: Path) -> Path:
-    """The result of a run in the folder of its experiment."""
-    return folder / planned.name / f"seed{planned.seed}.json"
+def result_of(planned: Planned, folder: Path) -> dict[str, Any] | None:
+    """The result of a run among those of its experiment, None where there is none."""
+    return read_results(folder).get((planned.name, planned.seed))
 
 
-def is_measured(target: Path) -> bool:
+def is_measured(result: dict[str, Any]) -> bool:
     """Whether a result holds what its experiment's `measure` adds to it, for which its model had to be kept."""
-    return "attention" in json.loads(target.read_text(encoding="utf-8"))
+    return "attention" in result
 
 
 def beside(folder: Path) -> Path:
@@ -202,9 +204,9 @@ def train(planned: Planned, folder: Path, networks: Path) -> tuple[Path, int | N
     return done, documents
 
 
-def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> None:
-    """Write ``seed<k>.json`` with the epochs of ``logs.json`` and the validation macro-F1, and ``seed<k>.npz``."""
-    result: dict[str, Any] = json.loads((run / "result.json").read_text(encoding="utf-8"))
+def keep(planned: Planned, run: Path, folder: Path, documents: int | None) -> None:
+    """Keep the result of a run with the epochs of ``logs.json``, the validation macro-F1 and its documents."""
+    result: dict[str, Any] = {**read_result(run / "result.json")}
     result["experiment"] = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
     if planned.trial:
         result["experiment"]["trial"] = planned.trial
@@ -224,14 +226,14 @@ def keep(planned: Planned, run: Path, target: Path, documents: int | None) -> No
         with statistics.open(encoding="utf-8", newline="") as stream:
             reached = [float(row["F1@macro"]) for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)]
         result["validation"] = {"Macro-F1@macro": sum(reached) / len(reached)}
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(run / PER_DOCUMENT, target.with_suffix(".npz"))
-    save_result(target, result, counted_without_names(planned, result, run) if planned.names else None)
+    of_documents = load_per_document(run / PER_DOCUMENT)
+    if planned.names:
+        of_documents = counted_without_names(planned, result, of_documents)
+    keep_run(folder, planned.name, result, of_documents)
 
 
-def counted_without_names(planned: Planned, result: dict[str, Any], run: Path) -> PerDocument:
+def counted_without_names(planned: Planned, result: dict[str, Any], documents: PerDocument) -> PerDocument:
     """What documents contribute, with propensities and bins of the training documents alone, and so in ``result``."""
-    documents = load_per_document(run / PER_DOCUMENT)
     corpus = load_corpus(planned.config).with_labels(documents.labels)
     counts = np.asarray(corpus.label_matrix(corpus.train).sum(axis=0)).ravel().astype(np.int64)
     documents = replace(documents, train_counts=counts, num_train=len(corpus.train))
@@ -242,22 +244,23 @@ def counted_without_names(planned: Planned, result: dict[str, Any], run: Path) -
     return documents
 
 
-def copied(planned: Planned, target: Path, folder: Path) -> bool:
-    """Whether a result of the same configuration and seed lies in another folder and was copied from there."""
+def copied(planned: Planned, folder: Path) -> bool:
+    """Whether another experiment has a result of the same configuration and seed, which was copied from there."""
     if planned.on_a_part or planned.trial or planned.experiment == "main":
         return False
     wanted = planned.config.hash()
-    for path in sorted(folder.parent.glob(f"{folder.name.partition('-')[0]}*/*/seed{planned.seed}.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
-        same = result["hashes"].get("config") == wanted and "trial" not in result.get("experiment", {})
-        if same and "epochs" in result and path.with_suffix(".npz").is_file():
-            told: dict[str, Any] = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
-            if planned.share is not None:
-                told["training_documents"] = len(load_corpus(planned.config).train)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path.with_suffix(".npz"), target.with_suffix(".npz"))
-            save_result(target, {**result, "experiment": told})
-            return True
+    dataset = folder.name.partition("-")[0]
+    for name in names_in(folder.parent):
+        if name.partition("-")[0] != dataset:
+            continue
+        for (_, seed), run in read_runs(folder.with_name(name)).items():
+            same = seed == planned.seed and run.result["hashes"].get("config") == wanted
+            if same and "trial" not in run.result.get("experiment", {}) and "epochs" in run.result and run.arrays:
+                told: dict[str, Any] = {"name": planned.experiment, "variant": planned.variant, "value": planned.value}
+                if planned.share is not None:
+                    told["training_documents"] = len(load_corpus(planned.config).train)
+                keep_run(folder, planned.name, {**run.result, "experiment": told}, run.documents)
+                return True
     return False
 
 
@@ -267,20 +270,19 @@ def run_experiment(
     """Make the runs that have no result yet; those that failed, and how."""
     failures = []
     for planned in runs:
-        target = target_of(planned, folder)
-        place = place_of(planned, folder, work)
-        if target.is_file() and (not keep_models or finished(place) or is_measured(target)):
+        result, place = result_of(planned, folder), place_of(planned, folder, work)
+        if result is not None and (not keep_models or finished(place) or is_measured(result)):
             continue
         try:
             word_vectors(planned)  # a file of the configuration, so before anything reads that
             language_model(planned)
-            if not keep_models and copied(planned, target, folder):
+            if not keep_models and copied(planned, folder):
                 continue
             run, documents = train(planned, place, work / "networks")
         except (subprocess.CalledProcessError, FileNotFoundError, PlantError) as error:
             failures.append((planned, f"{error}; what is there is in {place}"))
             continue
-        keep(planned, run, target, documents)
+        keep(planned, run, folder, documents)
         hand_on(planned, run, work / "networks")
         if not keep_models:
             shutil.rmtree(place)

@@ -164,10 +164,10 @@ def compare(
     resamples: int,
     seed: int,
 ) -> None:
-    """Compare RESULTs: files, run folders, or folders of seed1.json, seed2.json; NAME=PATH names a system.
+    """Compare RESULTs: files or run folders; NAME=PATH names a system, and those of one name are its seeds.
 
-    Tests need what `libmultilabel` and `plant evaluate` write beside result.json: per_document.npz (seed1.npz beside
-    seed1.json). Without it there are means and deviations only. Prints Markdown unless --out is given.
+    Tests need what `libmultilabel` and `plant evaluate` write beside result.json: per_document.npz. Without it there
+    are means and deviations only. Prints Markdown unless --out is given.
 
     Published numbers were not run again: they are not tested, and below the table stands where they are from and how
     their protocol differs.
@@ -185,7 +185,7 @@ def compare(
             raise ConfigError(f"{out.name} has no ending of a table", where="--out", fix=fix)
     for given in results:
         path = Path(given if Path(given).exists() else given.rpartition("=")[2])
-        keep((path, path / "result.json", *path.glob("seed*.json")), *outs)
+        keep((path, path / "result.json"), *outs)
     papers = published(benchmark) if benchmark else None
     systems = load_systems(results)
     table = compare_systems(

@@ -17,7 +17,7 @@ from plant_plugin.evaluation.added import AddedMetric
 from plant_plugin.evaluation.classification import Predicted, classified, labels_in_bins
 from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
-from plant_plugin.evaluation.roc import RocParts, roc_areas
+from plant_plugin.evaluation.roc import roc_areas
 from plant_plugin.evaluation.store import Matrix, ScoreStore, checked, without
 
 PROBABILITY_HALF = MappingProxyType({"0.5": 0.0})
@@ -88,7 +88,7 @@ class Evaluator:
             if keep_documents or any(metric.threshold == name for metric in self.metrics)
         }
         self._store: ScoreStore | None = None
-        self._areas: tuple[npt.NDArray[np.float64], float, RocParts | None] | None = None  # as computed last
+        self._areas: tuple[npt.NDArray[np.float64], float] | None = None  # as computed last
         self._documents = 0
         self._top: list[npt.NDArray[np.int64]] = []
         self._truth: list[sp.csr_matrix] = []
@@ -219,11 +219,10 @@ class Evaluator:
         wanted = known + self._outside[np.concatenate(self._numbers)]
         return ranking.with_unranked(np.concatenate(self._precisions), known, wanted)
 
-    def _roc(self) -> tuple[npt.NDArray[np.float64], float, RocParts | None]:
-        """As :func:`.roc.roc_areas`; nothing without all scores."""
-        if self._store is None:
-            return np.full(self.num_labels, np.nan), math.nan, None
-        self._areas = self._areas or roc_areas(self._store, keep=self._keep_documents)
+    def _roc(self) -> tuple[npt.NDArray[np.float64], float]:
+        """Return what :func:`.roc.roc_areas` does, computed once."""
+        assert self._store is not None  # a metric of all scores was asked for
+        self._areas = self._areas or roc_areas(self._store)
         return self._areas
 
     def per_document(self, labels: Sequence[str]) -> PerDocument:
@@ -231,7 +230,7 @@ class Evaluator:
         if not self._keep_documents:
             raise ValueError("the evaluator was made without keep_documents")
         order = np.argsort(np.concatenate(self._numbers), kind="stable")
-        truth, roc = self._all_truth(), self._roc()[2]
+        truth = self._all_truth()
         top = np.concatenate(self._top) if self._top else np.empty((self._documents, 0), dtype=np.int64)
         pairs = {name: predicted.pairs() for name, predicted in self._predicted.items()}
         whole = np.concatenate(self._precisions)[order].astype(np.float32) if self._asks("MAP") else None
@@ -244,7 +243,6 @@ class Evaluator:
             self.train_label_counts,
             self.num_train,
             self._propensity,
-            None if roc is None else roc.in_order(order),
             self._gold_precisions(truth)[order].astype(np.float32) if self._asks("MAP-gold") else None,
             {metric.canonical: added.columns()[order] for metric, added in self._added.items()},
         )

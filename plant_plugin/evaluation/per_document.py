@@ -1,7 +1,7 @@
 """What every document contributes to the metrics: enough to compute them again on any resample of the documents.
 
 Ranked metrics follow from the best K labels and the true ones; F1 from the predicted and the true pairs; MAP from each
-document's average precision, the AUCs from where true and false documents stand among each other (``roc``).
+document's average precision. The AUCs compare documents with each other, so nothing is kept for them.
 """
 
 from __future__ import annotations
@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.errors import DataError
-from plant_plugin.evaluation.arrays import TEXTS, WHOLE, ArrayFile
+from plant_plugin.evaluation.arrays import TEXTS, WHOLE, Array, ArrayFile
 from plant_plugin.evaluation.ranking import with_unranked
-from plant_plugin.evaluation.roc import RocParts
 from plant_plugin.files import atomic_write
 
 VERSION = 1
@@ -41,7 +39,6 @@ class PerDocument:
     train_counts: npt.NDArray[np.int64] | None = None  # (L,) training documents with each label
     num_train: int | None = None
     propensity: tuple[float, float] = (0.55, 1.5)  # A and B
-    roc: RocParts | None = None  # for the AUCs; None also where too many places would have to be kept
     gold_precision: npt.NDArray[np.float32] | None = None  # (N,) of all true labels, also those outside the label set
     added: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)  # metric -> above and below, (N, 2)
 
@@ -71,7 +68,6 @@ class PerDocument:
             top=new[self.top],
             predicted={name: moved(pairs) for name, pairs in self.predicted.items()},
             train_counts=counts,
-            roc=None if self.roc is None else self.roc.renamed(new),
         )
 
     def only(self, labels: list[str]) -> sp.csr_matrix:
@@ -85,15 +81,13 @@ class PerDocument:
         if precision is not None:
             known, wanted = np.diff(self.truth.indptr), np.diff(truth.indptr)
             precision = with_unranked(precision, known, wanted).astype(np.float32)
-        added = np.flatnonzero(np.asarray((truth - self.truth).sum(axis=0)).ravel() > 0)
-        roc = self.roc if self.roc is None or not len(added) else self.roc.with_unranked(added, truth)
-        kept = {} if len(added) else self.added  # of metrics of which nothing else is known
-        return replace(self, truth=truth, average_precision=precision, roc=roc, added=kept)
+        kept = self.added if truth.nnz == self.truth.nnz else {}  # of metrics of which nothing else is known
+        return replace(self, truth=truth, average_precision=precision, added=kept)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a compressed ``.npz`` without pickles, whole or not at all."""
+    def arrays(self) -> dict[str, Array]:
+        """Return the same as plain arrays for a file; :meth:`of_arrays` reads them."""
         label_type = np.uint16 if len(self.labels) <= np.iinfo(np.uint16).max else np.uint32
-        arrays: dict[str, Any] = {
+        arrays: dict[str, Array] = {
             "version": np.array(VERSION),
             "labels": np.frombuffer("\n".join(self.labels).encode(), dtype=np.uint8),
             "top": self.top.astype(label_type),
@@ -108,13 +102,58 @@ class PerDocument:
         for name, kind in OPTIONAL.items():
             if getattr(self, name) is not None:
                 arrays[name] = np.asarray(getattr(self, name), dtype=kind)
-        if self.roc is not None:
-            arrays |= self.roc.arrays()
         if self.added:
             arrays["added"] = np.array(list(self.added), dtype=np.str_)
             arrays |= {f"added{number}": columns for number, columns in enumerate(self.added.values())}
+        return arrays
+
+    @classmethod
+    def of_arrays(cls, arrays: ArrayFile) -> PerDocument:
+        """Read what :meth:`arrays` returned.
+
+        Raises:
+            PlantError: Of another version, or arrays that do not fit together.
+        """
+        if (version := arrays.whole("version")) != VERSION:
+            arrays.wrong("version", f"is {version}, expected {VERSION}")
+        try:
+            labels = arrays.array("labels", "u", (None,)).tobytes().decode().split("\n")
+        except UnicodeDecodeError:
+            arrays.wrong("labels", "is no UTF-8")
+        documents = len(arrays.array("truth_counts", WHOLE, (None,)))
+
+        def pairs(name: str) -> sp.csr_matrix:
+            columns = arrays.array(f"{name}_labels", WHOLE, (None,), low=0, high=len(labels) - 1).astype(np.int64)
+            counts = arrays.array(f"{name}_counts", WHOLE, (documents,), low=0, high=len(labels))
+            ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+            if ends[-1] != len(columns):
+                arrays.wrong(f"{name}_counts", f"does not sum to the {len(columns):,} of {name}_labels")
+            return sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(documents, len(labels)))
+
+        def precision(name: str) -> npt.NDArray[np.float32] | None:
+            return arrays.array(name, "f", (documents,), nan=True) if name in arrays else None
+
+        thresholds = arrays.array("thresholds", TEXTS, (None,))
+        first, second = arrays.array("propensity", "f", (2,)).tolist()
+        added = arrays.array("added", TEXTS, (None,)) if "added" in arrays else ()
+        counts = arrays.array("train_counts", WHOLE, (len(labels),), low=0) if "train_counts" in arrays else None
+        return cls(
+            labels,
+            truth=pairs("truth"),
+            top=arrays.array("top", WHOLE, (documents, None), low=0, high=len(labels)).astype(np.int64),
+            predicted={str(name): pairs(f"predicted{number}") for number, name in enumerate(thresholds)},
+            average_precision=precision("average_precision"),
+            train_counts=None if counts is None else counts.astype(np.int64),
+            num_train=arrays.whole("num_train", high=2**53) if "num_train" in arrays else None,
+            propensity=(first, second),
+            gold_precision=precision("gold_precision"),
+            added={str(name): arrays.array(f"added{number}", "f", (documents, 2)) for number, name in enumerate(added)},
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a compressed ``.npz`` without pickles, whole or not at all."""
         with atomic_write(path) as temporary:
-            np.savez_compressed(temporary, **arrays)
+            np.savez_compressed(temporary, **self.arrays())  # type: ignore[arg-type]
 
 
 def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
@@ -124,40 +163,5 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
         DataError: No such file, torn, or of another version.
     """
     fix = "copy it again beside its result.json, or delete it to compare without tests"
-    arrays = ArrayFile.read(Path(path), "the per-document values of a result", error=DataError, fix=fix)
-    if (version := arrays.whole("version")) != VERSION:
-        arrays.wrong("version", f"is {version}, expected {VERSION}")
-    try:
-        labels = arrays.array("labels", "u", (None,)).tobytes().decode().split("\n")
-    except UnicodeDecodeError:
-        arrays.wrong("labels", "is no UTF-8")
-    documents = len(arrays.array("truth_counts", WHOLE, (None,)))
-
-    def pairs(name: str) -> sp.csr_matrix:
-        columns = arrays.array(f"{name}_labels", WHOLE, (None,), low=0, high=len(labels) - 1).astype(np.int64)
-        counts = arrays.array(f"{name}_counts", WHOLE, (documents,), low=0, high=len(labels))
-        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        if ends[-1] != len(columns):
-            arrays.wrong(f"{name}_counts", f"does not sum to the {len(columns):,} of {name}_labels")
-        return sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(documents, len(labels)))
-
-    def precision(name: str) -> npt.NDArray[np.float32] | None:
-        return arrays.array(name, "f", (documents,), nan=True) if name in arrays else None
-
-    thresholds = arrays.array("thresholds", TEXTS, (None,))
-    first, second = arrays.array("propensity", "f", (2,)).tolist()
-    added = arrays.array("added", TEXTS, (None,)) if "added" in arrays else ()
-    counts = arrays.array("train_counts", WHOLE, (len(labels),), low=0) if "train_counts" in arrays else None
-    return PerDocument(
-        labels,
-        pairs("truth"),
-        arrays.array("top", WHOLE, (documents, None), low=0, high=len(labels)).astype(np.int64),
-        {str(name): pairs(f"predicted{number}") for number, name in enumerate(thresholds)},
-        precision("average_precision"),
-        None if counts is None else counts.astype(np.int64),
-        arrays.whole("num_train", high=2**53) if "num_train" in arrays else None,
-        (first, second),
-        RocParts.restored(arrays.under("roc_"), documents, len(labels)),
-        precision("gold_precision"),
-        {str(name): arrays.array(f"added{number}", "f", (documents, 2)) for number, name in enumerate(added)},
-    )
+    what = "the per-document values of a result"
+    return PerDocument.of_arrays(ArrayFile.read(Path(path), what, error=DataError, fix=fix))

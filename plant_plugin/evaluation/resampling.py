@@ -2,8 +2,7 @@
 
 Every metric here is made of sums over documents: ranked ones are one sum divided by another, thresholded ones follow
 from three counts of each label. So the numbers of a resample need one product of its weights with stored values, and no
-score is looked at again. The AUCs compare documents with each other: a resample weighs both sides (``roc``), and
-documents cannot be exchanged, as scores of two systems have no common order.
+score is looked at again. The AUCs compare documents with each other, so they are not resampled.
 
 Three answers, paired document by document: *paired bootstrap*, both systems on the same documents drawn with
 replacement; *approximate randomisation*, the systems' outputs exchanged on a random half of the documents;
@@ -34,7 +33,6 @@ from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.propensity import weights_for
 from plant_plugin.evaluation.ranking import contributions, divided
-from plant_plugin.evaluation.roc import RocSums
 
 Floats = npt.NDArray[np.float64]
 WHOLE_RANKING = {"MAP": "average_precision", "MAP-gold": "gold_precision"}  # family -> what is kept of each document
@@ -45,7 +43,7 @@ PART_ELEMENTS = 100_000  # of which so many are computed at a time: their counts
 
 
 def computable(metric: Metric, documents: PerDocument) -> bool:
-    """Whether a metric follows from what is kept of the documents; the loss never does."""
+    """Whether a metric follows from what is kept of the documents; the AUCs and the loss never do."""
     if documents.train_counts is None and metric.needs_training_counts:
         return False
     if metric.is_added:
@@ -54,8 +52,6 @@ def computable(metric: Metric, documents: PerDocument) -> bool:
         return metric.k <= documents.top.shape[1] and (bool(documents.num_train) or not metric.propensity_scored)
     if metric.threshold is not None:
         return metric.threshold in documents.predicted
-    if metric.needs_all_scores:
-        return documents.roc is not None and (metric.family == "AUC-macro" or documents.roc.bins is not None)
     return metric.family in WHOLE_RANKING and getattr(documents, WHOLE_RANKING[metric.family]) is not None
 
 
@@ -128,10 +124,7 @@ class DocumentSums:
         self.metrics = list(metrics)
         self.num_documents, self.num_labels = documents.truth.shape
         self._in_bin = labels_in_bins(self.num_labels, documents.train_counts)
-        self._quotients = [metric for metric in metrics if metric.threshold is None and not metric.needs_all_scores]
-        if any(metric.needs_all_scores for metric in metrics):
-            assert documents.roc is not None  # `computable` was asked
-            self._roc = RocSums(documents.roc, self.num_documents)
+        self._quotients = [metric for metric in metrics if metric.threshold is None]
         columns = self._columns(documents)
         empty = np.empty((self.num_documents, 0))
         above, below = (np.column_stack([empty, *(c[side] for c in columns)]) for side in (0, 1))
@@ -161,17 +154,12 @@ class DocumentSums:
         return found
 
     def values(self, above: Floats, below: Floats, counts: Floats) -> Floats:
-        """The metrics from sums of additions, (B, number of metrics), in the order they were asked for; 0/0 = 0.
-
-        The areas, which are no sums, are left at 0.
-        """
+        """Compute the metrics from sums of additions, (B, number of metrics), in the order asked for; 0/0 = 0."""
         quotients = dict(zip(self._quotients, divided(above, below).T, strict=True))
         at = {name: self._counts(name, counts) for name in self._thresholds}
         found = []
         for metric in self.metrics:
-            if metric.needs_all_scores:
-                found.append(np.zeros(len(above)))
-            elif metric.threshold is None:
+            if metric.threshold is None:
                 found.append(quotients[metric])
             else:
                 labels = None if metric.bin is None else self._in_bin[metric.bin]
@@ -179,15 +167,9 @@ class DocumentSums:
         return np.nan_to_num(np.stack(found, axis=1))
 
     def resampled(self, weights: Floats) -> Floats:
-        """The metrics of documents that count as often as B weightings (B, N) say, false documents of areas too."""
+        """Compute the metrics of documents that count as often as B weightings (B, N) say."""
         parts = in_parts(weights, self.num_labels)
-        found = np.concatenate([self.values(*self.additions.sums(part)) for part in parts])
-        for column, metric in enumerate(self.metrics):
-            if metric.family == "AUC-macro":
-                found[:, column] = self._roc.macro(weights, self._in_bin[metric.bin])
-            elif metric.family == "AUC-micro":
-                found[:, column] = self._roc.micro(weights)
-        return found
+        return np.concatenate([self.values(*self.additions.sums(part)) for part in parts])
 
     def of_draws(self, draws: Draws) -> Floats:
         """The metrics in each resample of the bootstrap, (R, number of metrics); kept for the next system."""
@@ -206,11 +188,7 @@ class DocumentSums:
         Of documents or, for macro metrics, of labels. What propensity-scored metrics have below the line is the same
         for every system.
         """
-        if metric.family == "AUC-macro":
-            labels = self._roc.parts.labels
-            by_label = np.argsort(labels)  # labels that were never ranked stand at the end of the parts
-            return self._roc.areas[by_label][self._in_bin[metric.bin][labels[by_label]]]
-        if metric.family.startswith("Micro") or metric.family in ("AUC-micro", "Macro-F1-caml"):
+        if metric.family.startswith("Micro") or metric.family == "Macro-F1-caml":
             return None
         if metric.threshold is None:
             return self.additions.above[:, self._quotients.index(metric)]
@@ -228,10 +206,10 @@ class Comparison:
     gain: float  # system minus baseline, each a mean over its seeds
     low: float  # ends of the bootstrap interval of the gain
     high: float
-    randomisation: float | None  # p; None for the AUCs
+    randomisation: float  # p
     wilcoxon: float | None  # p; None where the metric is no mean over documents or labels
     folds: float  # p of Wilcoxon's test over ten parts of the documents; every part a random one
-    significant: bool  # the interval lies on one side of 0, and the randomisation test, if any, passes at 1 - level
+    significant: bool  # the interval lies on one side of 0, and the randomisation test passes at 1 - level
 
 
 def compare_documents(
@@ -274,8 +252,7 @@ def compare_documents(
     gain_of_part = _gain(system, baseline, lambda run: run.resampled(draws.parts))
     found = {}
     for column, metric in enumerate(metrics):
-        by_chance = None if metric.needs_all_scores else float(p_values[column])
-        passes = by_chance is None or by_chance < 1.0 - level
+        by_chance = float(p_values[column])
         found[metric.name] = Comparison(
             float(observed[column]),
             float(low[column]),
@@ -283,7 +260,7 @@ def compare_documents(
             by_chance,
             _wilcoxon(system, baseline, metric),
             _signed_rank_of_few(gain_of_part[:, column]),
-            bool(passes and (low[column] > 0 or high[column] < 0)),
+            bool(by_chance < 1.0 - level and (low[column] > 0 or high[column] < 0)),
         )
     return found
 

@@ -164,7 +164,7 @@ def _tests(
     both = (*ours, *theirs)
     counted_alike = len({counted_on(documents) for documents in both}) == 1
     metrics = [parse_metric(name) for name in obstacles]
-    on_own_labels = [m for m in metrics if m.family == "AUC-micro" or (m.needs_training_counts and not counted_alike)]
+    on_own_labels = [metric for metric in metrics if metric.needs_training_counts and not counted_alike]
     comparable = [m for m in metrics if obstacles[m.name] is None or (not alike and m not in on_own_labels)]
     testable = tuple(metric for metric in comparable if all(computable(metric, documents) for documents in both))
     if untested := [metric.name for metric in comparable if metric not in testable and system.values(metric.name)]:

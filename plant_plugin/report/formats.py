@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
 import html
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -13,11 +11,12 @@ from dataclasses import asdict
 from plant_plugin.report.compare import DOWN, UP, Cell, Table
 from plant_plugin.report.published import Published
 
-LATEX_MARKS = {UP: r"\,$\blacktriangle$", DOWN: r"\,$\blacktriangledown$", "": ""}
-LATEX_ESCAPES = str.maketrans({
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", ">": r"\textgreater{}", "<": r"\textless{}",
-})  # fmt: skip
+Bold = tuple[str, str]  # before and after a bold number
+MARKDOWN_BOLD, LATEX_BOLD, HTML_BOLD = ("**", "**"), ("\x02", "\x03"), ("<b>", "</b>")
+LATEX = {  # what pandas does not escape
+    "\x02": r"\textbf{", "\x03": "}", "±": r"$\pm$", "–": "--", "†": r"$^\dagger$", ">": r"\textgreater{}",
+    "<": r"\textless{}", f" {UP}": r"\,$\blacktriangle$", f" {DOWN}": r"\,$\blacktriangledown$",
+}  # fmt: skip
 GAINS = ("system", "metric", "gain", "95 % interval", "p, randomisation", "p, Wilcoxon", "p, 10 folds")
 TESTED = ("gain", "low", "high", "p_randomisation", "p_wilcoxon", "p_folds")
 CSV_COLUMNS = ("system", "metric", "seeds", "mean", "deviation", *TESTED, "mark", "best", "obstacle", "notes")
@@ -34,7 +33,6 @@ th, td {{ padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #ddd
 th:first-child, td:first-child {{ text-align: left; }}
 figure {{ margin: 2rem 0; }}
 img {{ max-width: 100%; height: auto; }}
-.up {{ color: #1a7f37; }} .down {{ color: #b42318; }} .apart {{ color: #888; }}
 </style>
 </head>
 <body>
@@ -53,17 +51,43 @@ def number(cell: Cell) -> str:
     return mean if cell.deviation is None else f"{mean} ± {100 * cell.deviation:.1f}"
 
 
+def written(cell: Cell, bold: Bold) -> str:
+    """The number with its mark; bold where it is the best, † where it cannot be compared."""
+    text = f"{bold[0]}{number(cell)}{bold[1]}" if cell.best else number(cell)
+    return f"{text} {cell.mark}".strip() + ("†" if cell.obstacle else "")
+
+
 def explanation(table: Table) -> str:
     """What the signs mean, in sentences."""
     return (
         f"Percent, mean ± standard deviation over seeds; bold: the best that can be compared. {UP} and {DOWN}: "
         f"significantly above or below {table.baseline}: approximate randomisation gives p < 0.05 and the 95 % "
         f"interval of the paired bootstrap excludes 0 ({table.resamples:,} resamples of the documents each; no "
-        "correction for the number of comparisons; seeds are averaged, so the tests are about documents, not seeds; of "
-        "the AUCs the interval alone). "
+        "correction for the number of comparisons; seeds are averaged, so the tests are about documents, not seeds). "
         "Wilcoxon's test is over documents, or labels for macro metrics, and over ten parts of the documents. "
         "†: this number and the baseline's cannot be compared as they stand, see the notes."
     )
+
+
+def header(table: Table) -> list[str]:
+    """Names of the columns of :func:`rows`."""
+    return ["system", "seeds", *table.metrics]
+
+
+def rows(table: Table, bold: Bold, text: Callable[[str], str] = str) -> list[list[str]]:
+    """Return a row for each system: name, number of seeds, a cell for each metric; then one for each of papers.
+
+    Args:
+        table: The comparison.
+        bold: What stands around the best numbers.
+        text: Escapes names.
+    """
+    ours = [
+        [text(name), str(table.seeds[name]), *(written(table.cells[name, metric], bold) for metric in table.metrics)]
+        for name in table.systems
+    ]
+    theirs = table.published.rows if table.published else []
+    return ours + [[text(row.name), "–", *(row.shown(metric) for metric in table.metrics)] for row in theirs]
 
 
 def gains(table: Table) -> list[tuple[str, ...]]:
@@ -72,39 +96,23 @@ def gains(table: Table) -> list[tuple[str, ...]]:
     for (system, metric), cell in table.cells.items():
         if (test := cell.test) is not None:
             gain, low, high = (f"{100 * value:+.2f}" for value in (test.gain, test.low, test.high))
-            randomisation, wilcoxon = ("–" if p is None else f"{p:.3f}" for p in (test.randomisation, test.wilcoxon))
+            wilcoxon = "–" if test.wilcoxon is None else f"{test.wilcoxon:.3f}"
             found.append((system, metric, f"{gain} {cell.mark}".strip(), f"{low} to {high}",
-                          randomisation, wilcoxon, f"{test.folds:.3f}"))  # fmt: skip
+                          f"{test.randomisation:.3f}", wilcoxon, f"{test.folds:.3f}"))  # fmt: skip
     return found
 
 
-def _rows(table: Table, text: Callable[[str], str], written: Callable[[Cell], str]) -> list[list[str]]:
-    """A row for each system: its name, its number of seeds, a cell for each metric; then those of papers."""
-    ours = [
-        [text(name), text(str(table.seeds[name])), *(written(table.cells[name, metric]) for metric in table.metrics)]
-        for name in table.systems
-    ]
-    theirs = table.published.rows if table.published else []
-    return ours + [[text(row.name), text("–"), *(text(row.shown(m)) for m in table.metrics)] for row in theirs]
-
-
-def markdown_rows(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+def markdown_rows(columns: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     """A Markdown table, first column to the left."""
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *body]
+    lines = [columns, ["---"] + ["---:"] * (len(columns) - 1), *body]
     return ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines]
 
 
 def markdown(table: Table) -> str:
     """The table, the gains and the notes."""
-
-    def written(cell: Cell) -> str:
-        text = f"**{number(cell)}**" if cell.best else number(cell)
-        return f"{text} {cell.mark}".strip() + ("†" if cell.obstacle else "")
-
-    rows = markdown_rows(["system", "seeds", *table.metrics], _rows(table, str, written))
-    lines = [f"# {table.title}", "", explanation(table), "", *rows]
-    if found := gains(table):
-        lines += ["", f"Gain over {table.baseline}, in points:", "", *markdown_rows(GAINS, found)]
+    lines = [f"# {table.title}", "", explanation(table), "", *markdown_rows(header(table), rows(table, MARKDOWN_BOLD))]
+    if tested := gains(table):
+        lines += ["", f"Gain over {table.baseline}, in points:", "", *markdown_rows(GAINS, tested)]
     if table.notes:
         lines += ["", *(f"- {note}." for note in table.notes)]
     if table.published:
@@ -119,27 +127,27 @@ def published_lines(published: Published) -> list[str]:
 
 def comma_separated(table: Table) -> str:
     """One line for each system and metric, numbers as fractions; each with its system's or its papers' notes."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    import pandas
+
+    lines = []
     for (system, metric), cell in table.cells.items():
         tests = {column: getattr(cell.test, column.removeprefix("p_"), None) for column in TESTED}
         notes = [note.removeprefix(f"{system}: ") for note in table.notes if note.startswith(f"{system}: ")]
-        writer.writerow({
+        lines.append({
             "system": system, "metric": metric, "seeds": table.seeds.get(system), "mean": cell.mean,
             "deviation": cell.deviation, **tests, "mark": cell.mark, "best": int(cell.best),
             "obstacle": cell.obstacle, "notes": "; ".join(notes),
         })  # fmt: skip
     if (papers := table.published) is not None:
-        told = {"obstacle": papers.heading, "notes": "; ".join(papers.notes)}
+        of_papers = {"obstacle": papers.heading, "notes": "; ".join(papers.notes)}
         for row in papers.rows:
             values = {metric: row.value(metric) for metric in table.metrics}
-            writer.writerows(
-                {"system": row.name, "metric": metric, "mean": value, **told}
+            lines += [
+                {"system": row.name, "metric": metric, "mean": value, **of_papers}
                 for metric, value in values.items()
                 if value is not None
-            )
-    return stream.getvalue()
+            ]
+    return pandas.DataFrame(lines, columns=[*CSV_COLUMNS], dtype=object).to_csv(index=False, lineterminator="\n")
 
 
 def as_json(table: Table) -> str:
@@ -150,48 +158,39 @@ def as_json(table: Table) -> str:
 
 def latex(table: Table) -> str:
     """Two ``tabular`` for booktabs and amssymb, of the numbers and of the gains, with the notes as comments."""
+    text = _comment(f"{table.title}. {explanation(table)}") + _tabular("lr", header(table), rows(table, LATEX_BOLD))
+    if tested := gains(table):
+        text += _comment(f"Gain over {table.baseline}, in points.") + _tabular("ll", GAINS, tested)
+    return text + "".join(_comment(f"{note}.") for note in (*table.notes, *_papers(table)))
 
-    def written(cell: Cell) -> str:
-        text = number(cell).replace("±", r"$\pm$").replace("–", "--")
-        text = rf"\textbf{{{text}}}" if cell.best else text
-        return text + LATEX_MARKS[cell.mark] + (r"$^\dagger$" if cell.obstacle else "")
 
-    def escaped(text: str) -> str:
-        text = text.translate(LATEX_ESCAPES).replace("–", "--")
-        return text.replace(f" {UP}", LATEX_MARKS[UP]).replace(f" {DOWN}", LATEX_MARKS[DOWN])
-
-    rows = _rows(table, escaped, written)
-    lines = [f"% {table.title}. {explanation(table)}", *_tabular("lr", ("system", "seeds", *table.metrics), rows)]
-    if found := gains(table):
-        tested = [[escaped(text) for text in row] for row in found]
-        lines += [f"% Gain over {table.baseline}, in points.", *_tabular("ll", GAINS, tested)]
-    lines += [f"% {note}." for note in (*table.notes, *_papers(table))]
-    return "\n".join(line.replace("\n", " ") for line in lines) + "\n"
+def _comment(text: str) -> str:
+    return "% " + text.replace("\n", " ") + "\n"
 
 
 def _papers(table: Table) -> list[str]:
     return [] if table.published is None else [table.published.heading, *table.published.notes]
 
 
-def _tabular(first: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _tabular(first: str, columns: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     """A table whose columns are numbers but for the first two; ``first`` is how these are aligned."""
-    head = [text.translate(LATEX_ESCAPES) for text in header]
-    begin = rf"\begin{{tabular}}{{{first}{'r' * (len(header) - 2)}}}"
-    written = [" & ".join(row) + r" \\" for row in (head, *rows)]
-    return [begin, r"\toprule", written[0], r"\midrule", *written[1:], r"\bottomrule", r"\end{tabular}"]
+    import pandas
+
+    frame = pandas.DataFrame(body, columns=[*columns])
+    text = frame.to_latex(index=False, escape=True, column_format=first + "r" * (len(columns) - 2))
+    for sign, source in LATEX.items():
+        text = text.replace(sign, source)
+    return text
 
 
 def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
     """One HTML page that needs no other file and runs no script; ``pictures`` are captions and SVG."""
-
-    def plain(text: str) -> str:
-        return f"<td>{html.escape(text)}</td>"
-
-    rows = _rows(table, plain, _html_cell)
-    body = f"<p>{html.escape(explanation(table))}</p>\n" + _html_table(("system", "seeds", *table.metrics), rows)
-    if found := gains(table):
+    body = f"<p>{html.escape(explanation(table))}</p>\n" + _html_table(
+        header(table), rows(table, HTML_BOLD, html.escape)
+    )
+    if tested := gains(table):
         body += f"\n<h2>Gain over {html.escape(table.baseline)}, in points</h2>\n"
-        body += _html_table(GAINS, [[plain(text) for text in row] for row in found])
+        body += _html_table(GAINS, [[html.escape(text) for text in row] for row in tested])
     for heading, notes in (("Notes", table.notes), ("Published", _papers(table))):
         if notes:
             listed = "".join(f"<li>{html.escape(note)}.</li>" for note in notes)
@@ -203,21 +202,13 @@ def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
     return PAGE.format(title=html.escape(table.title), body=body)
 
 
-def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of cells that are written already."""
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in header)
-    body = "".join(f"<tr>{''.join(row)}</tr>\n" for row in rows)
-    return f'<div class="wide"><table><tr>{head}</tr>\n{body}</table></div>'
+def _html_table(columns: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A table of texts that are escaped."""
+    import pandas
 
-
-def _html_cell(cell: Cell) -> str:
-    text = html.escape(number(cell))
-    text = f"<b>{text}</b>" if cell.best else text
-    if cell.mark:
-        text += f' <span class="{"up" if cell.mark == UP else "down"}">{cell.mark}</span>'
-    if cell.obstacle:
-        return f'<td class="apart" title="{html.escape(cell.obstacle)}">{text}†</td>'
-    return f"<td>{text}</td>"
+    frame = pandas.DataFrame(body, columns=[html.escape(column) for column in columns])
+    with pandas.option_context("display.max_colwidth", None):
+        return f'<div class="wide">{frame.to_html(index=False, escape=False, border=0)}</div>'
 
 
 FORMATS: dict[str, Callable[[Table], str]] = {

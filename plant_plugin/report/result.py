@@ -263,7 +263,7 @@ def save_result(
 
 
 def per_document_path(result: str | os.PathLike[str]) -> Path:
-    """Where the per-document values of a result lie: ``per_document.npz`` of a run, ``seed1.npz`` of ``seed1.json``."""
+    """Where the per-document values of a result lie: ``per_document.npz`` of a run, ``mine.npz`` of ``mine.json``."""
     path = Path(result)
     return path.with_name(PER_DOCUMENT) if path.name == "result.json" else path.with_suffix(".npz")
 

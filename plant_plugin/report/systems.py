@@ -14,6 +14,7 @@ from plant_plugin.evaluation.per_document import PerDocument, load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums, computable
 from plant_plugin.report.result import Result, per_document_path, read_result
 
+ReadResult = tuple[str, Result, PerDocument | None]  # where it was read, the result, what each document contributes
 AGREE = 1e-5  # float32 beside float64
 OVER_ALL_LABELS = ("Macro-P", "Macro-R", "Macro-F1", "Macro-F1-caml", "AUC-micro")
 TOLD_APART = "write NAME=PATH to tell two systems apart"
@@ -46,63 +47,61 @@ def load_systems(paths: Sequence[str]) -> list[System]:
     """Read results and what lies beside them.
 
     Args:
-        paths: ``result.json``, ``seed1.json`` and the like, or a folder that holds any; ``NAME=PATH`` gives the system
-            its name. Otherwise ``seed*.json`` are called by their folder, and others by model and strategy. Results of
-            one name are the seeds of one system.
+        paths: A result, or a run's folder; ``NAME=PATH`` gives the system its name, which is else that of model and
+            strategy. Results of one name are the seeds of one system.
 
     Raises:
-        DataError: No result there, a file that is none, two results of one seed in a system, seeds of different test
-            splits or label sets, two folders of one name, or per-document values that do not belong to their result.
+        DataError: No result there, or as of :func:`system_of`.
     """
-    found: dict[str, list[tuple[Path, Result]]] = {}
-    folders: dict[str, Path] = {}
+    systems: dict[str, list[ReadResult]] = {}
     for text in paths:
-        given, _, path = text.rpartition("=") if not Path(text).exists() else ("", "", text)
-        for file in _files(Path(path)):
-            result = read_result(file)
-            folder = file.resolve().parent if not given and file.match("seed*.json") else None
-            model, strategy = result.get("model") or "unnamed", result.get("strategy", "libmultilabel")
-            called = model if strategy == "libmultilabel" else f"{model} {strategy}"
-            name = given or (called if folder is None else folder.name)
-            if folder is not None and folders.setdefault(name, folder) != folder:
-                raise DataError(f"two folders are called {name}", where=str(file), fix=TOLD_APART)
-            seed, seeds = result.get("seed"), [other.get("seed") for _, other in found.setdefault(name, [])]
-            if seed in seeds:
-                raise DataError(f"two results of seed {seed} for {name}", where=str(file), fix=TOLD_APART)
-            found[name].append((file, result))
-    return [_system(name, files) for name, files in found.items()]
+        name, _, path = text.rpartition("=") if not Path(text).exists() else ("", "", text)
+        file = Path(path, "result.json") if Path(path).is_dir() else Path(path)
+        result, beside = read_result(file), per_document_path(file)
+        documents = load_per_document(beside) if beside.is_file() else None
+        model, strategy = result.get("model") or "unnamed", result.get("strategy", "libmultilabel")
+        called = model if strategy == "libmultilabel" else f"{model} {strategy}"
+        systems.setdefault(name or called, []).append((str(file), result, documents))
+    return [system_of(name, runs) for name, runs in systems.items()]
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = [path / "result.json"] if (path / "result.json").is_file() else sorted(path.glob("seed*.json"))
-    if not found:
-        raise DataError("no result.json and no seed*.json in this folder", where=str(path), fix="name the file itself")
-    return found
+def system_of(name: str, runs: Sequence[ReadResult]) -> System:
+    """Join the results of all seeds of a system.
 
+    Args:
+        name: Of the system.
+        runs: For each seed: where it was read, for errors; its result; what each document contributes, if that is kept.
 
-def _system(name: str, files: list[tuple[Path, Result]]) -> System:
-    """The results of all seeds; they have to be of one test split, label set and filter."""
+    Raises:
+        DataError: Two results of one seed, seeds of different test splits, label sets or filters, or per-document
+            values that do not belong to their result.
+    """
+    results = [result for _, result, _ in runs]
+    seeds = [result.get("seed") for result in results]
+    if len(set(seeds)) < len(seeds):
+        twice = next(seed for seed in seeds if seeds.count(seed) > 1)
+        raise DataError(f"two results of seed {twice} for {name}", where=runs[-1][0], fix=TOLD_APART)
     for key, what in (("test", "test splits"), ("labels", "label sets"), ("test_filter", FILTERS)):
-        if len({result.get("hashes", {}).get(key) for _, result in files}) > 1:
-            raise DataError(f"the seeds of {name} have different {what}", where=str(files[0][0]), fix=TOLD_APART)
-    beside = [(per_document_path(file), result) for file, result in files]
-    kept = all(path.is_file() for path, _ in beside)
-    return System(name, [result for _, result in files], [_documents(*pair) for pair in beside] if kept else [])
+        if len({result.get("hashes", {}).get(key) for result in results}) > 1:
+            raise DataError(f"the seeds of {name} have different {what}", where=runs[0][0], fix=TOLD_APART)
+    for where, result, documents in runs:
+        if documents is not None:
+            _check_documents(where, result, documents)
+    kept = [documents for _, _, documents in runs if documents is not None]
+    return System(name, results, kept if len(kept) == len(runs) else [])
 
 
-def _documents(path: Path, result: Result) -> PerDocument:
-    """Per-document values, having seen that they give the metrics of the result."""
-    documents = load_per_document(path)
-    told = {parse_metric(name): value for name in CHECKED if (value := result["metrics"].get(name)) is not None}
-    metrics = [metric for metric in told if computable(metric, documents)]
-    found = DocumentSums(documents, metrics).resampled(np.ones((1, len(documents))))[0] if metrics else np.empty(0)
-    for metric, value in zip(metrics, found, strict=True):
-        if abs(value - told[metric]) > AGREE:
-            what = f"these values give another {metric.name} than the result beside them"
-            raise DataError(what, where=str(path), fix="copy both files of one run")
-    return documents
+def _check_documents(where: str, result: Result, documents: PerDocument) -> None:
+    """Refuse per-document values that give other metrics than the result."""
+    expected = {parse_metric(name): value for name in CHECKED if (value := result["metrics"].get(name)) is not None}
+    metrics = [metric for metric in expected if computable(metric, documents)]
+    if not metrics:
+        return
+    values = DocumentSums(documents, metrics).resampled(np.ones((1, len(documents))))[0]
+    for metric, value in zip(metrics, values, strict=True):
+        if abs(value - expected[metric]) > AGREE:
+            what = f"the per-document values beside it give another {metric.name} than the result"
+            raise DataError(what, where=where, fix="copy both files of one run")
 
 
 def check_same_split(system: System, baseline: System) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,11 @@ from claims import (
     verdict,
 )
 from definitions import load_definitions
+from kept_results import Runs, change_runs, keep_run
 from made_up_runs import write_run
 
-from plant_plugin.report.result import save_result
+from plant_plugin.evaluation.per_document import load_per_document
+from plant_plugin.report.result import read_result
 
 GAIN = {"experiment": "claims", "gain": {"of": "good", "over": "bad", "metrics": ["P@1", "MAP"]}}
 CLAIM = {"id": "one", "claim": "So it is.", "source": "002", "paper": "+1"}
@@ -42,10 +43,18 @@ def runs(folder: Path, qualities: dict[str, list[float]]) -> None:
         for seed, quality in enumerate(values, start=1):
             made = folder / "made" / name / str(seed)
             write_run(made, quality, seed)
-            target = folder / "results" / "tiny-claims" / name
-            target.mkdir(parents=True, exist_ok=True)
-            (made / "result.json").rename(target / f"seed{seed}.json")
-            (made / "per_document.npz").rename(target / f"seed{seed}.npz")
+            documents = load_per_document(made / "per_document.npz")
+            keep_run(folder / "results" / "tiny-claims", name, read_result(made / "result.json"), documents)
+
+
+def change_results(folder: Path, changes: dict[str, dict[str, Any]]) -> None:
+    """Add to all results of some variants."""
+
+    def change(runs: Runs) -> None:
+        for (variant, _), run in runs.items():
+            run.result.update(changes.get(variant, {}))
+
+    change_runs(folder / "results" / "tiny-claims", change)
 
 
 def test_the_packaged_claims_name_what_there_is() -> None:
@@ -89,10 +98,11 @@ def test_seeds_answer(tmp_path: Path) -> None:
 
 def test_what_is_measured_of_all_seeds_together_is_one_number(tmp_path: Path) -> None:
     runs(tmp_path, {"good": [3.0, 3.1], "bad": [0.1, 0.0]})
-    for name, shared in (("good", 0.9), ("bad", 0.8)):
-        for path in (tmp_path / "results" / "tiny-claims" / name).glob("*.json"):
-            content = json.loads(path.read_text())
-            save_result(path, content | {"attention": {"summary": {"across_seeds:rare": shared}}})
+    shared = {"good": 0.9, "bad": 0.8}
+    change_results(
+        tmp_path,
+        {name: {"attention": {"summary": {"across_seeds:rare": value}}} for name, value in shared.items()},
+    )
     test = {"experiment": "claims", "seeds": {"of": "good", "over": "bad", "metrics": ["across_seeds:rare"]}}
     (found,) = answers(test, tmp_path / "results")
     assert (found.in_short, found.seeds) == ("across_seeds:rare 80.0 → 90.0, +10.0, no interval", 1)
@@ -101,11 +111,10 @@ def test_what_is_measured_of_all_seeds_together_is_one_number(tmp_path: Path) ->
 @pytest.mark.parametrize(("order", "says"), [([1, 2, 3], YES), ([3, 2, 1], OPPOSITE)])
 def test_a_grid_answers(tmp_path: Path, order: list[int], says: str) -> None:
     runs(tmp_path, {f"good_{value}": [quality, quality + 0.1] for value, quality in zip(order, (0, 1, 3), strict=True)})
-    for value in order:
-        for path in (tmp_path / "results" / "tiny-claims" / f"good_{value}").glob("*.json"):
-            content = json.loads(path.read_text())
-            content["experiment"] = {"variant": "good", "value": value}
-            save_result(path, content)
+    change_results(
+        tmp_path,
+        {f"good_{value}": {"experiment": {"variant": "good", "value": value}} for value in order},
+    )
     test = {"experiment": "claims", "grid": {"of": "good", "from": "value", "metrics": ["MAP"]}}
     (found,) = answers(test, tmp_path / "results")
     assert (found.says, found.seeds, found.gain.endswith(", 6 runs")) == (says, 2, True)

@@ -17,6 +17,7 @@ import yaml
 from attention import across_documents, across_seeds, cosine
 from definitions import Planned, datasets_of, load_definitions, packaged, plan, results_folder
 from experiment_pages import column, figures, gone, label_f1, processors, rising, rows_of
+from kept_results import change_runs, files_of, read_results, read_runs
 from made_up_runs import LABELS, words, write_run
 from matplotlib.text import Text
 
@@ -174,11 +175,12 @@ def test_results_are_kept_with_their_epochs_and_not_made_again(tiny: Path, calls
     for _ in range(2):
         assert runner.run_experiment(runs, folder, tiny / "work") == []
     assert [words[1] for words in calls] == ["plant_tiny.yml", "linear_tiny.yml"]
-    kept = json.loads((folder / "plant" / "seed1.json").read_text())
+    run = read_runs(folder)["plant", 1]
+    kept = run.result
     assert kept["experiment"] == {"name": "main", "variant": "plant", "value": None}
     assert kept["epochs"] == {"stage1": [{"attention-nDCG@20": 0.25}], "val": [{"P@5": 0.5}]}
     assert "secret" not in json.dumps(kept)
-    assert (folder / "plant" / "seed1.npz").is_file()
+    assert run.documents is not None
     assert not list((tiny / "work").rglob("result.json"))
 
 
@@ -189,7 +191,7 @@ def test_an_interrupted_run_goes_on(tiny: Path, calls: list[list[str]]) -> None:
     (begun / "run.json").write_text("{}")
     assert runner.run_experiment([planned], tiny / "results" / "tiny", tiny / "work") == []
     assert calls[0][-3:] == ["--resume", str(begun), "--trust-code"]
-    assert (tiny / "results" / "tiny" / "plant" / "seed1.json").is_file()
+    assert ("plant", 1) in read_results(tiny / "results" / "tiny")
 
 
 def test_word_vectors_are_made_before_the_configuration_is_read(
@@ -230,7 +232,7 @@ def test_a_failure_does_not_stop_the_others(
     runs, _ = plan("main", "tiny", [1], variants=["plant", "linear"])
     failures = runner.run_experiment(runs, tiny / "results" / "tiny", tiny / "work")
     assert [(planned.variant, "no result.json" in how) for planned, how in failures] == [("plant", True)]
-    assert (tiny / "results" / "tiny" / "linear" / "seed1.json").is_file()
+    assert list(read_results(tiny / "results" / "tiny")) == [("linear", 1)]
 
 
 @pytest.mark.parametrize(
@@ -249,11 +251,11 @@ def test_the_same_configuration_is_copied(
     write_run(tiny / "made", config_hash=planned.config.hash())
     (other,), _ = plan(from_experiment, "tiny", [1], variants=[from_variant])
     place = results_folder(tiny / "results", from_experiment, "tiny")
-    runner.keep(other, tiny / "made", place / from_variant / "seed1.json", None)
+    runner.keep(other, tiny / "made", place, None)
     folder = results_folder(tiny / "results", experiment, "tiny")
     assert runner.run_experiment([planned], folder, tiny / "work") == []
     assert calls == []
-    kept = json.loads((folder / planned.name / "seed1.json").read_text())
+    kept = read_results(folder)[planned.name, 1]
     assert kept["experiment"] == {"name": experiment, "variant": variant, **told}
 
 
@@ -284,11 +286,11 @@ def test_a_trial_runs_in_its_context_and_is_never_copied(tiny: Path, capfd: pyte
     choices = {planned.name: planned for planned in plan("ablations", "tiny", [1])[0]}
     folder, work = tiny / "results" / "tiny-ablations", tiny / "work"
     assert runner.run_experiment([choices["tf_idf"]], folder, work) == []
-    kept = json.loads((folder / "tf_idf" / "seed1.json").read_text())
+    kept = read_results(folder)["tf_idf", 1]
     assert kept["experiment"]["trial"] == "tf_idf"
     assert kept["hashes"]["config"] == choices["full"].config.hash()
     assert runner.run_experiment([choices["full"]], folder, work) == []
-    plain = json.loads((folder / "full" / "seed1.json").read_text())
+    plain = read_results(folder)["full", 1]
     assert "trial" not in plain["experiment"]
     assert plain["epochs"]["stage1"] != kept["epochs"]["stage1"]
     assert capfd.readouterr().err.count("libmultilabel --config") == 2
@@ -328,7 +330,7 @@ def test_macro_f1_of_validation_comes_from_the_labels_statistics(tmp_path: Path)
     tuned = Tuned({"macro": 0.1}, np.array([2, 0]), {"macro": np.array([0.5, 0.25])})
     write_label_statistics(tmp_path / "made", ['"a', "b"], None, tuned)
     planned = Planned("stage1_choices", "logit_within", None, "plant_demo.yml", {}, 1)
-    runner.keep(planned, tmp_path / "made", tmp_path / "results" / "logit_within" / "seed1.json", None)
+    runner.keep(planned, tmp_path / "made", tmp_path / "results", None)
     [system] = tables.load(tmp_path / "results", ["logit_within"])
     assert column(system, "validation-Macro-F1") == [0.375]
 
@@ -336,7 +338,7 @@ def test_macro_f1_of_validation_comes_from_the_labels_statistics(tmp_path: Path)
 def test_the_readme_is_changed_between_its_marks_only(tmp_path: Path) -> None:
     write_run(tmp_path / "made")
     planned = Planned("main", "plant", None, "plant_demo.yml", {}, 1)
-    runner.keep(planned, tmp_path / "made", tmp_path / "results" / "plant" / "seed1.json", None)
+    runner.keep(planned, tmp_path / "made", tmp_path / "results", None)
     systems = tables.load(tmp_path / "results", ["plant"])
     before, after = tables.MARK.format("codiesp-coding"), tables.END
     text = tables.readme(f"above\n{before}| was here |\n{after}below\n", "codiesp-coding", systems)
@@ -367,8 +369,7 @@ def test_published_rows_stand_below_ours_with_their_source(tmp_path: Path) -> No
         write_run(tmp_path / "made" / name, quality)
         for experiment in ("coding", "claims"):
             planned = Planned(experiment, name, None, "plant_demo.yml", {}, 1)
-            path = results / f"codiesp-{experiment}" / name / "seed1.json"
-            runner.keep(planned, tmp_path / "made" / name, path, None)
+            runner.keep(planned, tmp_path / "made" / name, results / f"codiesp-{experiment}", None)
     assert tables.write_pages(results, tmp_path / "tables") == []
     lines = (tmp_path / "tables" / "codiesp-coding.md").read_text().splitlines()
     columns = next(line for line in lines if line.startswith("| variant")).split(" | ")
@@ -396,7 +397,7 @@ def test_the_page_of_a_data_set_begins_with_the_columns_of_its_field(tmp_path: P
             del result["metrics"][lacking]  # as in a result of before
             path.write_text(json.dumps(result))
         planned = Planned("main", name, None, "plant_demo.yml", {}, 1)
-        runner.keep(planned, tmp_path / "made" / name, tmp_path / "results" / dataset / name / "seed1.json", None)
+        runner.keep(planned, tmp_path / "made" / name, tmp_path / "results" / dataset, None)
     assert tables.write_pages(tmp_path / "results", tmp_path / "tables") == []
     main, more, *_ = (tmp_path / "tables" / f"{dataset}.md").read_text().split("Other measures of the same runs")
     header, _, *rows = [line for line in main.splitlines() if line.startswith("|")]
@@ -422,7 +423,7 @@ def test_pages_are_written_checked_and_found_stale(tmp_path: Path, monkeypatch: 
         for name, quality in (("full", 2.0), ("mse", 1.0), ("no_label_smoothing", 1.9)):
             write_run(tmp_path / "made", quality, seed)
             planned = Planned("ablations", name, None, "plant_demo.yml", {}, seed)
-            runner.keep(planned, tmp_path / "made", results / "tiny-ablations" / name / f"seed{seed}.json", None)
+            runner.keep(planned, tmp_path / "made", results / "tiny-ablations", None)
             shutil.rmtree(tmp_path / "made")
     assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
     assert tables.write_pages(results, pages) == []
@@ -431,18 +432,19 @@ def test_pages_are_written_checked_and_found_stale(tmp_path: Path, monkeypatch: 
         "| full", "| no_label_smoothing", "| mse",
     ]  # fmt: skip
     assert "| mse | P@5 | -" in text
-    assert (pages / "tiny-ablations_gains.png").read_bytes().startswith(b"\x89PNG")
+    assert "Pictures (gains): `python benchmarks/tables.py --pictures tiny-ablations`." in text
+    assert {path.suffix for path in pages.iterdir()} == {".md", ".json"}
     assert tables.write_pages(results, pages, check=True) == []
     systems = tables.load(results / "tiny-ablations", ["full"])
     for on_validation, where in ((False, "test split"), (True, "validation documents")):
         picture = figures(systems, {**load_definitions()["ablations"], "on_validation": on_validation})["gains"]
         assert any(f"tiny, {where}" in text.get_text() for text in picture.findobj(Text))
     assert "Not run: single_stage_bce" in text
-    for path in (pages / "tiny-ablations.md", results / "tiny-ablations" / "mse" / "seed2.json"):
-        before = path.read_text()
-        path.write_text(before.replace("mse", "mes") + "\n")
+    for path in (pages / "tiny-ablations.md", *files_of(results / "tiny-ablations")):
+        before = path.read_bytes()
+        path.write_bytes(before + b"\n")
         assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
-        path.write_text(before)
+        path.write_bytes(before)
         assert tables.write_pages(results, pages, check=True) == []
     monkeypatch.setattr(made_from, "CODE", ["benchmarks/tables.py"])
     assert tables.write_pages(results, pages, check=True) == ["tiny-ablations.md"]
@@ -454,15 +456,14 @@ def test_only_pages_that_are_out_of_date_are_made(tmp_path: Path, monkeypatch: p
         write_run(tmp_path / "made" / name, quality)
         for dataset in ("tiny", "small"):
             planned = Planned("ablations", name, None, "plant_demo.yml", {}, 1)
-            path = results / f"{dataset}-ablations" / name / "seed1.json"
-            runner.keep(planned, tmp_path / "made" / name, path, None)
+            runner.keep(planned, tmp_path / "made" / name, results / f"{dataset}-ablations", None)
     write = tables.write_page
     monkeypatch.setattr(tables, "write_page", lambda folder, into: made.append(folder.name) or write(folder, into))
     tables.write_pages(results, pages)
     assert sorted(made) == ["small-ablations", "tiny-ablations"]
     tables.write_pages(results, pages)
     assert len(made) == 2
-    shutil.rmtree(results / "small-ablations" / "mse")
+    change_runs(results / "small-ablations", lambda runs: runs.pop(("mse", 1)))
     tables.write_pages(results, pages)
     assert made[2:] == ["small-ablations"]
     tables.write_pages(results, pages, everything=True)
@@ -531,10 +532,9 @@ def test_pages_of_results_that_are_gone_go_too(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     for name, text in (("gone", tables.MADE), ("other", "Made by another script")):
         (tmp_path / f"{name}.md").write_text(text)
-        (tmp_path / f"{name}_gains.png").write_text("picture")
     assert tables.write_pages(tmp_path / "results", tmp_path, check=True) == ["gone.md"]
     assert tables.write_pages(tmp_path / "results", tmp_path) == []
-    assert {path.name for path in tmp_path.glob("*.*")} == {"made_from.json", "other.md", "other_gains.png"}
+    assert {path.name for path in tmp_path.glob("*.*")} == {"made_from.json", "other.md"}
 
 
 def test_pages_of_speed_are_those_of_their_measurements(tmp_path: Path) -> None:
@@ -552,11 +552,11 @@ def test_a_network_is_trained_once_for_all_planted_scores(tiny: Path, in_this_pr
     for kept, planned in (("shared", alone), ("shared", scores), ("apart", scores)):
         assert runner.run_experiment([planned], tiny / kept, tiny / "runs" / kept) == []
     assert [runner.TAKEN_OVER in " ".join(words) for words in in_this_process] == [False, True, False]
-    results = [json.loads((tiny / kept / "plant_scores" / "seed1.json").read_text()) for kept in ("shared", "apart")]
+    results = [read_results(tiny / kept)["plant_scores", 1] for kept in ("shared", "apart")]
     taken, trained = results
     for key in ("metrics", "epochs", "thresholds", "hashes", "strategy", "experiment"):
         assert taken[key] == trained[key], key
-    of_network = json.loads((tiny / "shared" / "plant" / "seed1.json").read_text())
+    of_network = read_results(tiny / "shared")["plant", 1]
     assert taken["metrics"] != of_network["metrics"]
     for stage in runner.STAGES:
         assert taken["time_s"][stage] == of_network["time_s"][stage]
@@ -571,7 +571,7 @@ def test_scores_alone_train_nothing_that_could_be_kept(tiny: Path, in_this_proce
     assert runner.run_experiment(runs, tiny / "results", tiny / "work") == []
     assert [planned.trains for planned in runs] == [True, False]
     assert [path.name for path in (tiny / "work" / "networks").iterdir()] == [runs[0].training]
-    whole, alone = (json.loads((tiny / "results" / one.name / "seed1.json").read_text()) for one in runs)
+    whole, alone = (read_results(tiny / "results")[planned.name, 1] for planned in runs)
     assert "stage2" in whole["time_s"]
     assert not {"stage1", "stage2"} & alone["time_s"].keys()
     assert "planted_scores" in alone["time_s"]
@@ -618,6 +618,8 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list
     for experiment, definition in definitions.items():
         name = results_folder(Path(), experiment, "tiny").name
         assert f"{name}.md" in pages
-        assert {f"{name}_{kind}.png" for kind in definition["pictures"]} <= pages, experiment
-    summary: dict[str, Any] = json.loads((tiny / "results/tiny-attention/plant/seed1.json").read_text())["attention"]
+        tables.write_pictures(tiny / "results" / name, tiny / "pictures")
+        pictures = {path.name for path in (tiny / "pictures").iterdir()}
+        assert {f"{name}_{kind}.svg" for kind in definition["pictures"]} <= pictures, experiment
+    summary: dict[str, Any] = read_results(tiny / "results/tiny-attention")["plant", 1]["attention"]
     assert 0 < summary["summary"]["across_seeds:common"] <= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,11 @@ from typing import Any
 import missing
 import pytest
 from definitions import Planned, load_definitions, plan
+from kept_results import change_runs, keep_run, read_results
 from made_up_runs import write_run
 from missing import REST, SHOWN, TOO_FEW, UNTRIED, estimate, find_missing, make, minutes_of, rows_of, worth_of
+
+from plant_plugin.report.result import read_result
 
 CLAIMS: list[dict[str, Any]] = [
     {"id": "one", "tests": [{"experiment": "ablations", "gain": {"of": "full", "over": "mse", "metrics": ["P@1"]}}]},
@@ -35,12 +37,10 @@ def has_run(results: Path, name: str, seed: int, minutes: float, experiment: str
     """A result that took so many processor minutes."""
     made = results.parent / "made"
     write_run(made, seed=seed)
-    result = json.loads((made / "result.json").read_text())
     variant, _, value = name.rpartition("_")
     told = {"variant": variant if value.isdigit() else name}
-    target = results / f"tiny-{experiment}" / name / f"seed{seed}.json"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps({**result, "experiment": told, "cpu_s": {"total": 60 * minutes}}))
+    result = {**read_result(made / "result.json"), "experiment": told, "cpu_s": {"total": 60 * minutes}}
+    keep_run(results / f"tiny-{experiment}", name, result, None)
     shutil.rmtree(made)
 
 
@@ -101,7 +101,7 @@ def test_rows_of_the_readme_come_before_the_rest(tiny: Path, monkeypatch: pytest
 
 
 def test_cost_is_that_of_the_nearest_kin(tiny: Path) -> None:
-    results = tiny / "results"
+    results, folder = tiny / "results", tiny / "results" / "tiny-training_size"
     (planned,) = plan("training_size", "tiny", [1], variants=["plant"])[0][:1]
     assert (planned.name, estimate(planned, minutes_of(results, "tiny"))) == ("plant_0.05", None)
     for name, seed, minutes, experiment, expected in (
@@ -113,14 +113,11 @@ def test_cost_is_that_of_the_nearest_kin(tiny: Path) -> None:
     ):
         has_run(results, name, seed, minutes, experiment)
         if name == "plant_0.05":
-            path = results / "tiny-training_size" / name / "seed2.json"
-            path.write_text(json.dumps({**json.loads(path.read_text()), "experiment": {"variant": "plant"}}))
+            change_runs(folder, lambda runs: runs["plant_0.05", 2].result.update(experiment={"variant": "plant"}))
         assert estimate(planned, minutes_of(results, "tiny")) == expected, name
-    old = results / "tiny-training_size" / "plant_0.05" / "seed2.json"
-    result = json.loads(old.read_text())
-    del result["cpu_s"]
-    old.write_text(json.dumps(result))
-    assert estimate(planned, minutes_of(results, "tiny")) == result["time_s"]["total"] / 60
+    change_runs(folder, lambda runs: runs["plant_0.05", 2].result.pop("cpu_s"))
+    seconds = read_results(folder)["plant_0.05", 2]["time_s"]["total"]
+    assert estimate(planned, minutes_of(results, "tiny")) == seconds / 60
     assert minutes_of(results, "tin") == []
 
 
@@ -136,9 +133,8 @@ def test_what_need_not_run_is_not_missing(tiny: Path) -> None:
 def test_a_result_without_its_measure_is_missing(tiny: Path) -> None:
     results = tiny / "results"
     has_run(results, "plant", 1, 1.0, "attention")
-    path = results / "tiny-attention" / "plant" / "seed1.json"
     assert found(results, on_tiny("attention", ("plant",), 1)) == [("plant", 1, REST)]
-    path.write_text(json.dumps({**json.loads(path.read_text()), "attention": {}}))
+    change_runs(results / "tiny-attention", lambda runs: runs["plant", 1].result.update(attention={}))
     assert found(results, on_tiny("attention", ("plant",), 1)) == []
 
 

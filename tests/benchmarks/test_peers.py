@@ -12,15 +12,14 @@ import pytest
 import run as runner
 import scipy.sparse as sp
 from definitions import load_definitions, plan
+from kept_results import load_systems
 from made_up_runs import LABELS
 from sklearn.datasets import load_svmlight_file
 
 from plant_plugin.config import registry
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.evaluation.names import parse_metric
-from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums
-from plant_plugin.report.systems import load_systems
 
 
 def task() -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -89,12 +88,12 @@ def test_names_of_labels_are_documents_that_no_propensity_counts(tiny: Path, in_
     }  # fmt: skip
     (planned,) = plan("many_labels", "tiny", [1], variants=["with_names"], definitions=definitions)[0]
     assert runner.run_experiment([planned], tiny / "results", tiny / "work") == []
-    documents = load_per_document(tiny / "results" / "with_names" / "seed1.npz")
+    (system,) = load_systems(tiny / "results")
+    (documents,) = system.documents
     corpus = load_corpus(planned.config)
     assert documents.num_train == len(corpus.train) == 150
     counts = corpus.label_matrix(corpus.train).sum(axis=0)
     np.testing.assert_array_equal(documents.train_counts, counts)
-    (system,) = load_systems([str(tiny / "results" / "with_names")])
     told = system.results[0]["metrics"]
     metrics = [parse_metric(name) for name in ("PSP@5", "Macro-F1@0.5:11-50")]
     found = DocumentSums(documents, metrics).resampled(np.ones((1, len(documents))))[0]
