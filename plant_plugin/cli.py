@@ -9,7 +9,7 @@ from plant_plugin.commands.desk import desk
 from plant_plugin.commands.doctor import doctor
 from plant_plugin.commands.evaluate import compare, evaluate
 from plant_plugin.commands.explain import explain, label
-from plant_plugin.commands.measures import codiesp_x, faithfulness, plausibility
+from plant_plugin.commands.measures import faithfulness, plausibility
 from plant_plugin.commands.predict import predict
 from plant_plugin.commands.prepare import prepare
 from plant_plugin.commands.relevance import relevance
@@ -29,7 +29,7 @@ def plant() -> None:
 
 SHOWN = (
     train, list_entries, show, prepare, stats, validate, doctor, relevance, embeddings, evaluate, compare,
-    predict, explain, label, faithfulness, plausibility, codiesp_x, export, strip, serve, desk, search, host,
+    predict, explain, label, faithfulness, plausibility, export, strip, serve, desk, search, host,
 )  # fmt: skip
 for command in SHOWN:
     plant.add_command(command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import numpy as np
 import torch
 
 from plant_plugin.config import Config, load_config
+from plant_plugin.data.evidence import write_evidence
+from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.text import DocumentEvidence
 
 LABELS = 12
 
@@ -87,3 +91,18 @@ def write_language_model(folder: Path) -> Path:
         )
     ).save_pretrained(target)  # fmt: skip
     return target
+
+
+def evidence_of(path: Path) -> tuple[list[str], list[DocumentEvidence]]:
+    """The words of each label, in every document."""
+    documents = read_libmultilabel_text(path)
+    found = [
+        {label: [m.span() for m in re.finditer(rf"\bsign{label[1:]}x\b", text)] for label in sorted(labels)}
+        for text, labels in zip(documents.texts, documents.labels, strict=True)
+    ]
+    return documents.texts, found
+
+
+def write_spans(path: Path, evidence: list[DocumentEvidence]) -> None:
+    """An evidence file in which each span is a mark of its own."""
+    write_evidence(path, [{label: [[span] for span in spans] for label, spans in own.items()} for own in evidence])

@@ -1,8 +1,7 @@
-"""``plant faithfulness``, ``plausibility`` and ``codiesp-x``: how good explanations are, by the model and by coders."""
+"""``plant faithfulness`` and ``plausibility``: how good explanations are, by the model and by coders."""
 
 from __future__ import annotations
 
-import functools
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from plant_plugin.data.new_documents import Documents
     from plant_plugin.model.plausibility import MarkedPairs, Plausibility
     from plant_plugin.model.predictor import Predictor
-
-BESIDE = "put X_evidence.tsv beside each X.txt that the run validated and tested on, or name it in `evidence`"
 
 
 @click.command()
@@ -144,50 +141,3 @@ def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]
         "pairs_without_a_word": pairs.wordless,
         "orders": found,
     }
-
-
-@click.command("codiesp-x")
-@click.argument("runs", type=shared.MODEL, nargs=-1, required=True, metavar="RUN_FOLDER…")
-@shared.threshold_option()
-@click.option("--places", type=shared.COUNT, default=3, show_default=True, help="At most so many of a code.")
-@click.option("--join", type=click.IntRange(min=0), metavar="CHARACTERS",
-              help="Marks at most so far apart are one place, for files that do not say which spans belong together.",
-)  # fmt: skip
-@click.option("--out", type=shared.FILE, help="Write the numbers as JSON.")
-@shared.loads_models(names=False)
-def codiesp_x(
-    runs: tuple[Path, ...],
-    threshold: float | str | None,
-    places: int,
-    join: int | None,
-    out: Path | None,
-    load: shared.Load,
-) -> None:
-    """Score codes with their places by CodiEsp-X, the runs together: one of the diagnoses, one of the procedures.
-
-    Cases and evidence are those of the runs' test files. A code is found where one of its places holds a coder's and
-    has at most ten characters more on either side. How places are made of words is chosen on the validation cases, for
-    each run: measure, share of the strongest word, and how far apart words of a place may stand. A mark in several
-    parts (`12-15+20-25`) counts as the task counts it, from its first character to its last.
-    """
-    from plant_plugin.model import codiesp_x as module
-    from plant_plugin.model.trained import with_unrefitted
-
-    marked_in = functools.partial(shared.marked_documents, fix=BESIDE, whole=True, out=out)
-    texts, marked = module.union_of_cases([marked_in(run, "test") for run in runs])
-    predicted, rules = [], []
-    for run in runs:
-        predictor, unrefitted = with_unrefitted(load, run)
-        own_texts, own_marked = marked_in(run, "val")
-        own = module.predicted_codes(unrefitted, own_texts, threshold)
-        rule = module.best_rule(own, module.joined(own_marked, join), places)
-        predicted.append((module.predicted_codes(predictor, texts, threshold), rule))
-        rules.append({"order": rule.order, "share": rule.share, "gap": rule.gap})
-        of_words = f"words by {rule.order}, from {rule.share:.2f} of the strongest, gap {rule.gap}"
-        click.echo(f"{run.name}: {of_words}", err=True)
-    found = module.codiesp_x(predicted, module.joined(marked, join), places)
-    for name, (mean, low, high) in found.items():
-        click.echo(f"{name:<10}{100 * mean:>6.1f} [{100 * low:.1f} {100 * high:.1f}]")
-    click.echo(f"in %, over {len(texts):,} cases, [95 % interval]", err=True)
-    if out is not None:
-        shared.write(out, shared.as_json({"cases": len(texts), "join": join, "rules": rules, **found}))

@@ -199,7 +199,6 @@ COMMANDS: dict[str, Arguments] = {
     "label": lambda s: ["label", str(s.run), "L3"],
     "faithfulness": lambda s: ["faithfulness", str(s.run), str(s.task / "test.txt"), "--documents", "3"],
     "plausibility": lambda s: ["plausibility", str(s.run), "--out", str(s.folder / "plausibility.json")],
-    "codiesp-x": lambda s: ["codiesp-x", str(s.run), "--out", str(s.folder / "codiesp.json")],
     "strip": lambda s: ["strip", str(s.run), "--min-documents", "3", "--out", str(s.folder / "stripped")],
     "prepare": lambda s: ["prepare", "demo", "--out", str(s.folder / "demo"), "--documents", "28"],
     "export": adapted,
@@ -303,7 +302,7 @@ def own_cache(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SLOW = {
-    "search", "train", "export", "codiesp-x", "plausibility", "faithfulness", "relevance", "embeddings",
+    "search", "train", "export", "plausibility", "faithfulness", "relevance", "embeddings",
     "pretrain-lm", "compare", "prepare",
 }  # fmt: skip
 TIERED = [pytest.param(name, marks=pytest.mark.attacks) if name in SLOW else name for name in COMMANDS]

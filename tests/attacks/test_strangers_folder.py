@@ -40,7 +40,6 @@ COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     "label": lambda folder: ["label", str(folder), "L3", "--device", "cpu"],
     "faithfulness": lambda folder: ["faithfulness", str(folder), str(note_of(folder)), "--device", "cpu"],
     "plausibility": lambda folder: ["plausibility", str(folder), "--device", "cpu"],
-    "codiesp-x": lambda folder: ["codiesp-x", str(folder), "--device", "cpu"],
     "serve": lambda folder: ["serve", str(folder), "--device", "cpu"],
     "export": lambda folder: ["export", str(folder), "--out", f"{folder}_exported"],
     "strip": lambda folder: ["strip", str(folder), "--out", f"{folder}_stripped", "--min-documents", "3"],

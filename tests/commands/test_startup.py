@@ -70,7 +70,6 @@ EVERY_LIGHT_COMMAND = pytest.mark.parametrize(
         ("plant", "label", "--help"),
         ("plant", "faithfulness", "--help"),
         ("plant", "plausibility", "--help"),
-        ("plant", "codiesp-x", "--help"),
         ("plant", "doctor"),
     ],
     ids=" ".join,

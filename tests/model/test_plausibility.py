@@ -14,15 +14,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 from click.testing import CliRunner, Result
-from made_up_task import made_config
+from made_up_task import evidence_of, made_config, write_spans
 from test_predictor import NETWORKS
 
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
 from plant_plugin.config.options import PlantedScoresOptions
-from plant_plugin.data.evidence import write_evidence
-from plant_plugin.data.tables import read_libmultilabel_text
-from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.plausibility import MEASURES
 from plant_plugin.model.passages import EVIDENCE_THRESHOLD, EvidenceRule, read_rule, strong_runs, write_rule
@@ -34,21 +31,6 @@ from plant_plugin.report.logs import write_log_config
 from plant_plugin.training.run import run as train
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x filler7 sign3x"
-
-
-def evidence_of(path: Path) -> tuple[list[str], list[DocumentEvidence]]:
-    """The words of each label, in every document."""
-    documents = read_libmultilabel_text(path)
-    found = [
-        {label: [m.span() for m in re.finditer(rf"\bsign{label[1:]}x\b", text)] for label in sorted(labels)}
-        for text, labels in zip(documents.texts, documents.labels, strict=True)
-    ]
-    return documents.texts, found
-
-
-def write_spans(path: Path, evidence: list[DocumentEvidence]) -> None:
-    """An evidence file in which each span is a mark of its own."""
-    write_evidence(path, [{label: [[span] for span in spans] for label, spans in own.items()} for own in evidence])
 
 
 @pytest.fixture(scope="module")
@@ -195,9 +177,8 @@ def test_the_network_as_stage_1_leaves_it(task: Path, marked: Path, tmp_path: Pa
     assert orders["attention without prior"] > orders["random"] + 0.2  # it ranks what stage 1 taught it
 
 
-@pytest.mark.parametrize("name", ["plausibility", "codiesp-x"])
 def test_a_model_without_a_second_training_is_read_once(
-    trained: Path, marked: Path, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    trained: Path, marked: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(trained, run)
@@ -212,12 +193,11 @@ def test_a_model_without_a_second_training_is_read_once(
         return found
 
     monkeypatch.setattr(Predictor, "load", classmethod(counted))
-    monkeypatch.setattr("plant_plugin.model.codiesp_x.SHARES", (0.5,))
-    shown = CliRunner().invoke(plant, [name, str(run), "--device", "cpu"])
+    shown = CliRunner().invoke(plant, ["plausibility", str(run), "--device", "cpu"])
     assert shown.exit_code == 0, shown.output
     assert read == [run]
     shutil.copytree(trained, run / "first_pass")
-    shown = CliRunner().invoke(plant, [name, str(run), "--device", "cpu"])
+    shown = CliRunner().invoke(plant, ["plausibility", str(run), "--device", "cpu"])
     assert shown.exit_code == 0, shown.output
     assert read == [run, run, run / "first_pass"]
 
