@@ -16,9 +16,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,40 +131,20 @@ def measured(name: str, batches: int, lock: str | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def told(name: str) -> dict[str, Any]:
-    """What ``plant doctor --config`` says of the configuration before."""
-    sizes = ["--labels", str(CODES), "--documents", str(DOCUMENTS), "--words", str(WORDS)]
-    words = [sys.executable, "-c", "from plant_plugin.cli import plant; plant()", "doctor", "--config", f"{name}.yml"]
-    done = subprocess.run([*words, *sizes], capture_output=True, text=True, check=False)
-    memory = re.search(r"memory +([\d.]+) GiB at the peak", done.stdout)
-    epoch = re.search(r"an epoch .* on one A100, (.+) on one H200", done.stdout)
-    return {"memory_gib": float(memory[1]) if memory else None, "epoch": epoch[1] if epoch else None}
-
-
 def page(records: dict[str, Any]) -> str:
     """The table of all records."""
     first = next(iter(records.values()))
     rows = [
-        "| configuration | batch | stage | s a batch | an epoch | told for an H200 | GPU memory, GiB | told, GiB |",
-        "|---|--:|---|--:|--:|--:|--:|--:|",
+        "| configuration | batch | stage | s a batch | an epoch | GPU memory, GiB |",
+        "|---|--:|---|--:|--:|--:|",
     ]
     for name, record in records.items():
-        epochs = (record["told"]["epoch"] or "").split(" and ")
-        for place, (stage, seconds) in enumerate(record["seconds"].items()):
+        for stage, seconds in record["seconds"].items():
             epoch = seconds * DOCUMENTS / record["batch_size"]
             shown = f"{epoch / 3600:.1f} h" if epoch >= 5400 else f"{epoch / 60:.1f} min"
-            memory, before = record["gpu_memory_mb"][stage] / 1024, record["told"]["memory_gib"]
-            promised = [epochs[place] if place < len(epochs) else "", "" if before is None else f"{before:.1f}"]
+            memory = record["gpu_memory_mb"][stage] / 1024
             times = ["–", "–"] if record.get("shared") else [f"{seconds:.3f}", shown]
-            cells = [
-                f"`{name}.yml`",
-                str(record["batch_size"]),
-                stage[-1],
-                *times,
-                promised[0],
-                f"{memory:.1f}",
-                promised[1],
-            ]
+            cells = [f"`{name}.yml`", str(record["batch_size"]), stage[-1], *times, f"{memory:.1f}"]
             rows.append(f"| {' | '.join(cells)} |")
     head = f"""# MIMIC-III on a GPU
 
@@ -176,7 +153,6 @@ made up, as long as MIMIC's notes and with as many codes; language models are as
 Nothing here tells how good a model is, nor what reading, relevance and planted scores take, a processor's work.
 
 An epoch: {DOCUMENTS:,} documents in batches of so many, without validation. Memory is the most that tensors held.
-Told is what `plant doctor --config` said of both stages together, before, its times if 35 % of the peak are reached.
 Only stages of networks that this package trains are here. –: other programs trained on the GPU meanwhile.
 """
     return "\n".join([head, *rows, ""])
@@ -211,7 +187,7 @@ def main() -> None:
                 texts(Path("data/MIMIC"))
             if (kind := NETWORKS[name]) and not Path("models", kind).is_dir():
                 language_model(kind, Path("models", kind), Path("data/MIMIC/train.txt"))
-        record = {**measured(name, options.batches, options.lock), "told": told(name), "shared": options.shared}
+        record = {**measured(name, options.batches, options.lock), "shared": options.shared}
         Path("records", f"{name}.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
         print(name, json.dumps({key: record[key] for key in ("seconds", "gpu_memory_mb", "told")}), flush=True)
     if not options.lock:

@@ -1,4 +1,4 @@
-"""``benchmarks/tables/rehearsal.md``: what the steps of a dress rehearsal took, beside what was told before."""
+"""``benchmarks/tables/rehearsal.md``: what the steps of a dress rehearsal took."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from plant_plugin.report.machine import processor_name
 
-STEPS = ("tables", "prepare", "count", "doctor", "doctor_cpu", "relevance", "stages", "scores")
+STEPS = ("tables", "prepare", "count", "relevance", "stages", "scores")
 RECORDS = "records"  # of the steps, in the folder of a data set
 GIB = 1024**3
 NAMES = {"mimic3": "MIMIC-III: `plant_mimic3.yml`", "mimic4": "MIMIC-IV: `plant_mimic4.yml`",
@@ -27,7 +27,6 @@ TRUE = {  # as the documentation of the data and the papers tell it
     },
 }  # fmt: skip
 VERSIONS = {"mimic3": "MIMIC-III v1.4 and CAML's split", "mimic4": "MIMIC-IV 2.2 and its codes of ICD-10"}
-DEVICES = {"this processor": "doctor_cpu", "one A100": "doctor", "one H200": "doctor"}
 RUNS = {"stages": "some batches of both stages", "scores": "planted scores alone"}
 PHASES = {  # of a run, whose names say it less well
     "read": "reading", "tokens": "vocabulary and tokens", "planted_scores": "planted scores solved and weighed",
@@ -82,10 +81,6 @@ def _data_set(what: str, folder: Path, records: dict[str, Any]) -> list[str]:
         parts += _phases(folder, run)
     if "stages" in records:
         parts += _stages(folder, records)
-    if "doctor_cpu" in records:
-        parts += _memory(folder, records)
-    if "doctor" in records:
-        parts += _predicted(records)
     return parts
 
 
@@ -132,23 +127,20 @@ def _result(folder: Path, run: str) -> dict[str, Any]:
 
 
 def _stages(folder: Path, records: dict[str, Any]) -> list[str]:
-    """What a whole epoch takes here, from some of its batches, and what is told of it before, here and on GPUs."""
+    """What a whole epoch takes here, from some of its batches."""
     result, command = _result(folder, "stages"), records["stages"]["command"]
     batches = int(_found(r"--limit_train_batches (\d+)", command))
     documents = sum(1 for _ in open(_training_file(folder), "rb"))
-    size = int(_found(r"labels, (\d+) a batch", records["doctor_cpu"]["printed"]))  # as it was configured then
+    (log,) = (folder / "runs" / "stages").glob("*/logs.json")
+    size = int(json.loads(log.read_text(encoding="utf-8"))["config"]["batch_size"])
     whole = -(-documents // size)
-    told = [_found(rf"an epoch .*?(\S+ \w+ and \S+ \w+) on {device}", records[step]["printed"]).split(" and ")
-            for device, step in DEVICES.items()]  # fmt: skip
-    heads = "| stage | batches, of an epoch's | processor, s a batch | an epoch here, h | told: here | "
-    rows = [f"{heads}{' | '.join(f'told: {device}' for device in [*DEVICES][1:])} |", "|---|--:|--:|--:|--:|--:|--:|"]
-    for place, stage in enumerate(("stage1", "stage2")):
+    rows = ["| stage | batches, of an epoch's | processor, s a batch | an epoch here, h |", "|---|--:|--:|--:|"]
+    for stage in ("stage1", "stage2"):
         each = result["cpu_s"][stage] / batches
         measured = f"{batches:,} of {whole:,} | {each:.1f} | {each * whole / 3600:.1f}"
-        rows.append(f"| {PHASES[stage]} | {measured} | {' | '.join(times[place] for times in told)} |")
+        rows.append(f"| {PHASES[stage]} | {measured} |")
     head = f"""Some batches of {size} documents of each stage; validation on two batches of the longest documents, and
-what the stage writes, are in it. Told is what `plant doctor --config` said before, if a share of what the device does
-in products of matrices is reached: that of a GPU is assumed, that of a processor is from a table like this."""
+what the stage writes, are in it."""
     return [head, "", *rows, ""]
 
 
@@ -159,31 +151,6 @@ def _found(pattern: str, text: str) -> str:
     return match[1]
 
 
-def _memory(folder: Path, records: dict[str, Any]) -> list[str]:
-    """What is told of memory and disk before, and what was taken."""
-    printed = records["doctor_cpu"]["printed"]
-
-    def told(*patterns: str) -> float:
-        return sum(float(_found(pattern, printed)) for pattern in patterns)
-
-    documents = r"main memory +([\d.]+) GiB at most for the documents"
-    relevance = r"main memory +([\d.]+) GiB at most for the relevance"
-    needs = {
-        "stages": told(r"\n. memory +([\d.]+) GiB at the peak", documents, relevance),
-        "scores": told(r"main memory +([\d.]+) GiB at most for planted scores", documents),
-    }
-    rows = [
-        f"| memory, {RUNS[run]} | {number:.1f} | {records[run]['peak_bytes'] / GIB:.1f} |"
-        for run, number in needs.items()
-        if run in records
-    ]
-    paths = (path for name in ("runs", "cache") for path in (folder / name).rglob("*"))
-    disk, disk_told = sum(path.stat().st_size for path in paths if path.is_file()), told(r"disk +([\d.]+) GiB at most")
-    rows.append(f"| disk, what was left of runs and cache | {disk_told:.1f} | {disk / GIB:.1f} |")
-    head = "Told is what `plant doctor --config --cpu` says before; what was measured holds the libraries too."
-    return [head, "", "| what | told, GiB | measured, GiB |", "|---|--:|--:|", *rows, ""]
-
-
 def _phases(folder: Path, run: str) -> list[str]:
     """What a run took, phase by phase."""
     result = _result(folder, run)
@@ -192,14 +159,3 @@ def _phases(folder: Path, run: str) -> list[str]:
         peak = result["peak_memory_mb"].get(phase, 0) / 1024
         rows.append(f"| {PHASES.get(phase, phase)} | {result['cpu_s'][phase]:,.0f} | {seconds:,.0f} | {peak:.2f} |")
     return [*rows, ""]
-
-
-def _predicted(records: dict[str, Any]) -> list[str]:
-    """What ``plant doctor --config`` had told of the same files."""
-    parts = []
-    for step, device in (("doctor", "a GPU"), ("doctor_cpu", "this processor")):
-        if step in records:
-            told = records[step]["printed"]
-            told = told[told.rindex("/plant_") + 1 :].rstrip()
-            parts += [f"`plant doctor --config` on the same files, for {device}:", "", "```text", told, "```", ""]
-    return parts

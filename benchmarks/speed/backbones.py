@@ -1,6 +1,6 @@
-"""Backbones: what trains, how large a checkpoint is, memory and speed, and the formula of `plant doctor` beside them.
+"""Backbones: what trains, how large a checkpoint is, memory and speed.
 
-    OMP_NUM_THREADS=1 python benchmarks/speed/backbones.py    # --table: only the formula, beside what was measured
+    OMP_NUM_THREADS=1 python benchmarks/speed/backbones.py
 
 Small random models on the processor, each in a process of its own: two training steps of PLANT with AdamW. Language
 models: width 256, 6 layers, 1,000 sub-words, 2 documents of 512 sub-words, 200 labels. Word-level encoders: width 256,
@@ -88,23 +88,6 @@ def case(family: str, way: str) -> tuple[dict[str, Any], Size]:
     return {"encoder": family.partition(",")[0], **WORD_LEVEL[family], **PRIORS[way]}, OVER_WORDS
 
 
-def expected(family: str, way: str) -> dict[str, int]:
-    """What the formula says."""
-    from plant_plugin.config.network import PLANT as Arguments
-    from plant_plugin.networks.footprint import Plan, footprint, words_footprint
-
-    options, size = case(family, way)
-    if family == "PLANTL2R":
-        return {}  # there is no formula any more; the table keeps what it said
-    own = Arguments(**HEAD, **options)
-    plan = Plan(size.batch, TOKENS, size.labels, own, chosen=size.chosen, narrow=4, stored=4, noise=4)
-    if family in FAMILIES:
-        found = footprint(shape(family), plan)
-    else:
-        found = words_footprint(plan, size.words, 100)
-    return {"trained": found.trained, "formula_bytes": found.total}
-
-
 def resident(field: str) -> int:
     """``VmRSS`` or ``VmHWM`` of this process, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
@@ -177,10 +160,10 @@ def measure(family: str, way: str) -> dict[str, Any]:
     return {
         "backbone": family,
         "way": way,
+        "trained": sum(weight.numel() for weight in network.parameters() if weight.requires_grad),
         "checkpoint_bytes": (Path(folder) / "model.safetensors").stat().st_size,
         "peak_bytes": peak,
         "tokens_per_second": size.batch * TOKENS / seconds,
-        **expected(family, way),
     }
 
 
@@ -196,13 +179,13 @@ def page(record: dict[str, Any]) -> str:
 
 def table(found: list[dict[str, Any]]) -> str:
     """The rows as Markdown."""
-    names = "backbone", "trained how", "trained parameters", "checkpoint, MB", "peak memory, MB", "formula, MB"
-    names += "formula / measured", "tokens a second"
+    names = "backbone", "trained how", "trained parameters", "checkpoint, MB", "peak memory, MB"
+    names += ("tokens a second",)
     lines = [f"| {' | '.join(names)} |", f"|---|---{'|--:' * (len(names) - 2)}|"]
     for row in found:
-        peak, formula = row["peak_bytes"] / 1e6, row["formula_bytes"] / 1e6
+        peak = row["peak_bytes"] / 1e6
         values = [row["backbone"], row["way"], f"{row['trained']:,}", f"{row['checkpoint_bytes'] / 1e6:.1f}"]
-        values += [f"{peak:.0f}", f"{formula:.0f}", f"{formula / peak:.2f}", f"{row['tokens_per_second']:,.0f}"]
+        values += [f"{peak:.0f}", f"{row['tokens_per_second']:,.0f}"]
         lines.append(f"| {' | '.join(values)} |")
     return "\n".join(lines)
 
@@ -229,17 +212,10 @@ def measured() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, then write both files; with ``--table`` work out the formula again, beside what was measured."""
-    if sys.argv[1:] == ["--table"]:
-        record = json.loads(RESULTS.read_text(encoding="utf-8"))
-        rows = record["measurements"]
-        record["measurements"] = [{**row, **expected(row["backbone"], row["way"])} for row in rows]
-    elif (
-        "MALLOC_MMAP_THRESHOLD_" not in os.environ
-    ):  # so that freed memory is given back and the peak is what is in use
+    """Measure, then write both files."""
+    if "MALLOC_MMAP_THRESHOLD_" not in os.environ:  # so that freed memory is given back and the peak is what is in use
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"})
-    else:
-        record = measured()
+    record = measured()
     RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     TABLE.write_text(page(record), encoding="utf-8")
     print(table(record["measurements"]))

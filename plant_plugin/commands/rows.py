@@ -4,41 +4,29 @@ from __future__ import annotations
 
 import click
 
-GIB = 1024**3
-
 
 class Rows(list[dict[str, str | bool | None]]):
     """What ``--json`` shows, row by row."""
 
 
-def row(name: str, text: str, fix: str | None = None, ok: bool | None = None, line: str | None = None) -> None:
-    """Show a row, in the form of ``line`` if that is given, or keep it for ``--json``.
+def row(name: str, text: str, fix: str | None = None, ok: bool | None = None) -> None:
+    """Show a row, or keep it for ``--json``.
 
     Args:
         name: What the row is about.
         text: What was found.
         fix: How to mend it.
         ok: Whether it is as it should be; None: there is nothing to judge.
-        line: The whole line as it is shown.
     """
     rows = click.get_current_context().obj
     if isinstance(rows, Rows):
         rows.append({"name": name, "text": text, "fix": fix, "ok": ok})
         return
     mark = " " if ok is None else click.style("ok", fg="green") if ok else click.style("!!", fg="red")
-    click.echo(line or f"{mark} {name:<15} {text}" + (f"\n      {fix}" if fix else ""))
+    click.echo(f"{mark} {name:<15} {text}" + (f"\n      {fix}" if fix else ""))
 
 
 def check(name: str, text: str, fix: str | None = None) -> bool:
     """A row with a mark; False where something is to be mended."""
     row(name, text, fix, fix is None)
     return fix is None
-
-
-def fits(name: str, needed: float, there: float | None, of_what: str, fix: str) -> None:
-    """A row with a mark where bytes that are needed are more than there are."""
-    told = f"{needed / GIB:.2f} GiB {of_what}"
-    if there is None or needed <= there:
-        row(name, told + ("" if there is None else f"; {there / GIB:.1f} are there"))
-    else:
-        check(name, f"{told}, but {there / GIB:.1f} are there", fix)

@@ -198,7 +198,9 @@ class Plant:
     )
     allow_bad_lines: Truth = key(False, "Leave out lines that are not of the format instead of stopping.")
     resume: Text | None = aside(None, "A run folder to go on with; auto: the newest unfinished run, else a new one.")
-    check_memory: Truth = aside(True, "Refuse a run of which a step needs more main memory than is free, by formulas.")
+    check_memory: Truth = aside(
+        True, "Take no more main memory than is free (Linux): else the system may end the run without a word."
+    )
     max_skipped_steps: AtLeast0 = aside(
         20, "Steps of a stage whose loss or gradient may be infinite until training ends."
     )

@@ -94,7 +94,7 @@ class Batches:
     def __len__(self) -> int:
         """Batches of this epoch and process; with ``batch_tokens`` a few more or fewer in another epoch."""
         passed = len(self.arrays) if self.rows is None else len(self.rows)
-        whole = -(-passed // self.batch_size) if self.batch_tokens is None else len(self._order())
+        whole = -(-passed // self.batch_size) if self.batch_tokens is None else len(self.order())
         return -(-whole // self._parts)
 
     def set_epoch(self, epoch: int, start: int = 0) -> None:
@@ -102,15 +102,16 @@ class Batches:
         self.epoch, self.start = epoch, start
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        order = self._order()
+        order = self.order()
         for first in range(self.start * self._parts, len(order), self._parts):
             place = first + self._part
-            batch = self._batch(order[place if place < len(order) else first])
+            batch = self.batch(order[place if place < len(order) else first])
             if place >= len(order):
                 batch["surplus"] = torch.ones(len(batch["document"]), dtype=torch.bool)
             yield batch
 
-    def _order(self) -> list[Places]:
+    def order(self) -> list[Places]:
+        """Return the documents of each batch of the next pass, of all processes."""
         lengths = self.arrays.lengths
         rows = np.arange(len(lengths)) if self.rows is None else self.rows
         if not self.shuffle:
@@ -139,7 +140,16 @@ class Batches:
                 longest = max(length, 1)
         return np.split(order, starts[1:]) if len(order) else []
 
-    def _batch(self, documents: Places) -> dict[str, Tensor]:
+    def positions(self, documents: Places) -> int:
+        """Return B·T of a batch of these documents, padding included."""
+        return len(documents) * max(int(self.arrays.lengths[documents].max()), 1)
+
+    def largest(self) -> dict[str, Tensor]:
+        """Return the batch of this pass that has most positions."""
+        return self.batch(max(self.order(), key=self.positions))
+
+    def batch(self, documents: Places) -> dict[str, Tensor]:
+        """Return the batch of these documents."""
         places, lengths = _gather(self.arrays.offsets, documents)
         longest = max(int(lengths.max()), 1)
         filled = np.arange(longest) < lengths[:, None]  # (B, T)

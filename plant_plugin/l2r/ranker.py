@@ -44,19 +44,29 @@ class LabelLists(Batches):
         return -(-len(self.known) // self.batch_size)
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        return map(self.batch, self.order()[self.start :])
+
+    def order(self) -> list[npt.NDArray[np.int64]]:
+        """Return the labels of each batch of the next pass."""
         order = self.known if self.whole else np.random.default_rng([self.seed, self.epoch]).permutation(self.known)
-        for first in range(self.start * self.batch_size, len(order), self.batch_size):
-            labels = order[first : first + self.batch_size]
-            rows = self.relevance[labels].toarray()
-            if self.whole:
-                text = np.broadcast_to(self.words, (len(labels), len(self.words)))
-            else:
-                text = self._drawn(labels, rows)
-            relevance = np.take_along_axis(rows, text, axis=1)
-            none = np.empty(0, np.int64)  # documents' labels
-            named = {"document": labels.astype(np.int64), "text": np.ascontiguousarray(text), "relevance": relevance,
-                     "label_row": none, "label_column": none}  # fmt: skip
-            yield {name: torch.from_numpy(value) for name, value in named.items()}
+        return [order[first : first + self.batch_size] for first in range(0, len(order), self.batch_size)]
+
+    def positions(self, documents: npt.NDArray[np.int64]) -> int:
+        """Return the number of labels: all lists are equally long."""
+        return len(documents)
+
+    def batch(self, documents: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+        """Return the batch of these labels."""
+        rows = self.relevance[documents].toarray()
+        if self.whole:
+            text = np.broadcast_to(self.words, (len(documents), len(self.words)))
+        else:
+            text = self._drawn(documents, rows)
+        relevance = np.take_along_axis(rows, text, axis=1)
+        none = np.empty(0, np.int64)  # documents' labels
+        named = {"document": documents.astype(np.int64), "text": np.ascontiguousarray(text), "relevance": relevance,
+                 "label_row": none, "label_column": none}  # fmt: skip
+        return {name: torch.from_numpy(value) for name, value in named.items()}
 
     def _drawn(self, labels: npt.NDArray[np.int64], rows: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
         """The most relevant words of each label, and drawn ones up to twice as many; all rows equally long."""

@@ -9,8 +9,9 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from plant_plugin.errors import PlantError
 from plant_plugin.report.logs import LOGS
@@ -40,6 +41,7 @@ class Run:
     config_hash: str  # of everything that its result depends on
     command: str  # what a user types to go on with the run
     stop_asked = False  # SIGTERM has come
+    measure_stage: Callable[[Any], None] | None = None  # what is done with a stage's module in the place of training it
     stops_itself = False  # what is running looks at `stop_asked` and ends by itself, its state saved
     prefix = ""  # of the names of phases other than tests: `refit_` while `refit` trains again
 
@@ -52,6 +54,7 @@ class Run:
         self.peak_memory_mb: dict[str, float] = {}
         self.gpu_memory_mb: dict[str, float] = {}
         self._open: dict[str, tuple[float, float]] = {}  # phase -> when it began, by both clocks
+        self.last_phase = "begin"  # that began last
         self._started = _clocks()
         self._before: dict[str, dict[str, float]] = {}
         self._writes, self._new_folder = writes, False
@@ -79,6 +82,7 @@ class Run:
         """
         name = name if name.endswith("test") else self.prefix + name
         self._note_gpu()
+        self.last_phase = name
         self._open[name] = _clocks()
         with _peak_memory() as peak:
             try:

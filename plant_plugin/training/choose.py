@@ -14,15 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
-import torch
 import yaml
 
 from plant_plugin.config import Config
@@ -43,14 +39,12 @@ from plant_plugin.config.options import (
     AUTO,
     NO_NAMES,
     PLANTED_SCORES,
-    SHORTLIST_SIZES,
     EvidenceOptions,
     PlantedScoresOptions,
 )
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.sections import BLOCKS
 from plant_plugin.config.values import Keys, Value
-from plant_plugin.data.batches import move
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.label_names import label_names, names_beside
@@ -60,15 +54,10 @@ from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.report.machine import free_and_total_memory
-from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED
-from plant_plugin.training.build import build_network
 from plant_plugin.training.devices import device_of
-from plant_plugin.training.inputs import Floats, Inputs, Shortlists
-from plant_plugin.training.prepare import planted_relevance, prepare
-from plant_plugin.training.stage import StageModule, precision_of
-from plant_plugin.training.stage1 import Stage1
-from plant_plugin.training.stage2 import Stage2
+from plant_plugin.training.inputs import Floats
+from plant_plugin.training.pace import measure
 from plant_plugin.training.weights import LINEAR_WEIGHTS, blocks
 
 WORD = re.compile(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
@@ -90,8 +79,6 @@ REPEATED = 0.01  # share of the texts that may stand there again and nothing is 
 LEAST_VALIDATION = 20  # documents, for a trial to say anything
 MINUTE = 60.0
 FOR_EPOCHS = 0.5  # share of a budget; the rest reads, solves the linear model, validates and tests
-NARROW = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
-PROBED = 5  # steps whose time is measured, behind one that is not
 SHORTENED = 128, 250  # words: the shortest that a budget leaves, and what is tried first
 
 
@@ -327,7 +314,9 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
     """
     if config.strategy == PLANTED_SCORES:
         return Choice({}, "")
-    stage1, stage2, steps = _pace(config)
+    stage2 = replace(config.stage2, epochs=config.stage2.epochs or None)  # without epochs it would not be measured
+    stages = measure(replace(config, stage2=stage2)).stages
+    epoch1, epoch2 = (stages[name].training_seconds if name in stages else 0.0 for name in ("stage1", "stage2"))
     left = MINUTE * minutes - (time.perf_counter() - started)
     room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
     ranks, wanted = (config.epochs if own.epochs is None else own.epochs for own in (config.stage1, config.stage2))
@@ -335,7 +324,7 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
     length, words = config.max_seq_length or facts.long, max(1, facts.words)  # 0: most documents hold numbers alone
     for shorter in (length, *(short for short in reversed(SHORTENED) if short < length)):
         share = min(1.0, min(shorter, words) / min(length, words))  # a step takes as long as its words
-        first, second = (share * steps * seconds for seconds in (stage1, stage2))
+        first, second = share * epoch1, share * epoch2
         for epochs1 in range(ranks, -1, -1):
             epochs2 = min(wanted, int((room - epochs1 * first) / second))
             if epochs2 >= min(wanted, max(1, epochs1)):  # a shortened second stage is no shorter than the first
@@ -344,48 +333,3 @@ def _within(minutes: float, config: Config, facts: Facts, started: float) -> Cho
                 why = f"an epoch takes {first:.0f} and {second:.0f} seconds"
                 return Choice(keys, f"{why}; {left / MINUTE:.1f} of {minutes:g} minutes are left")
     return Choice({"strategy": PLANTED_SCORES}, f"an epoch of the network does not fit into {minutes:g} minutes")
-
-
-def _pace(config: Config) -> tuple[float, float, int]:
-    """Seconds of a step of either stage, of a few that are made and forgotten, and how many steps an epoch has."""
-    with TemporaryDirectory() as folder:
-        config = replace(config, test_file=None, silent=True, checkpoint_dir=Path(folder))
-        run = Run(config.checkpoint_dir, silent=True, tests=False)
-        documents = prepare(config, run)
-        network = build_network(documents, config).to(device_of(config.cpu))
-        network.plant_relevance(planted_relevance(documents, config.relevance, run).matrix)
-        size = max(SHORTLIST_SIZES) if config.shortlist.size == AUTO else config.shortlist.size
-        shortlists = Shortlists()
-        if size is not None:
-            drawn = _any_labels(len(documents.training), documents.num_labels, int(size))
-            shortlists = Shortlists({"train": drawn})
-        train, val = Inputs(documents, shortlists=shortlists).stage_batches(config.stage2, config)
-        modules = Stage1(network, config.stage1, config, train, val), Stage2(network, config.stage2, config, train, val)
-        first, second = (_seconds(module) for module in modules)
-    return first, second, len(train)
-
-
-def _any_labels(documents: int, labels: int, size: int) -> npt.NDArray[np.int32]:
-    """Shortlists (N, S) drawn at random: a step takes as long with them, and no scores need fitting."""
-    size = min(size, labels)
-    part = labels // size  # one label of each, so that they ascend
-    drawn = np.random.default_rng(0).integers(part, size=(documents, size), dtype=np.int32)
-    return np.arange(size, dtype=np.int32) * part + drawn
-
-
-def _seconds(module: StageModule) -> float:
-    """Of a step with its gradient and the optimiser's, the mean of a few behind one that is not counted."""
-    device, took = device_of(module.settings.cpu), 0.0
-    optimizer = module.configure_optimizers()["optimizer"]
-    narrow = NARROW.get(precision_of(module.settings.precision, device))
-    for number, batch in enumerate(islice(cycle(module.train_batches), PROBED + 1)):  # few documents are one batch
-        start = time.perf_counter()
-        optimizer.zero_grad()
-        with torch.autocast(device.type, narrow, enabled=narrow is not None):
-            loss = module.training_loss(move(batch, device))
-        loss.backward()
-        optimizer.step()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)  # it works on behind what Python has asked for
-        took += (time.perf_counter() - start) * (number > 0)
-    return took / PROBED

@@ -15,7 +15,8 @@ from plant_plugin.errors import PlantError
 
 logger = logging.getLogger(__name__)
 
-CPU_PHRASE = "can't allocate memory"  # torch raises a plain RuntimeError on a CPU
+# Of a plain RuntimeError on a CPU: of torch's allocator, C++, oneDNN and Python's threads, which want a stack.
+CPU_PHRASES = "can't allocate memory", "bad_alloc", "could not create a primitive", "can't start new thread"
 
 
 class StepGuard:
@@ -72,7 +73,9 @@ class StepGuard:
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out."""
-    return isinstance(error, torch.cuda.OutOfMemoryError | MemoryError) or CPU_PHRASE in str(error)
+    if isinstance(error, torch.cuda.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(phrase in str(error) for phrase in CPU_PHRASES)
 
 
 def in_pieces(batch: Mapping[str, Tensor], pieces: int) -> list[dict[str, Tensor]]:

@@ -61,6 +61,9 @@ def train_stage(module: StageModule, run: Run) -> None:
         Interrupted: Ctrl-C; says how to resume.
         Stopped: SIGTERM; the state is saved.
     """
+    if run.measure_stage is not None:
+        run.measure_stage(module)
+        return
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
     module.run = run
     resumed = bool(module.settings.resume)

@@ -34,7 +34,7 @@ from plant_plugin.training.devices import device_of, first_alone, from_first, is
 from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.inputs import Inputs, mark_tokens
-from plant_plugin.training.memory import check_memory
+from plant_plugin.training.memory import limited_memory
 from plant_plugin.training.prepare import Encoded, prepare
 from plant_plugin.training.scoring import Scoring, tune_thresholds, validation_logits
 from plant_plugin.training.shortlist import propose
@@ -144,7 +144,6 @@ def read_documents(config: Config, run: Run) -> Encoded:
     """
     documents = prepare(config, run, load_tokens(folder_before(config)) if few_are_new(config) else None)
     resume.same_data(run, documents.hashes)
-    check_memory(documents, config)
     return documents
 
 
@@ -185,6 +184,7 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
             return read_result(path) if is_first() and path.is_file() else {}
         if config.refit != "none":
             config, thresholds = _trained_once(config, run, stages)
+        stack.enter_context(limited_memory(run, limited=config.check_memory and device_of(config.cpu).type == "cpu"))
         L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
         if config.eval:
             return test_again(config, run)

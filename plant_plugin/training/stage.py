@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 
 from plant_plugin.config.options import StageOptions
 from plant_plugin.config.sections import Settings
-from plant_plugin.data.batches import Batches
+from plant_plugin.data.batches import Batches, move
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import hard_negatives
@@ -68,6 +68,7 @@ class StageModule(L.LightningModule):
         self.pieces = 1  # parts of a batch that are computed one after the other, see training/guards.py
         self._rest: list[tuple[float, dict[str, Tensor]]] = []
         self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
+        self._tried_largest = False
 
     def keep(self, split: str, metrics: Mapping[str, float]) -> None:
         """Add numbers of this moment to ``metrics.csv``."""
@@ -142,12 +143,37 @@ class StageModule(L.LightningModule):
 
     def on_train_batch_start(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Seed each batch by itself: dropout and sampling do not depend on where a run was resumed."""
+        if self.global_step == 1 and not self._tried_largest:
+            self._try_largest()
+            self._tried_largest = True
         self._thaw()  # here, because an epoch that is gone on with does not start
         parts = (self.settings.seed or 0, self.current_epoch, place_of(batch_idx), 0)
         drawn = int(np.random.SeedSequence(parts).generate_state(1)[0])  # near numbers give unrelated draws
         torch.manual_seed(drawn)
         np.random.seed(drawn)
         random.seed(drawn)
+
+    def _try_largest(self) -> None:
+        """Compute the gradient of the largest batch and forget it, so that a lack of memory shows at once.
+
+        After the first step the optimiser has its moments, and a state is saved from which the stage resumes with less.
+        """
+        self._thaw(whole=True)
+        self.zero_grad()
+        statistics = [
+            (buffer, buffer.clone())
+            for layer in self.network.modules()
+            if hasattr(layer, "running_mean")
+            for buffer in layer.buffers(recurse=False)
+        ]
+        for piece in in_pieces(move(self.train_batches.largest(), self.device), self.pieces):
+            with self.trainer.precision_plugin.train_step_context():
+                loss = self._counted_loss(piece)
+            loss.backward()
+        self.guard.forget()
+        self.zero_grad()
+        for buffer, value in statistics:
+            buffer.copy_(value)
 
     def on_load_checkpoint(self, checkpoint: dict[str, dict[str, dict[str, object]]]) -> None:
         """A run folder may have been moved: without this Lightning would forget the best score."""

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from plant_plugin.cli import plant
-from plant_plugin.commands import configurations, doctor
+from plant_plugin.commands import configurations
 from plant_plugin.config import registry
 from plant_plugin.relevance import Relevance
 
@@ -186,99 +185,6 @@ def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setattr("plant_plugin.prepare.embeddings.train_embeddings", train_embeddings)
     outcome = invoke("embeddings", "demo:train", "--out", str(tmp_path / "v.txt"))
     assert (outcome.exit_code, outcome.output) == (130, "")
-
-
-def test_doctor_in_a_good_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "requires", lambda name: ["click>=8", "six ; extra == 'xclib'"])
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
-    outcome = invoke("doctor")
-    assert outcome.exit_code == 0
-    assert f"ok click           {metadata.version('click')}" in outcome.output
-    assert "six" not in outcome.output
-    assert "none found; training runs on the processor" in outcome.output
-    assert "GiB free" in outcome.output
-
-
-def test_doctor_knows_every_extra() -> None:
-    declared = set(metadata.metadata("plant-plugin").get_all("Provides-Extra", []))
-    assert set(doctor.EXTRAS) == declared - {"dev", "docs"}
-
-
-def test_doctor_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "requires", lambda name: ["click>=8", "no-such-package-of-anybody>=1"])
-    outcome = invoke("doctor", "--json")
-    told = json.loads(outcome.stdout)
-    rows = {row["name"]: row for row in told["rows"]}
-    assert (outcome.exit_code, told["fine"]) == (1, False)
-    assert rows["click"] == {"name": "click", "text": metadata.version("click"), "fix": None, "ok": True}
-    assert rows["no-such-package-of-anybody"]["fix"] == "pip install 'no-such-package-of-anybody>=1'"
-    assert rows["memory"]["ok"] is None
-    asked = ["--labels", "50", "--documents", "1000", "--tokens", "400", "--words", "900", "--cpu"]
-    shown = {
-        row["name"]: row["text"]
-        for row in json.loads(invoke("doctor", "--json", "--config", "plant_demo.yml", *asked).stdout)["rows"]
-    }
-    assert shown["configuration"].startswith("1,000 documents of 400 words, 50 labels")
-    assert "GiB" in shown["checkpoint"]
-
-
-@pytest.mark.parametrize(("feature", "hinted"), [("AVX-512 bf16", True), ("AVX-512", False)])
-def test_doctor_says_where_bf16_pays(monkeypatch: pytest.MonkeyPatch, feature: str, hinted: bool) -> None:
-    monkeypatch.setattr(doctor, "processor_features", lambda: [feature])
-    assert ("--precision bf16" in invoke("doctor").output) == hinted
-
-
-def test_doctor_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = ["no-such-package-of-anybody>=1", "click<1", "tomli; python_version < '3'"]
-    monkeypatch.setattr(metadata, "requires", lambda name: wanted)
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
-    outcome = invoke("doctor")
-    assert outcome.exit_code == 1
-    assert "not installed\n      pip install 'no-such-package-of-anybody>=1'" in outcome.output
-    assert "but <1 is needed" in outcome.output
-    assert "pip install 'plant-plugin[llm]'" in outcome.output
-    assert "tomli" not in outcome.output
-
-
-def test_doctor_survives_what_it_looks_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None in sys.modules makes an import fail as if the package were not there."""
-    for absent in ("packaging", "packaging.requirements", "psutil"):
-        monkeypatch.setitem(sys.modules, absent, None)
-    monkeypatch.setattr(metadata, "requires", lambda name: ["click<1", "psutil>=5", "no-such-package-of-anybody[a]>=1"])
-    outcome = invoke("doctor")
-    assert outcome.exit_code == 1
-    assert f"ok click           {metadata.version('click')}" in outcome.output
-    assert "no-such-package-of-anybody not installed" in outcome.output
-    assert "unknown: psutil is not installed" in outcome.output
-
-
-def test_doctor_in_a_folder_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def requires(name: str) -> list[str]:
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "requires", requires)
-    assert "pip install -e ." in invoke("doctor").output
-
-
-@pytest.mark.parametrize(
-    ("answer", "shown"),
-    [
-        (
-            subprocess.CompletedProcess([], 0, stdout="A100, 40960 MiB\nA100, 40960 MiB\n"),
-            "A100, 40960 MiB; A100, 40960",
-        ),
-        (subprocess.CalledProcessError(9, "nvidia-smi"), "nvidia-smi fails"),
-    ],
-)
-def test_doctor_asks_the_driver(monkeypatch: pytest.MonkeyPatch, answer: Any, shown: str) -> None:
-    def run(*arguments: Any, **keywords: Any) -> Any:
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
-    monkeypatch.setattr(doctor.subprocess, "run", run)
-    assert shown in invoke("doctor").output
 
 
 def test_what_is_listed_and_counted_in_json() -> None:

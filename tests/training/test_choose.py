@@ -21,11 +21,17 @@ from plant_plugin.data.tables import read_any
 from plant_plugin.errors import ConfigError
 from plant_plugin.training import choose
 from plant_plugin.training.choose import Trial, language_of, settle
+from plant_plugin.training.pace import Pace, StagePace
 from plant_plugin.training.run import run
-from plant_plugin.training.stage import StageModule
 
 Make = Callable[..., Config]
 SMALL = {"network_config.hidden_size": 16, "network_config.embed_dim": 16, "network_config.pool_size": 8, "cpu": True}
+
+
+def taking(seconds: float) -> Callable[[Config], Pace]:
+    """Stands for the measuring: an epoch of either stage takes so many seconds."""
+    stage = StagePace(1, 8, seconds, 0.0, 0.0)
+    return lambda config: Pace(0.0, {"stage1": stage, "stage2": stage}, 1)
 
 
 @pytest.fixture
@@ -48,7 +54,7 @@ def test_the_network_is_chosen_where_nothing_is_said_of_it(mine: Make, monkeypat
     assert (config.model_name, config.stage1.learning_rate) == ("LAAT", 0.01)
     assert config.network_config["planted_prior"] == "additive"
     assert "encoder" not in config.network_config
-    monkeypatch.setattr(choose, "_pace", lambda config: (1e-6, 1e-6, 8))
+    monkeypatch.setattr(choose, "measure", taking(8 * 1e-6))
     in_time = settle(mine(**as_it_is, minutes=1))
     assert (in_time.stage1.epochs, in_time.stage2.epochs) == (config.stage1.epochs, config.stage2.epochs)
     assert in_time.stage1.epochs > in_time.stage2.epochs
@@ -150,7 +156,7 @@ def test_a_run_keeps_what_it_chose_and_is_repeated(mine: Make, tmp_path: Path) -
 def test_minutes_decide_how_much_is_trained(
     mine: Make, monkeypatch: pytest.MonkeyPatch, seconds: float, strategy: str
 ) -> None:
-    monkeypatch.setattr(choose, "_pace", lambda config: (seconds, seconds, 8))
+    monkeypatch.setattr(choose, "measure", taking(8 * seconds))
     config = settle(mine(minutes=1, stage1__epochs="leave"))
     assert config.strategy == strategy
     assert config.minutes is None
@@ -167,14 +173,14 @@ def test_labels_outside_a_label_file_are_not_counted(mine: Make, tmp_path: Path)
 
 
 def test_minutes_leave_both_stages_where_epochs_are_given(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "_pace", lambda config: (1e-6, 1e-6, 8))
+    monkeypatch.setattr(choose, "measure", taking(8 * 1e-6))
     config = settle(mine(minutes=1, epochs=3))
     assert (config.strategy, config.epochs, config.stage1.epochs, config.stage2.epochs) == ("plant", 3, None, None)
 
 
 def test_what_deciding_took_is_gone_from_the_minutes(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     config, facts = settle(mine()), choose.look(mine(), {})
-    monkeypatch.setattr(choose, "_pace", lambda config: (0.1, 0.1, 8))
+    monkeypatch.setattr(choose, "measure", taking(8 * 0.1))
     now = time.perf_counter()
     assert choose._within(1, config, facts, now).keys["strategy"] == "plant"
     assert choose._within(1, config, facts, now - 61).keys["strategy"] == "planted_scores"
@@ -183,45 +189,9 @@ def test_what_deciding_took_is_gone_from_the_minutes(mine: Make, monkeypatch: py
 def test_minutes_are_shared_out_where_most_documents_hold_numbers_alone(
     mine: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choose, "_pace", lambda config: (0.1, 0.1, 8))
+    monkeypatch.setattr(choose, "measure", taking(8 * 0.1))
     facts = replace(choose.look(mine(), {}), words=0)
     assert choose._within(1, settle(mine()), facts, time.perf_counter()).keys["strategy"] == "plant"
-
-
-def test_the_pace_is_measured(mine: Make) -> None:
-    first, second, steps = choose._pace(settle(mine()))
-    assert 0 < first < 10
-    assert 0 < second < 10
-    assert steps == 8  # of 120 documents, 16 at once
-
-
-def test_the_pace_of_a_single_batch_is_measured(mine: Make) -> None:
-    first, second, steps = choose._pace(settle(mine(batch_size=500)))
-    assert first > 0
-    assert second > 0
-    assert steps == 1
-
-
-def test_the_pace_is_that_of_a_shortlist(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-
-    def seconds(module: StageModule) -> float:
-        seen.append(next(iter(module.train_batches)))
-        return 0.1
-
-    monkeypatch.setattr(choose, "_seconds", seconds)
-    choose._pace(settle(mine(shortlist__size=5)))
-    choose._pace(settle(mine()))
-    assert [batch["shortlist"].shape[1] if "shortlist" in batch else None for batch in seen] == [5, 5, None, None]
-
-
-@pytest.mark.parametrize(("labels", "size"), [(7, 5), (5, 5), (3, 5), (100_003, 100)])
-def test_labels_drawn_for_it_are_different_ones(labels: int, size: int) -> None:
-    drawn = choose._any_labels(50, labels, size)
-    assert drawn.shape == (50, min(size, labels))
-    assert (np.diff(drawn, axis=1) > 0).all()
-    assert drawn.min() >= 0
-    assert drawn.max() < labels
 
 
 def test_a_trial_finds_where_words_count_and_phrases_tell(mine: Make) -> None:

@@ -159,6 +159,20 @@ def test_out_of_memory_goes_on_with_less_to_the_same_weights(
     assert len(json.loads(config.log_path.read_text())["val"]) == 1
 
 
+def test_the_largest_batch_is_tried_after_the_first_step(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    loss, positions = Stage2.training_loss, list[int]()
+
+    def seen(self: Any, batch: Any) -> torch.Tensor:
+        positions.append(batch["text"].numel())
+        return loss(self, batch)
+
+    monkeypatch.setattr(Stage2, "training_loss", seen)
+    run(made(**SHORT, batch_size=16))
+    batches = -(-120 // 16)
+    assert len(positions) == batches + 1
+    assert positions[1] == max(positions)
+
+
 def test_memory_that_never_suffices_is_said(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(label_attention, "_halved", label_attention.HALVINGS)
 
