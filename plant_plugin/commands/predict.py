@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -18,10 +17,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.files import atomic_write
 
 if TYPE_CHECKING:
-    from plant_plugin.data.new_documents import Document, Documents
-    from plant_plugin.model.predictor import Prediction
-
-    Pair = tuple[Document, Prediction]
+    from plant_plugin.data.new_documents import Documents
 
 OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 
@@ -36,6 +32,8 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 @shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
 @click.option("--top", type=shared.COUNT, help="At most so many labels; alone: without a threshold.")
 @click.option("--batch-size", default=32, show_default=True, type=shared.COUNT, help="Documents at once.")
+@click.option("--ray", "address", is_flag=False, flag_value="", metavar="[ADDRESS]",
+              help="By workers of a Ray cluster, e.g. auto; of this machine unless given.")  # fmt: skip
 @shared.loads_models()
 def predict(
     model: Path,
@@ -46,40 +44,40 @@ def predict(
     threshold: float | str | None,
     top: int | None,
     batch_size: int,
+    address: str | None,
     load: shared.Load,
 ) -> None:
     """Predict the labels of new documents with the run folder MODEL.
 
     FILE (or - for standard input) holds a document on each line: a text, LibMultiLabel's lines, JSON objects, or rows
     of CSV with a header; --input text takes the whole file as one document. Documents come out in the order they came
-    in, in bounded memory, however many there are.
+    in, in bounded memory, however many there are. With --ray workers share them; the output is the same.
     """
     from tqdm import tqdm
-
-    from plant_plugin.model.prediction_files import FORMATS
 
     if system is not None and output != "fhir":
         raise ConfigError("only FHIR names a code system", where="--system", fix="give --output fhir, or leave it out")
     shared.keep((documents.source, model), out)
-    predictor, write = load(model, batch_size), FORMATS.get(output)
-    if write is None:
-        from plant_plugin.model.fhir import bundles, system_of
+    from plant_plugin.commands.prediction_workers import predict_on_workers
+    from plant_plugin.model.prediction_files import HEADERS
+    from plant_plugin.model.trained import in_chunks
+    from plant_plugin.model.writing import written
 
-        write = partial(bundles, predictor=predictor, system=system_of(predictor.labels, system))
-    read, waiting = itertools.tee(documents)  # holds what the predictor has read ahead, no more
-    predictions = predictor.stream((document.text for document in read), threshold=threshold, top=top)
-    counts: Counter[str] = Counter()
-    with _target(out) as stream:
-        # A bar on the terminal where the output goes elsewhere.
-        pairs = tqdm(zip(waiting, predictions, strict=False), unit=" documents", disable=None if out else True)
-        write(_counted(pairs, counts), stream)
+    part = partial(written, output=output, system=system, threshold=threshold, top=top)
+    read = partial(load, model, batch_size)
+    if address is not None:
+        parts = predict_on_workers(documents, read, part, batch_size, address)
+    else:
+        parts = map(partial(part, read()), in_chunks(documents, batch_size))
+    counts = Counter[str]()
+    # A bar on the terminal where the output goes elsewhere.
+    with _target(out) as stream, tqdm(unit=" documents", disable=None if out else True) as bar:
+        stream.write(HEADERS.get(output, ""))
+        for text, of_part in parts:
+            stream.write(text)
+            counts.update(of_part)
+            bar.update(of_part["documents"])
     _tell(counts)
-
-
-def _counted(pairs: Iterable[Pair], counts: Counter[str]) -> Iterator[Pair]:
-    for document, prediction in pairs:
-        counts.update(documents=1, empty=prediction.tokens == 0, cut=prediction.cut)
-        yield document, prediction
 
 
 def _tell(counts: Counter[str]) -> None:

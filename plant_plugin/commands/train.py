@@ -152,11 +152,6 @@ def search(config: str, **flags: object) -> None:
     overrides = overrides_from(flags)
     silent = bool(overrides.pop("silent", False))  # in the file it is for the trials
     plan = plan_search(config, overrides)
-    from plant_plugin.report.run_folder import own_folder
     from plant_plugin.training.search.search import search as run_search
 
-    with own_folder(plan.base) as base:
-        result = run_search(replace(plan, base=base), silent=silent)
-    _told(result, silent=silent)
-    if not silent:
-        click.echo(f"{base.checkpoint_dir}: trials.csv, trials.json, best.yml, best/")
+    _told(run_search(plan, silent=silent), silent=silent)

@@ -227,6 +227,11 @@ def use(path: str | Path | None) -> None:
         raise
 
 
+def used() -> list[Path]:
+    """Return the registries that this process has taken."""
+    return [*_USED]
+
+
 def language_model(lm_weight: str) -> str:
     """What transformers loads: of a preset its name on the hub, of a GGUF file its folder, any other as it is."""
     if is_gguf(lm_weight):

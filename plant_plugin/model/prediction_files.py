@@ -13,7 +13,7 @@ from plant_plugin.model.predictor import Prediction
 Pairs = Iterable[tuple[Document, Prediction]]
 
 DIGITS = 6  # of probabilities: more says nothing
-HEADER = ("id", "rank", "label", "probability", "name")
+HEADERS = {"csv": "id,rank,label,probability,name\n"}
 
 
 def json_lines(pairs: Pairs, stream: IO[str]) -> None:
@@ -29,11 +29,13 @@ def json_lines(pairs: Pairs, stream: IO[str]) -> None:
 
 
 def comma_separated(pairs: Pairs, stream: IO[str]) -> None:
-    """A row for each predicted label; a document without any has one row, of rank 0, so that it is not lost."""
+    """A row for each predicted label, to stand below the header of :data:`HEADERS`.
+
+    A document without any has one row, of rank 0, so that it is not lost.
+    """
     plain, quoting = (
         csv.writer(stream, lineterminator="\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
     )
-    plain.writerow(HEADER)
     for document, prediction in pairs:
         writer = quoting if "\r" in document.id else plain  # which would end a row where another line end is set
         for rank, found in enumerate(prediction.labels, 1):

@@ -53,11 +53,19 @@ Names = Callable[[str], str | None]
 # Labels (B, S) ascending, or None for all L; their logits, places of the texts (B,) and tokens read (B,): each batch.
 ScoredBatches = Iterator[tuple[npt.NDArray[np.int32] | None, Floats, Places, Places]]
 Loaded = TypeVar("Loaded", bound="ReadyModel")
+Item = TypeVar("Item")
 
 CHUNK_BATCHES = 16  # batches read ahead and sorted by length: less padding, and still a bounded number of texts
 # owner/name on the hub; no path that climbs or starts at the root
 REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 TUNED = "micro"  # the threshold taken where none is asked for and the model has it
+
+
+def in_chunks(items: Iterable[Item], batch_size: int) -> Iterator[list[Item]]:
+    """Take as many texts, or documents, at a time as a model reads ahead."""
+    items = iter(items)
+    while chunk := list(itertools.islice(items, CHUNK_BATCHES * batch_size)):
+        yield chunk
 
 
 @dataclass
@@ -311,9 +319,7 @@ class ReadyModel:
         """As many texts at a time as are read ahead."""
         if isinstance(texts, str):  # whose characters would be the documents
             raise ConfigError("one text, where any number is expected", where="texts", fix="give a list of it")
-        texts = iter(texts)
-        while chunk := list(itertools.islice(texts, CHUNK_BATCHES * self.batch_size)):
-            yield chunk
+        return in_chunks(texts, self.batch_size)
 
     def scored(self, texts: Sequence[str]) -> ScoredBatches:
         """All labels of each text, the longest first."""

@@ -15,6 +15,7 @@ from plant_plugin.config.options import AUTO, OF_PHRASES
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import PlantError, needs_extra
 from plant_plugin.files import atomic_write, remove, write_text
+from plant_plugin.report.run_folder import own_folder
 from plant_plugin.training.search.plan import SearchPlan
 from plant_plugin.training.search.trial import KEPT, LOG, best_epoch, read_outcome, read_values, write_configuration
 
@@ -26,6 +27,12 @@ SHOWN_REASONS = 5
 
 
 def search(plan: SearchPlan, *, silent: bool = False) -> Result:
+    """Search as :func:`search_in_folder` does, in a folder of the search's own."""
+    with own_folder(plan.base) as base:
+        return search_in_folder(replace(plan, base=base), silent=silent)
+
+
+def search_in_folder(plan: SearchPlan, *, silent: bool = False) -> Result:
     """Run the trials, choose by ``val_metric`` alone, then train the best configuration again and test it.
 
     Writes into ``result_dir/DATA_CONFIG_TIME``: ``trials.csv`` and ``trials.json``, ``trials/NUMBER``, ``best.yml``

@@ -1,0 +1,32 @@
+"""The output of ``plant predict`` for some documents, in any of its forms."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from functools import partial
+
+from plant_plugin.data.new_documents import Document
+from plant_plugin.model.fhir import bundles, system_of
+from plant_plugin.model.prediction_files import FORMATS
+from plant_plugin.model.predictor import Predictor
+
+
+def written(
+    predictor: Predictor,
+    documents: list[Document],
+    *,
+    output: str,
+    system: str | None,
+    threshold: float | str | None,
+    top: int | None,
+) -> tuple[str, Counter[str]]:
+    """Predict the labels of documents; returns what is written of them and what is counted."""
+    write = FORMATS.get(output)
+    if write is None:
+        write = partial(bundles, predictor=predictor, system=system_of(predictor.labels, system))
+    texts = [document.text for document in documents]
+    predictions, stream = predictor.predict(texts, threshold=threshold, top=top), io.StringIO()
+    write(zip(documents, predictions, strict=True), stream)
+    empty, cut = sum(not one.tokens for one in predictions), sum(one.cut for one in predictions)
+    return stream.getvalue(), Counter(documents=len(documents), empty=empty, cut=cut)
