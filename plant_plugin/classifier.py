@@ -103,8 +103,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, texts: list[str], labels: sparse.csr_array, folder: Path) -> None:
         from plant_plugin.model.predictor import Predictor
-        from plant_plugin.report.run_folder import own_folder
-        from plant_plugin.report.states import found_again
+        from plant_plugin.report.run_folder import found_again, own_folder
         from plant_plugin.training.run import run_in_folder
 
         width = len(str(max(labels.shape[1] - 1, 0)))  # so that the alphabet, the order of label sets, is the columns'

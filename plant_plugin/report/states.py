@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import pickle
 import zipfile
@@ -11,8 +10,6 @@ from pathlib import Path
 
 from typing_extensions import TypedDict
 
-from plant_plugin.config import Config
-from plant_plugin.config.options import AUTO
 from plant_plugin.errors import CheckpointError
 from plant_plugin.report.logs import LOGS, Logs, read_logs, write_logs
 from plant_plugin.report.record import RUN_FILE, RunRecord, read_run_record
@@ -99,17 +96,3 @@ def mend_logs(folder: Path) -> None:
             raise
         logger.warning("%s is torn; its epochs are taken from the run's newest state.", folder / LOGS)
         write_logs(folder / LOGS, held)
-
-
-def found_again(config: Config) -> Config:
-    """Where ``resume`` is ``auto``: the configuration that goes on with the newest run of it that has not ended."""
-    if config.resume != AUTO:
-        return config
-    found = []
-    for path in config.checkpoint_dir.parent.glob(f"*/{RUN_FILE}"):
-        with contextlib.suppress(CheckpointError):  # of another run that is torn: none to go on with
-            record = record_of(path.parent)
-            if record and record["config_hash"] == config.hash() and not record.get("finished"):
-                found.append(path)
-    newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
-    return config.resumed(newest and newest.parent)

@@ -26,8 +26,7 @@ from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record
 from plant_plugin.report.result import Result, read_result, report
 from plant_plugin.report.run import Run
-from plant_plugin.report.run_folder import SETTLED, own_folder
-from plant_plugin.report.states import found_again
+from plant_plugin.report.run_folder import SETTLED, found_again, own_folder
 from plant_plugin.training import resume
 from plant_plugin.training.build import build_network, load, plant_relevance, save
 from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
@@ -59,14 +58,14 @@ def run(config: Config, *, tests: bool = True) -> Result:
         from plant_plugin.training.choose import settle  # imports the linear model and the trials
 
         config = settle(config)
-    with own_folder(found_again(config)) as own:
-        if own.settled and os.environ.get("RANK", "0") == "0":
-            write_text(own.checkpoint_dir / SETTLED, own.settled)
-        result = run_in_folder(own, tests=tests)
-        if own.settled and not own.silent and is_first():
-            folder = shlex.quote(str(own.checkpoint_dir))
-            tell = f"the model is in {folder}\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
-            print(tell, file=sys.stderr)
+    with own_folder(found_again(config)) as config:
+        if config.settled and os.environ.get("RANK", "0") == "0":
+            write_text(config.checkpoint_dir / SETTLED, config.settled)
+        result = run_in_folder(config, tests=tests)
+        if config.settled and not config.silent and is_first():
+            folder = shlex.quote(str(config.checkpoint_dir))
+            commands = f"  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
+            print(f"the model is in {folder}\n{commands}", file=sys.stderr)
         return result
 
 
@@ -199,9 +198,9 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
 def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dict[str, float] | None]:
     """``refit: train+val``: train a first time, as a run of its own in the folder ``first_pass``, which is kept there.
 
-    The second training, on validation documents too, takes over what the first has found on them. It has the schedule
-    of the learning rate of the first, and leaves it behind the best epochs. A resumed run that noted its cost has done
-    the first; one that only tests needs none.
+    The second training reads validation documents too. It takes over the thresholds of the first, the weights of its
+    planted scores and the length of its shortlists. It has the same schedule of the learning rate, and ends after the
+    best epochs. A resumed run that noted its cost has done the first training; one that only tests needs none.
 
     Returns:
         The configuration of the second training, and the thresholds of the first (None where the run only tests).
@@ -210,26 +209,32 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
         return config.on_both(), None
     folder = run.folder / FIRST_PASS
     if not from_first(lambda: "cost" in (read_run_record(run.folder) or {})):
-        started = bool(config.resume) and from_first(lambda: read_run_record(folder) is not None)
-        again = str(folder) if started else None
+        begun = bool(config.resume) and from_first(lambda: read_run_record(folder) is not None)
+        again = str(folder) if begun else None
         with run.first_pass() as first:
             _guarded(replace(config, refit="none", resume=again, checkpoint_dir=folder), first, stages)
         if is_first():
             note_cost(run.folder, run.totals())
-    planted = config.planted_scores.model != "none"
-    thresholds, chosen, epochs, size = from_first(lambda: _found(folder, planted=planted))
+    second, thresholds, epochs = from_first(lambda: _second_training(config, folder))
     run.train_again(epochs)
     run.log(f"refit: on {config.refit}" + "".join(f", {stage} for {number} epochs" for stage, number in epochs.items()))
-    scores, shortlist = replace(config.planted_scores, **chosen), replace(config.shortlist, size=size)
-    return config.on_both(planted_scores=scores, shortlist=shortlist), thresholds
+    return replace(second, silent=config.silent), thresholds
 
 
-def _found(folder: Path, *, planted: bool) -> tuple[dict[str, float], Keys, dict[str, int], int | None]:
-    """Thresholds, what was chosen for planted scores, the best epoch of each stage, and the shortlist's size."""
+def _second_training(config: Config, folder: Path) -> tuple[Config, dict[str, float], dict[str, int]]:
+    """The configuration of the second training, and thresholds and best epochs of the first, whose folder it is.
+
+    Raises:
+        CheckpointError: The best epochs of the first training are lost.
+    """
     record = read_run_record(folder)
     if record is None:
         what, fix = f"{RUN_FILE} is torn: the best epochs of the first training are lost", "start a new run"
         raise CheckpointError(what, where=str(folder), fix=fix)
-    epochs = record.get("best_epochs", {})
     size = read_content(folder, trust_code=True)["shortlist"]
-    return read_labels(folder)[1], {**read_weights(folder)} if planted else {}, epochs, size
+    scores, shortlist = config.planted_scores, replace(config.shortlist, size=size)
+    if scores.model != "none":
+        weights: Keys = {**read_weights(folder)}
+        scores = replace(scores, **weights)
+    second = config.on_both(planted_scores=scores, shortlist=shortlist)
+    return second, read_labels(folder)[1], record.get("best_epochs", {})

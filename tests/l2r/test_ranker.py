@@ -23,7 +23,7 @@ from plant_plugin.l2r import ranker as ranker_module
 from plant_plugin.l2r.ranker import LabelLists
 from plant_plugin.model.label_profile import label_profile
 from plant_plugin.networks.losses import attention_ndcg
-from plant_plugin.report.states import found_again
+from plant_plugin.report.run_folder import found_again
 from plant_plugin.training.run import run
 from plant_plugin.training.stage import learning_rate_factor
 from plant_plugin.training.stage2 import Stage2

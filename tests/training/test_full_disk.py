@@ -19,7 +19,7 @@ from plant_plugin import files
 from plant_plugin.config import Config
 from plant_plugin.errors import FullDiskError
 from plant_plugin.report import metric_log
-from plant_plugin.report.states import found_again
+from plant_plugin.report.run_folder import found_again
 from plant_plugin.training.run import run
 
 resource = pytest.importorskip("resource", reason="needs limits on the size of files")

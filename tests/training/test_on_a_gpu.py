@@ -14,7 +14,7 @@ from plant_plugin.config import Config
 from plant_plugin.errors import Stopped
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.networks.kernels import label_attention, triton_choice
-from plant_plugin.report.states import found_again
+from plant_plugin.report.run_folder import found_again
 from plant_plugin.training.run import run
 from plant_plugin.training.stage2 import Stage2
 

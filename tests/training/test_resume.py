@@ -20,7 +20,8 @@ from killed_runs import in_process, killed_at, same_bytes
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, Stopped
 from plant_plugin.report.result import read_result
-from plant_plugin.report.states import STATE_KEY, found_again
+from plant_plugin.report.run_folder import found_again
+from plant_plugin.report.states import STATE_KEY
 from plant_plugin.training import run as training_run
 from plant_plugin.training.loop import newest_state
 from plant_plugin.training.resume import command as resume_command
