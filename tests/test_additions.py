@@ -267,7 +267,7 @@ def test_a_network_with_a_start_and_a_stage_1_of_its_own(folder: Path) -> None:
         "class Started(OwnNetwork):\n"
         "    def start(self, vocabulary):\n"
         "        seen.append(vocabulary)\n"
-        "def plant(network, prepared, config, run):\n"
+        "def plant(network, inputs, settings, run):\n"
         "    seen.append(type(network).__name__)\n"
     )
     fields = {"stage1": "one_more_stage:plant", "stage1_unread": ["loss"]}

@@ -24,7 +24,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
 from plant_plugin.training.build import build_network
 from plant_plugin.training.inputs import Inputs
-from plant_plugin.training.prepare import prepare
+from plant_plugin.training.prepare import planted_relevance, prepare
 from plant_plugin.training.run import run
 
 Made = Callable[..., Config]
@@ -174,17 +174,15 @@ def test_every_ablation_is_one_key_and_runs(made: Made, changes: dict[str, Any])
 
 def test_relevance_and_vocabulary_come_from_training_only(made: Made, tmp_path: Path) -> None:
     config = made()
-    before = prepare(config, Run(tmp_path / "one", silent=True))
-    build_network(before, config, Run(tmp_path / "one", silent=True), planted=True)
+    one, two = (Run(tmp_path / name, silent=True) for name in ("one", "two"))
+    before = prepare(config, one)
+    relevance = planted_relevance(before, config.relevance, one)
     for name in ("valid", "test"):
         path = tmp_path / f"{name}.txt"
         path.write_text("".join(line.replace("filler", "sign0x other") for line in path.read_text().splitlines(True)))
-    after = prepare(config, Run(tmp_path / "two", silent=True))
-    build_network(after, config, Run(tmp_path / "two", silent=True), planted=True)
+    after = prepare(config, two)
     assert before.tokens.hash() == after.tokens.hash()
-    assert before.relevance is not None
-    assert after.relevance is not None
-    assert (before.relevance.matrix != after.relevance.matrix).nnz == 0
+    assert (relevance.matrix != planted_relevance(after, config.relevance, two).matrix).nnz == 0
 
 
 @pytest.mark.parametrize("training", [False, True])  # with dropout both passes must see the same states
