@@ -1,4 +1,4 @@
-"""What label attention does with a block of scores besides the matrix products: softmax, weighted sum, gradients.
+"""Softmax, weighted sum and gradients of a block of scores: label attention without its matrix products.
 
 Compiled for float32 on a CPU, where each row goes through a core's cache once; torch's operations for everything else.
 
@@ -22,7 +22,7 @@ def _is_compiled(scores: Tensor) -> bool:
 
 
 def attend(scores: Tensor, contributions: Tensor, bias: Tensor | None, attended: Tensor, normaliser: Tensor) -> None:
-    """Softmax over positions and the weighted sum of the contributions, of every row.
+    """Compute the softmax over positions and the weighted sum of the contributions, of every row.
 
     Scores and contributions (l, n, P) are overwritten; ``bias`` (n, P) is 0 or −∞. ``attended`` (l, n) gets the sums,
     ``normaliser`` (l, n) the logarithm of the sum of the exponentials.
@@ -45,9 +45,9 @@ def attend(scores: Tensor, contributions: Tensor, bias: Tensor | None, attended:
 def turn_into_gradients(
     scores: Tensor, contributions: Tensor, bias: Tensor | None, attended: Tensor, normaliser: Tensor, arriving: Tensor
 ) -> None:
-    """Put the gradients of scores and contributions in each other's place: what products need them for is symmetric.
+    """Write the gradients of scores and contributions over each other, because the products use both alike.
 
-    Scores become the gradient of the contributions, and these that of the scores; shapes are as in :func:`attend`, and
+    Scores become the gradient of the contributions, and these that of the scores. Shapes are as in :func:`attend`, and
     ``arriving`` (l, n) is the gradient of ``attended``.
     """
     if _is_compiled(scores):

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""The compiled loops of all kernels on a CPU; imported where one is first needed, because numba takes a while.
+"""The compiled loops of all kernels on a CPU; imported where a loop is first needed, because numba takes a while.
 
 Nothing here holds Python's lock, so that threads share the work.
 """
@@ -24,7 +24,10 @@ _LOWEST_POWER = np.float32(-126)  # of 2; below it are subnormal numbers only, w
 def coefficients(
     function: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], degree: int, domain: tuple[float, float]
 ) -> tuple[np.float32, ...]:
-    """Of the polynomial that meets ``function`` in the Chebyshev points of an interval, highest power first."""
+    """Return the factors of the polynomial that meets ``function`` in an interval's Chebyshev points.
+
+    The factor of the highest power comes first.
+    """
     polynomial = Chebyshev.interpolate(function, degree, domain=domain).convert(kind=Polynomial)
     return tuple(np.float32(coefficient) for coefficient in polynomial.coef[::-1])
 
@@ -36,16 +39,19 @@ _LOG1P = coefficients(lambda a: np.log1p(a) / a, 8, (1e-12, 1.0))
 
 @register_jitable(inline="always")
 def _polynomial(factors, x):
-    """From the factors of its powers, the highest first: so many are known, that compiled code has no loop."""
-    found = factors[0]
+    """Return the polynomial of x whose factors are given, the highest power first.
+
+    Their number is known when the code is compiled, so that no loop is left.
+    """
+    value = factors[0]
     for factor in factors[1:]:
-        found = found * x + factor
-    return found
+        value = value * x + factor
+    return value
 
 
 @register_jitable(inline="always")
 def power_of_two(exponent):
-    """2^exponent of a float32 in [-126, 127]; NaN stays NaN."""
+    """Return 2^exponent of a float32 in [-126, 127]; NaN stays NaN."""
     whole = np.floor(exponent + SINGLE(0.5))
     part = exponent - whole
     # (whole + 127) · 2²³ are the bits of 2^whole
@@ -54,26 +60,26 @@ def power_of_two(exponent):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=REORDERED)
 def attend_rows(scores, contributions, bias, attended, normaliser, lowest):
-    """See :func:`.attention_rows.attend`; ``lowest`` is a float32."""
+    """Do what :func:`.attention_rows.attend` says; ``lowest`` is a float32."""
     for label in range(scores.shape[0]):
         for document in range(scores.shape[1]):
             row, read = scores[label, document], contributions[label, document]
             _mask(row, bias, document)
             highest = _highest(row)
-            total, found = SINGLE(0), SINGLE(0)
+            total, read_sum = SINGLE(0), SINGLE(0)
             for place in range(len(row)):
                 below = row[place] - highest
                 below = lowest if below < lowest else below
                 weight = power_of_two(below * LOG2_E)
                 total += weight
-                found += weight * read[place]
-            attended[label, document] = found / total
+                read_sum += weight * read[place]
+            attended[label, document] = read_sum / total
             normaliser[label, document] = highest + np.log(total)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=REORDERED)
 def turn_rows(scores, contributions, bias, attended, normaliser, arriving, lowest):
-    """See :func:`.attention_rows.turn_into_gradients`; ``lowest`` is a float32."""
+    """Do what :func:`.attention_rows.turn_into_gradients` says; ``lowest`` is a float32."""
     for label in range(scores.shape[0]):
         for document in range(scores.shape[1]):
             row, read = scores[label, document], contributions[label, document]
@@ -96,7 +102,7 @@ def _mask(row, bias, document):
 
 @njit(nogil=True, cache=True)
 def _highest(row):
-    """The largest number of a row, by integers in the order of the numbers: those have a vectorised maximum."""
+    """Return the largest number of a row, by integers in the order of the numbers: those have a vectorised maximum."""
     highest = INTEGER(-(2**31))
     for place in range(len(row)):
         key = _ordered(SINGLE(row[place]).view(INTEGER))
@@ -106,28 +112,32 @@ def _highest(row):
 
 @njit(nogil=True, cache=True, inline="always")
 def _ordered(bits):
-    """The bits of a float32 as an integer of the same order, and back."""
+    """Turn the bits of a float32 into an integer of the same order, and back."""
     return INTEGER(bits ^ INTEGER(INTEGER(bits >> INTEGER(31)) & INTEGER(0x7FFFFFFF)))
 
 
 @njit(nogil=True, cache=True)
 def relevance_at(labels, columns, offsets, types, values, size):
-    """Relevance (B, M, T) of labels (B, M) at token types (B, T), from a sparse table (L, size)."""
-    found = np.empty((len(labels), labels.shape[1], columns.shape[1]), values.dtype)
+    """Return the relevance (B, M, T) of labels (B, M) at token types (B, T), from a sparse table (L, size)."""
+    relevance = np.empty((len(labels), labels.shape[1], columns.shape[1]), values.dtype)
     table = np.zeros(size, values.dtype)  # one label's row, written out and wiped again
     for document in range(len(labels)):
         for row in range(labels.shape[1]):
             first, last = offsets[labels[document, row]], offsets[labels[document, row] + 1]
             table[types[first:last]] = values[first:last]
             for position in range(columns.shape[1]):
-                found[document, row, position] = table[columns[document, position]]
+                relevance[document, row, position] = table[columns[document, position]]
             table[types[first:last]] = 0
-    return found
+    return relevance
 
 
 @njit(nogil=True, cache=True)
-def block_entries(start, stop, offsets, labels, values, place_offsets, places, rows, where, found):
-    """Write what labels from ``start`` to ``stop`` have at all places, from rows of token types; return how many."""
+def block_entries(start, stop, offsets, labels, values, place_offsets, places, rows, columns, relevance):
+    """Write the relevance of labels from ``start`` to ``stop`` at all places, from rows of token types.
+
+    Returns:
+        The number of entries written to ``rows``, ``columns`` and ``relevance``.
+    """
     number = 0
     for kind in range(len(offsets) - 1):
         first, last = place_offsets[kind], place_offsets[kind + 1]
@@ -137,7 +147,7 @@ def block_entries(start, stop, offsets, labels, values, place_offsets, places, r
         begin += np.searchsorted(labels[begin:end], start)
         while begin < end and labels[begin] < stop:
             for place in range(first, last):
-                rows[number], where[number], found[number] = labels[begin] - start, places[place], values[begin]
+                rows[number], columns[number], relevance[number] = labels[begin] - start, places[place], values[begin]
                 number += 1
             begin += 1
     return number
@@ -159,9 +169,9 @@ def add_strength_gradient(total, arriving, rows, columns, values):
 
 @njit(nogil=True, cache=True)
 def fill_mask(mask, factor, dropped, seed):
-    """Elements whose 16 bits of SplitMix64 (Steele et al. 2014) are ``dropped`` or more become ``factor``."""
+    """Write ``factor`` where an element's 16 bits of SplitMix64 (Steele et al. 2014) reach ``dropped``, else 0."""
     whole = len(mask) // 4
-    for group in range(whole):  # four at a time, so that no loop within stands in the way of vector instructions
+    for group in range(whole):  # four at a time: a loop within would prevent vector instructions
         bits = _hash(seed, group)
         mask[4 * group] = factor if (bits & _LANE) >= dropped else 0
         mask[4 * group + 1] = factor if ((bits >> np.uint64(16)) & _LANE) >= dropped else 0
@@ -182,7 +192,7 @@ def _hash(seed, number):
 
 
 def softplus_and_sigmoid(x):
-    """ln(1 + e^−x) and 1/(1 + e^x). Compiled code takes :func:`_in_single` where x is float32."""
+    """Return ln(1 + e^−x) and 1/(1 + e^x). Compiled code takes :func:`_in_single` where x is float32."""
     decayed = math.exp(-abs(x))
     return max(-x, 0.0) + math.log1p(decayed), (decayed if x >= 0 else 1.0) / (1.0 + decayed)
 
@@ -203,7 +213,7 @@ def _by_type(x):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=REORDERED)
 def _sum_of_pairs(scores, gains, discounts, gradient, better):
-    """Σ over pairs of weight · ln(1 + e^(s_h − s_j)), j among the first ``better``; ``gradient`` gets its gradient."""
+    """Sum weight · ln(1 + e^(s_h − s_j)) over pairs, j among the first ``better``; ``gradient`` gets its gradient."""
     kind = scores.dtype.type
     total, following = 0.0, 0
     for first in range(better):
@@ -227,7 +237,10 @@ def _sum_of_pairs(scores, gains, discounts, gradient, better):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def add_ranking_rows(scores, relevance, order, by_score, k, table, losses, gradients):
-    """Rows whose tokens are sorted by relevance (padding last, with −1); ``table`` holds the discounts."""
+    """Compute losses and gradients of rows whose tokens are sorted by relevance; ``table`` holds the discounts.
+
+    Padding comes last and has a relevance of −1.
+    """
     kind = scores.dtype.type
     for row in range(len(scores)):
         count, relevant, ideal = 0, 0, 0.0

@@ -18,7 +18,7 @@ class Dropout(nn.Dropout):
     """``torch.nn.Dropout``, whose random numbers on a CPU come from a hash that torch's generator seeds."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Of any shape; elements are 0 with probability ``p``, the others divided by 1 − p."""
+        """Set elements to 0 with probability ``p`` and divide the others by 1 − p; the tensor has any shape."""
         if not self.training or input.device.type != "cpu" or input.dtype not in _BITS or not 0 < self.p < 1:
             return super().forward(input)
         return input.mul_(keep(input, self.p)) if self.inplace else input * keep(input, self.p)
@@ -33,7 +33,7 @@ def take_our_dropout(network: nn.Module) -> None:
 
 
 def keep(like: Tensor, rate: float) -> Tensor:
-    """What to multiply a tensor with: 0 with probability ``rate``, in (0, 1), else 1 / (1 − rate).
+    """Draw the factors of a tensor's elements: 0 with probability ``rate``, in (0, 1), else 1 / (1 − rate).
 
     The tensor is float32, bfloat16 or float16, on a CPU.
     """

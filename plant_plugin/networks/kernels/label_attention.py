@@ -26,17 +26,17 @@ from plant_plugin.networks.kernels.label_attention_blocks import BLOCK_ELEMENTS,
 from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.kernels.triton_choice import takes_triton
 
-NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops know no narrower ones
+NUMPY_TYPES = (torch.float32, torch.float64)  # the compiled loops take no narrower types
 
-PLAIN_SCORES = 2**20  # (B·A·L·T) that are short
+PLAIN_SCORES = 2**20  # (B·A·L·T), at most, of texts that are short
 _plain: ContextVar[int] = ContextVar("_plain", default=0)
 
-HALVINGS = 2  # at most: smaller blocks cost time, and save little behind that
+HALVINGS = 2  # at most: smaller blocks cost time and save little memory
 _halved = 0
 
 
 def halve_blocks() -> bool:
-    """Let all later calls use working buffers of half the size; false where they are as small as is useful."""
+    """Halve the working buffers of all later calls; return False where they are as small as is useful."""
     global _halved
     if _halved >= HALVINGS:
         return False
@@ -46,9 +46,9 @@ def halve_blocks() -> bool:
 
 @contextlib.contextmanager
 def plain_where_short() -> Iterator[None]:
-    """Inside, the reference computes what is short on a CPU: it need not be compiled, which takes seconds.
+    """Let the reference compute short texts on a CPU, inside a `with`: it needs no compiling, which takes seconds.
 
-    For predicting a few texts. Its sums are rounded elsewhere, so that numbers differ in their last digits.
+    This is for predicting a few texts. Its sums round at other places, so that numbers differ in their last digits.
     """
     before = _plain.set(PLAIN_SCORES)
     try:
@@ -66,7 +66,7 @@ def label_attention_reference(
     prior: PriorLookup | None = None,
     strength: Tensor | None = None,
 ) -> Tensor:
-    """The same numbers as :func:`label_attention_logits`, each tensor written out. For reading and short texts."""
+    """Compute :func:`label_attention_logits` with each tensor written out, for reading and for short texts."""
     scores = torch.einsum("lad,btad->balt", queries, keys)
     if prior is not None and strength is not None:
         scores = scores + torch.einsum("la,lbt->balt", strength, prior.everywhere().to(scores.dtype))
@@ -88,7 +88,7 @@ def label_attention_logits(
     product_dtype: torch.dtype | None = None,
     block_elements: int | None = None,
 ) -> Tensor:
-    """Logits of all labels without ever holding the weights of all labels.
+    """Return the logits of all labels without ever holding the weights of all labels.
 
     Args:
         queries: (L, A, D) label queries, already divided by √D.
@@ -123,10 +123,10 @@ def label_attention_logits(
             from plant_plugin.networks.kernels.label_attention_triton import LabelAttentionTriton
 
             keys, values = keys.to(queries.dtype), values.to(queries.dtype)
-            found: Tensor = LabelAttentionTriton.apply(
+            logits: Tensor = LabelAttentionTriton.apply(
                 queries, keys, values, outputs, strength, mask, prior, kind, elements
             )
-            return found
+            return logits
         beta = None if strength is None else strength[None]
         tensors = queries[None], keys, values, outputs[None], beta, mask
         return _by_blocks(tensors, [prior], product_dtype, elements)
@@ -142,7 +142,7 @@ def _by_blocks(
     product_dtype: torch.dtype | None,
     block_elements: int,
 ) -> Tensor:
-    """Logits (B, L) of documents in groups of one size, each with labels (G, L, A, D) and a prior of its own."""
+    """Return logits (B, L) of documents in groups of one size, each with labels (G, L, A, D) and a prior of its own."""
     queries, keys, values, outputs, strength, mask = tensors
     kind = queries.dtype
     if kind not in NUMPY_TYPES:
@@ -165,10 +165,10 @@ def chosen_label_logits(
     *,
     product_dtype: torch.dtype | None = None,
 ) -> Tensor:
-    """The same numbers (B, M) as picking ``labels`` (B, M) from :func:`label_attention_logits`.
+    """Return the logits (B, M) of chosen ``labels`` (B, M), as if picked from :func:`label_attention_logits`.
 
-    Arguments as there, but for those of labels: queries and outputs are (B, M, A, D), strength (B, M, A). On a CPU
-    documents are shared among threads, forward and backward: one alone is too small for two cores.
+    Arguments are as there, but queries and outputs are (B, M, A, D) and strength (B, M, A). On a CPU threads share the
+    documents, forward and backward: a single document is too small for two cores.
     """
     if prior is not None and strength is None:
         raise ValueError("a prior needs its strength")
@@ -181,10 +181,10 @@ def chosen_label_logits(
     # unbind, not indexing: the backward pass then stacks gradients instead of adding up one batch per document
     by_document = [part.unbind() for part in (queries, keys, values, outputs, mask)]
     strengths = [None] * len(labels) if strength is None else strength.unbind()
-    found = [
+    logits = [
         label_attention_logits(
-            query, key[None], value[None], output, own[None], planted, beta, product_dtype=product_dtype
+            query, key[None], value[None], output, real[None], planted, beta, product_dtype=product_dtype
         )
-        for query, key, value, output, own, planted, beta in zip(*by_document, priors, strengths, strict=True)
+        for query, key, value, output, real, planted, beta in zip(*by_document, priors, strengths, strict=True)
     ]
-    return torch.cat(found)
+    return torch.cat(logits)

@@ -1,4 +1,4 @@
-"""Forward and backward pass of the label attention, block by block; :mod:`.label_attention` is the way in.
+"""Forward and backward pass of the label attention, block by block; :mod:`.label_attention` calls both.
 
 Shape key: as there, and **C** columns: the positions of a few documents, one after the other · **l** labels of a block.
 
@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
-from plant_plugin.networks.kernels.passes import Context, Found, Threads, add_product, shares
+from plant_plugin.networks.kernels.passes import Context, Result, Threads, add_product, shares
 from plant_plugin.networks.kernels.prior import BlockEntries, Places, PriorLookup, entries_of, room_for
 
 # Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants large products.
@@ -33,7 +33,7 @@ ELEMENTS_OF_A_THREAD = 2**20
 
 
 class Operands(NamedTuple):
-    """What forward and backward compute from, of documents that have one prior."""
+    """Tensors and settings that forward and backward compute from, of documents that share a prior."""
 
     queries: Tensor  # (A, L, D)
     keys: Tensor  # (B, T, A, D)
@@ -62,7 +62,7 @@ class _Chunk(NamedTuple):
     places: Places | None = None  # the same the other way round, where the prior is sparse
 
     def by_document(self, block: Tensor) -> Tensor:
-        """(l, C) as (l, documents, positions)."""
+        """Return ``block`` (l, C) as (l, documents, positions)."""
         return block.view(len(block), -1, self.positions)
 
 
@@ -81,16 +81,16 @@ def _chunk(operands: Operands, part: slice) -> _Chunk:
     chunk = _Chunk(part, mask.shape[1], keys, values, bias)
     if operands.prior is None:
         return chunk
-    columns = [one[part, : mask.shape[1]].flatten() for one in operands.prior.all_columns()]
+    columns = [table_columns[part, : mask.shape[1]].flatten() for table_columns in operands.prior.all_columns()]
     entries = operands.prior.entries
     if entries is None:
         return chunk._replace(columns=columns)
-    places = Places.of(*(one.numpy() for one in columns), size=entries.by_type.shape[1])
+    places = Places.of(*(flat.numpy() for flat in columns), size=entries.by_type.shape[1])
     return chunk._replace(columns=columns, places=places)
 
 
 class _Block(NamedTuple):
-    """What is in the buffers now."""
+    """Contents of the buffers, for one head of a block of labels."""
 
     labels: slice
     head: int
@@ -114,28 +114,28 @@ class _Worker:
         self._room: BlockEntries | None = None
 
     def buffer(self, name: str, labels: int, columns: int, dtype: torch.dtype | None = None) -> Tensor:
-        """Contiguous memory (l, C)."""
-        kept = self._buffers.get(name)
-        if kept is None or kept.numel() < labels * columns:
-            kept = self._buffers[name] = self.operands.queries.new_empty(labels * columns, dtype=dtype or self.wide)
-        return kept[: labels * columns].view(labels, columns)
+        """Return contiguous memory (l, C), the same at each call."""
+        memory = self._buffers.get(name)
+        if memory is None or memory.numel() < labels * columns:
+            memory = self._buffers[name] = self.operands.queries.new_empty(labels * columns, dtype=dtype or self.wide)
+        return memory[: labels * columns].view(labels, columns)
 
     def product(self, name: str, left: Tensor, right: Tensor) -> Tensor:
-        """Product ``left`` @ ``right`` in the wide type, whatever the operands' type is."""
-        found = self.buffer(name, left.shape[0], right.shape[1])
+        """Return ``left`` @ ``right`` in the wide type, whatever the operands' type is."""
+        product = self.buffer(name, left.shape[0], right.shape[1])
         if left.dtype == self.wide:
-            return torch.mm(left, right, out=found)
-        narrow = self.buffer("narrow", found.shape[0], found.shape[1], left.dtype)
-        return found.copy_(torch.mm(left, right, out=narrow))
+            return torch.mm(left, right, out=product)
+        narrow = self.buffer("narrow", product.shape[0], product.shape[1], left.dtype)
+        return product.copy_(torch.mm(left, right, out=narrow))
 
     def narrow(self, block: Tensor) -> Tensor:
-        """The block as an operand of a product."""
+        """Return the block as an operand of a product."""
         if block.dtype == self.operands.dtype:
             return block
         return self.buffer("narrow", block.shape[0], block.shape[1], self.operands.dtype).copy_(block)
 
     def relevance(self, chunk: _Chunk, labels: slice) -> Tensor | BlockEntries | None:
-        """The prior of a block: dense (l, C), or its entries; looked up once for all heads."""
+        """Look up the prior of a block, once for all heads: dense (l, C), or its entries."""
         prior = self.operands.prior
         if prior is None:
             return None
@@ -150,14 +150,14 @@ class _Worker:
         return relevance if len(columns) == 1 else relevance.add_(table[:, columns[1]])
 
     def blocks(self, chunk: _Chunk) -> Iterator[_Block]:
-        """One block of labels after the other, and in it one head after the other."""
+        """Yield one block of labels after the other, and in it one head after the other."""
         operands, size = self.operands, max(1, self.operands.block_elements // chunk.keys.shape[2])
         for start in range(self.labels.start, self.labels.stop, size):
             labels = slice(start, min(start + size, self.labels.stop))
             relevance = self.relevance(chunk, labels)
-            own = slice(labels.start - self.labels.start, labels.stop - self.labels.start)
+            rows = slice(labels.start - self.labels.start, labels.stop - self.labels.start)
             for head in range(self.heads):
-                queries, outputs = self.queries[head, own], self.outputs[head, own]
+                queries, outputs = self.queries[head, rows], self.outputs[head, rows]
                 scores = self.product("scores", queries, chunk.keys[head])
                 if relevance is not None and operands.strength is not None:
                     strength = operands.strength[head, labels].detach()
@@ -169,12 +169,13 @@ class _Worker:
                 yield _Block(labels, head, queries, outputs, scores, contributions, relevance)
 
 
-def _done(
-    operands: Operands, task: Callable[[_Worker, _Chunk], Found]
-) -> Iterator[tuple[list[_Chunk], list[list[Found]]]]:
+def _results(
+    operands: Operands, task: Callable[[_Worker, _Chunk], Result]
+) -> Iterator[tuple[list[_Chunk], list[list[Result]]]]:
     """Let workers, each with labels of its own, do a task for all documents.
 
-    Between the lists of chunks the threads meet; what was found comes by the order of the labels, then of the chunks.
+    The threads wait for each other after each list of chunks. Results come in the order of the labels, then of the
+    chunks.
     """
     on_cpu, labels = operands.mask.device.type == "cpu", operands.queries.shape[1]
     batch, positions = operands.mask.shape
@@ -185,7 +186,7 @@ def _done(
     at_once = max(1, CHUNKS_ELEMENTS // max(1, documents * operands.keys[0].numel())) if batch else 1
     chunks: list[_Chunk] = []
 
-    def work(worker: _Worker) -> list[Found]:
+    def work(worker: _Worker) -> list[Result]:
         return [task(worker, chunk) for chunk in chunks]
 
     with Threads(len(workers)) as threads:
@@ -202,49 +203,50 @@ class LabelAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Context[Rest], *arguments: Any) -> Tensor:
-        """Softmax over positions of each document, then the weighted sum of the contributions."""
+        """Take the softmax over positions of each document, then the weighted sum of the contributions."""
         *tensors, priors, dtype, block_elements = arguments
         groups = _groups(*arguments)
         with Threads(len(groups)) as threads:
-            found = threads.map(attended_values, groups)
+            results = threads.map(attended_values, groups)
         # The backward pass frees what is saved; what hangs on ctx stays until the loss goes, and a table is large.
         tables = [None if prior is None else prior.table for prior in priors]
-        ctx.save_for_backward(*tensors, *tables, *(part for both in found for part in both))
+        ctx.save_for_backward(*tensors, *tables, *(part for both in results for part in both))
         bare = [None if prior is None else prior._replace(table=None) for prior in priors]
         ctx.rest = bare, dtype, block_elements
-        return torch.cat([attended.sum(dim=0).t() for attended, _ in found])
+        return torch.cat([attended.sum(dim=0).t() for attended, _ in results])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Context[Rest], *arriving: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradients of queries, keys, values, outputs and strength, from weights made anew."""
+        """Return the gradients of queries, keys, values, outputs and strength, from weights made anew."""
         bare, *rest = ctx.rest
         (*tensors, mask), others = ctx.saved_tensors[:6], ctx.saved_tensors[6:]
-        tables, kept = others[: len(bare)], others[len(bare) :]
+        tables, saved = others[: len(bare)], others[len(bare) :]
         pairs = zip(bare, tables, strict=True)
         priors = [None if prior is None else prior._replace(table=table) for prior, table in pairs]
         gradients = [None if part is None else torch.zeros_like(part) for part in tensors]
         groups, totals = (_groups(*parts, mask, priors, *rest) for parts in (tensors, gradients))
         pulls = arriving[0].to(tensors[0].dtype).chunk(len(groups))
-        tasks = list(zip(groups, totals, kept[::2], kept[1::2], pulls, strict=True))
+        tasks = list(zip(groups, totals, saved[::2], saved[1::2], pulls, strict=True))
         with Threads(len(groups)) as threads, torch.autocast(device_type=mask.device.type, enabled=False):
             threads.map(lambda task: add_gradients(*task), tasks)
         return (*gradients, None, None, None, None)
 
 
 def _groups(*arguments: Any) -> list[Operands]:
-    """What each group computes from, of the arguments of :class:`LabelAttention`: views."""
+    """Cut the arguments of :class:`LabelAttention` into views, one of each group."""
     queries, keys, values, outputs, strength, mask, priors, *rest = arguments
-    size, found = len(mask) // len(priors), []
+    size, groups = len(mask) // len(priors), []
     for group, prior in enumerate(priors):
-        own = slice(group * size, (group + 1) * size)
+        documents = slice(group * size, (group + 1) * size)
         beta = None if strength is None else strength[group]
-        found.append(Operands(queries[group], keys[own], values[own], outputs[group], beta, mask[own], prior, *rest))
-    return found
+        states = keys[documents], values[documents]
+        groups.append(Operands(queries[group], *states, outputs[group], beta, mask[documents], prior, *rest))
+    return groups
 
 
 def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:
-    """What each label reads from each document by each head, (A, L, B), and the logarithm of its softmax's sum."""
+    """Return the weighted sums (A, L, B) of each head, label and document, and the logarithms of the softmax's sums."""
     attended = operands.queries.new_empty(*operands.queries.shape[:2], len(operands.mask))
     normaliser = torch.empty_like(attended)
 
@@ -254,7 +256,7 @@ def attended_values(operands: Operands) -> tuple[Tensor, Tensor]:
             scores, contributions = chunk.by_document(block.scores), chunk.by_document(block.contributions)
             attend(scores, contributions, chunk.bias, attended[at], normaliser[at])
 
-    for _ in _done(operands, task):
+    for _ in _results(operands, task):
         pass
     return attended, normaliser
 
@@ -286,8 +288,8 @@ def add_gradients(operands: Operands, totals: Operands, attended: Tensor, normal
             add_product(chunk_keys[head], block.queries.t(), to_scores)
         return chunk_keys, chunk_values
 
-    for chunks, of_workers in _done(operands, task):
-        for chunk, parts in zip(chunks, zip(*of_workers, strict=True), strict=True):  # what every worker found for it
-            for total, found in zip((to_keys, to_values), zip(*parts, strict=True), strict=True):
-                shaped = sum(found[1:], found[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
+    for chunks, of_workers in _results(operands, task):
+        for chunk, parts in zip(chunks, zip(*of_workers, strict=True), strict=True):  # of each worker
+            for total, worker_parts in zip((to_keys, to_values), zip(*parts, strict=True), strict=True):
+                shaped = sum(worker_parts[1:], worker_parts[0]).unflatten(2, (-1, chunk.positions)).permute(2, 3, 0, 1)
                 total[chunk.documents, : chunk.positions] = shaped

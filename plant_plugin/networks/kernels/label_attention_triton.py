@@ -39,15 +39,15 @@ PROGRAMS_THAT_FILL = 256  # programs of a launch; where there would be fewer, th
 
 @triton.jit
 def _product(rows, columns, known, real, WIDTH: tl.constexpr, STEP: tl.constexpr, PRECISION: tl.constexpr, WIDE):
-    """Inner products (l, p) of the vectors that begin at ``rows`` (l,) and ``columns`` (p,), both pointers."""
-    found = tl.zeros((rows.shape[0], columns.shape[0]), dtype=WIDE)
+    """Return inner products (l, p) of the vectors that begin at ``rows`` (l,) and ``columns`` (p,), both pointers."""
+    total = tl.zeros((rows.shape[0], columns.shape[0]), dtype=WIDE)
     for start in range(0, WIDTH, STEP):
         across = start + tl.arange(0, STEP)
         inside = across < WIDTH
         left = tl.load(rows[:, None] + across[None, :], mask=known[:, None] & inside[None, :], other=0.0)
         right = tl.load(columns[None, :] + across[:, None], mask=inside[:, None] & real[None, :], other=0.0)
-        found = tl.dot(left, right, found, input_precision=PRECISION, out_dtype=WIDE)
-    return found
+        total = tl.dot(left, right, total, input_precision=PRECISION, out_dtype=WIDE)
+    return total
 
 
 @triton.jit
@@ -57,7 +57,7 @@ def _tile(
     HEADS: tl.constexpr, KEY_WIDTH: tl.constexpr, VALUE_WIDTH: tl.constexpr, PLANTED: tl.constexpr,
     POSITIONS: tl.constexpr, STEP: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    """Scores (padding −∞), contributions and relevance (l, p) of one tile; padded states are never read."""
+    """Return scores (padding −∞), contributions and relevance (l, p) of a tile; padded states are never read."""
     place = start + tl.arange(0, POSITIONS)
     at = document.to(tl.int64) * positions + place
     real = tl.load(mask + at, mask=place < positions, other=0) != 0
@@ -88,7 +88,7 @@ def attend(
     HEADS: tl.constexpr, KEY_WIDTH: tl.constexpr, VALUE_WIDTH: tl.constexpr, PLANTED: tl.constexpr,
     LABELS: tl.constexpr, POSITIONS: tl.constexpr, STEP: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Softmax over a document's positions and the weighted sum of the contributions.
+    """Compute the softmax over a document's positions and the weighted sum of the contributions.
 
     Grid (B, tiles of labels, A): documents first, so that programs side by side share a tile of labels.
 
@@ -129,7 +129,7 @@ def score_gradients(
     HEADS: tl.constexpr, KEY_WIDTH: tl.constexpr, VALUE_WIDTH: tl.constexpr, PLANTED: tl.constexpr,
     LABELS: tl.constexpr, POSITIONS: tl.constexpr, STEP: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Gradients of scores and contributions for a run of labels, from weights made anew.
+    """Compute the gradients of scores and contributions for a run of labels, from weights made anew.
 
     Grid (B, tiles of the run, A). Tensors, constants, L and T as in :func:`attend`, whose results are read here, and
     ``arriving`` (B, L), the gradient of the logits. The run is ``count`` labels from the label ``first`` on.
@@ -138,13 +138,13 @@ def score_gradients(
     """
     WIDE: tl.constexpr = attended.dtype.element_ty
     document, head, documents = tl.program_id(0), tl.program_id(2), tl.num_programs(0)
-    own = tl.program_id(1).to(tl.int64) * LABELS + tl.arange(0, LABELS)
-    label, known = first + own, own < count
+    index = tl.program_id(1).to(tl.int64) * LABELS + tl.arange(0, LABELS)
+    label, known = first + index, index < count
     at = (head * documents + document).to(tl.int64) * labels + label
     mean = tl.load(attended + at, mask=known, other=0.0)[:, None]
     norm = tl.load(normaliser + at, mask=known, other=0.0)[:, None]
     pull = tl.load(arriving + document.to(tl.int64) * labels + label, mask=known, other=0.0)[:, None]
-    to = (((head * count + own) * documents + document) * positions)[:, None]
+    to = (((head * count + index) * documents + document) * positions)[:, None]
     length = tl.load(lengths + document)
     of_strength = tl.zeros((LABELS,), WIDE)
     for start in range(0, length, POSITIONS):
@@ -167,11 +167,11 @@ def score_gradients(
         tl.store((to_scores + to) + place, nothing.to(to_scores.dtype.element_ty), mask=inside)
         tl.store((to_contributions + to) + place, nothing.to(to_contributions.dtype.element_ty), mask=inside)
     if PLANTED:
-        tl.store(to_strength + (head * documents + document).to(tl.int64) * count + own, of_strength, mask=known)
+        tl.store(to_strength + (head * documents + document).to(tl.int64) * count + index, of_strength, mask=known)
 
 
 class Tiles(NamedTuple):
-    """How a launch is cut; reasoned from registers and shared memory, not measured."""
+    """Sizes of a launch's tiles, chosen by registers and shared memory, not measured."""
 
     labels: int
     positions: int
@@ -180,7 +180,7 @@ class Tiles(NamedTuple):
 
     @classmethod
     def of(cls, most: int, dtype: torch.dtype, labels: int, others: int, width: int) -> Tiles:
-        """For ``most`` labels a tile, the products' type, L, documents times heads, and the larger of the widths."""
+        """Choose for ``most`` labels a tile, the products' type, L, documents times heads, and the larger width."""
         narrow = dtype.itemsize == 2
         rows = most if narrow else min(most, 64)
         while rows > 16 and triton.cdiv(labels, rows) * others < PROGRAMS_THAT_FILL:
@@ -190,7 +190,7 @@ class Tiles(NamedTuple):
 
 
 class _Operands(NamedTuple):
-    """What both kernels read, contiguous; the first four in the type of the products."""
+    """Contiguous tensors that both kernels read; the first four are in the type of the products."""
 
     queries: Tensor  # (L, A, D)
     keys: Tensor  # (B, T, A, D)
@@ -215,7 +215,7 @@ class LabelAttentionTriton(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Context[Rest], *arguments: Any) -> Tensor:
-        """One program for each document, head and tile of labels."""
+        """Run one program for each document, head and tile of labels."""
         prior: PriorLookup | None
         queries, keys, values, outputs, strength, mask, prior, dtype, block_elements = arguments
         labels, heads = queries.shape[:2]
@@ -243,22 +243,21 @@ class LabelAttentionTriton(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Context[Rest], *arriving: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradients of queries, keys, values, outputs and strength."""
+        """Return the gradients of queries, keys, values, outputs and strength."""
         *tensors, attended, normaliser = ctx.saved_tensors
         planted, block_elements, kind = ctx.rest
         pull = arriving[0].to(attended.dtype).contiguous()
         with torch.cuda.device_of(attended), torch.autocast(device_type=attended.device.type, enabled=False):
-            found = _gradients(_Operands(*tensors), planted, attended, normaliser, block_elements, pull)
-        gradients = [None if part is None else part.to(kind) for part in found]
-        return (*gradients, None, None, None, None)
+            gradients = _gradients(_Operands(*tensors), planted, attended, normaliser, block_elements, pull)
+        return (*(None if part is None else part.to(kind) for part in gradients), None, None, None, None)
 
 
 def _gradients(
     operands: _Operands, planted: bool, attended: Tensor, normaliser: Tensor, block_elements: int, pull: Tensor
 ) -> tuple[Tensor | None, ...]:
-    """From the gradient of the logits (B, L) to those of queries, keys, values, outputs and strength.
+    """Turn the gradient of the logits (B, L) into those of queries, keys, values, outputs and strength.
 
-    Blocks of labels, all documents and heads of a block at once.
+    All documents and heads of a block of labels are computed at once.
     """
     labels, heads = operands.queries.shape[:2]
     batch, positions = operands.mask.shape
@@ -297,7 +296,7 @@ def _gradients(
 
 
 def _constants(operands: _Operands, planted: bool, tiles: Tiles) -> dict[str, int | str]:
-    """What both kernels are compiled for."""
+    """Return the constants that both kernels are compiled for."""
     return {
         "HEADS": operands.queries.shape[1],
         "KEY_WIDTH": operands.queries.shape[2],

@@ -1,4 +1,4 @@
-"""What forward and backward passes share: threads for small tasks, and what autograd keeps from one to the other."""
+"""Threads for small tasks, and autograd's context between a forward and a backward pass."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 Item = TypeVar("Item")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 Rest = TypeVar("Rest")
 
 
 class Context(Protocol[Rest]):
-    """What autograd hands from a forward pass to its backward pass."""
+    """Autograd's memory of a forward pass, for its backward pass."""
 
     saved_tensors: tuple[Any, ...]  # tensors, and None in the place of one that was not there
     save_for_backward: Callable[..., None]
@@ -23,7 +23,7 @@ class Context(Protocol[Rest]):
 
 
 def shares(number: int, most: int) -> list[slice]:
-    """Runs of about one length that a number of items is cut to: as many as torch has threads, from 1 to ``most``."""
+    """Cut a number of items into runs of about one length: as many as torch has threads, from 1 to ``most``."""
     count = max(1, min(torch.get_num_threads(), most))
     return [slice(number * part // count, number * (part + 1) // count) for part in range(count)]
 
@@ -31,7 +31,7 @@ def shares(number: int, most: int) -> list[slice]:
 class Threads:
     """Threads for tasks that are too small for torch to share one operation among cores; use as a context.
 
-    As many as torch has, and no more than ``count``. Of one there is none: the caller does the tasks itself.
+    There are as many as torch has, and no more than ``count``. Instead of a single thread the caller does the tasks.
     """
 
     def __init__(self, count: int) -> None:
@@ -46,19 +46,19 @@ class Threads:
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown()
-            torch.set_num_threads(self._before)  # each thread has its own number, threads to come get the last one set
+            torch.set_num_threads(self._before)  # each thread has its own number, new threads get the last number set
 
-    def map(self, task: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
-        """What the task finds for each item, in their order; no gradient is recorded."""
+    def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Return the task's result for each item, in their order; no gradient is recorded."""
         if self._pool is None:
             return [task(item) for item in items]
 
-        def alone(item: Item) -> Found:
+        def on_one_core(item: Item) -> Result:
             torch.set_num_threads(1)  # of this thread
             with torch.inference_mode(self._inference), torch.no_grad():
                 return task(item)
 
-        return list(self._pool.map(alone, items))
+        return list(self._pool.map(on_one_core, items))
 
 
 def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:

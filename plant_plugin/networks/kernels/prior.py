@@ -17,16 +17,16 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-# Labels, of more than which the few that are asked for are read from rows of labels. Of fewer the table of all is made
-# for a batch, which costs little and is mostly wanted whole.
+# Above so many labels the chosen ones are read from rows of labels. Up to it a batch's table of all labels is made,
+# which costs little and is mostly needed whole.
 ROWS_ABOVE = 30_000
 
 
 class SparseTable:
     """The relevance (L, U) of a batch's distinct token types where it is not zero, label by label and type by type.
 
-    ``make`` gives it by types (U, L), once it is asked for. With ``chosen`` the rows (M, U) of labels (M,) are had
-    without it, so that what a few of very many labels cost does not grow with their number.
+    ``make`` returns it by types (U, L) and is called when it is first needed. ``chosen`` returns the rows (M, U) of
+    labels (M,) without it, so that the cost of a few labels does not grow with the number of all.
     """
 
     def __init__(
@@ -38,16 +38,16 @@ class SparseTable:
 
     @cached_property
     def by_type(self) -> sparse.csc_matrix:
-        """(L, U), the labels of a type in ascending order."""
+        """Return the table (L, U), the labels of a type in ascending order."""
         return self._make().T
 
     @cached_property
     def by_label(self) -> sparse.csr_matrix:
-        """(L, U)."""
+        """Return the table (L, U), label by label."""
         return self.by_type.tocsr()
 
     def of(self, labels: npt.NDArray[np.int64]) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
-        """Rows that labels of any shape have, and which row is whose."""
+        """Return rows of labels of any shape, and the row's number of each label."""
         if self._chosen is None:
             return self.by_label, labels
         distinct, rows = np.unique(labels, return_inverse=True)
@@ -65,46 +65,46 @@ class PriorLookup(NamedTuple):
     marks: Tensor | None = None
 
     def dense(self) -> Tensor:
-        """The table (L, U) written out."""
+        """Return the table (L, U) written out."""
         if self.entries is not None:
             return torch.from_numpy(self.entries.by_label.toarray())
         assert self.table is not None
         return self.table
 
     def written_out(self, kind: torch.dtype) -> PriorLookup:
-        """The same as a dense table of a type."""
+        """Return this lookup with a dense table of a type."""
         return self._replace(table=self.dense().to(kind), entries=None)
 
     def everywhere(self) -> Tensor:
-        """Relevance (L, B, T) of all labels at every position, written out."""
+        """Return the relevance (L, B, T) of all labels at every position, written out."""
         table = self.dense()
         first, *further = (table[:, columns] for columns in self.all_columns())
         return sum(further, first)
 
     def all_columns(self) -> list[Tensor]:
-        """Columns of the table whose relevance each position (B, T) has: one, or two where anything is marked."""
+        """Return the table's columns of each position (B, T): one, or two where anything is marked."""
         return [self.columns] if self.marks is None else [self.columns, self.marks]
 
     def at(self, document: int, labels: Tensor) -> PriorLookup:
-        """The same of chosen labels (M,) for one document."""
-        one = slice(document, document + 1)
-        columns, marks = self.columns[one], None if self.marks is None else self.marks[one]
+        """Return the lookup of chosen labels (M,) in one document."""
+        row = slice(document, document + 1)
+        columns, marks = self.columns[row], None if self.marks is None else self.marks[row]
         if self.entries is not None:
-            table, own = self.entries.of(labels.numpy())
-            rows = table[own]
+            table, row_of_label = self.entries.of(labels.numpy())
+            rows = table[row_of_label]
             return PriorLookup(None, columns, SparseTable(lambda: rows.tocsc().T), marks)
         return PriorLookup(self.dense()[labels], columns, None, marks)
 
     def of_labels(self, labels: Tensor) -> Tensor:
-        """Relevance (B, M, T) of chosen labels (B, M), each document its own, at every position."""
+        """Return the relevance (B, M, T) at every position of chosen labels (B, M), chosen document by document."""
         if self.entries is None:
-            return torch.stack([self.at(document, own).everywhere()[:, 0] for document, own in enumerate(labels)])
+            return torch.stack([self.at(document, chosen).everywhere()[:, 0] for document, chosen in enumerate(labels)])
         from plant_plugin.networks.kernels.compiled import relevance_at
 
-        rows, own = self.entries.of(labels.numpy())
+        rows, index = self.entries.of(labels.numpy())
         parts = rows.indptr, rows.indices, rows.data, rows.shape[1]
-        found = [relevance_at(own, columns.numpy(), *parts) for columns in self.all_columns()]
-        return torch.from_numpy(sum(found[1:], found[0]))
+        relevance = [relevance_at(index, columns.numpy(), *parts) for columns in self.all_columns()]
+        return torch.from_numpy(sum(relevance[1:], relevance[0]))
 
 
 class PlantedRelevance:
@@ -120,29 +120,29 @@ class PlantedRelevance:
 
     @cached_property
     def _by_token(self) -> sparse.csr_matrix:
-        """(V, L): the table of all labels is made of rows of tokens."""
+        """Return the relevance (V, L), whose rows of tokens make the table of all labels."""
         assert self._by_label is not None
         return _turned(self._by_label)
 
     def lookup(self, text: Tensor, marks: tuple[Tensor, Tensor, Tensor] | None = None) -> PriorLookup:
-        """Relevance, float32, of every label for the distinct token types of a batch's ``text`` (B, T).
+        """Return the relevance, float32, of every label for the distinct token types of a batch's ``text`` (B, T).
 
-        On a CPU that is the table (L, U) where it is not zero, else a dense one on the device of ``text``. Marks are
-        what is added to the relevance at single positions: their places in the flat (B·T), in order, labels and values.
-        Each marked position has a column more of its own.
+        On a CPU the table (L, U) holds what is not zero, elsewhere it is dense and on the device of ``text``. Marks add
+        to the relevance at single positions: their places in the flat (B·T), in order, labels and values. Each marked
+        position has a further column of its own.
         """
-        found, index = torch.unique(text, return_inverse=True)
-        types = found.cpu().numpy()
-        own, second = None, None
+        distinct, index = torch.unique(text, return_inverse=True)
+        types = distinct.cpu().numpy()
+        marked_rows, second = None, None
         if marks is not None:
-            own, second = _columns_of_marks(marks, (len(types), self.shape[0]), text)
+            marked_rows, second = _columns_of_marks(marks, (len(types), self.shape[0]), text)
 
         def rows() -> sparse.csr_matrix:
             of_types = self._by_token[types]
-            return of_types if own is None else sparse.vstack([of_types, own], format="csr")
+            return of_types if marked_rows is None else sparse.vstack([of_types, marked_rows], format="csr")
 
         if text.device.type == "cpu":
-            chosen = None if self._by_label is None else _rows_of(self._by_label, types, own)
+            chosen = None if self._by_label is None else _rows_of(self._by_label, types, marked_rows)
             return PriorLookup(None, index, SparseTable(rows, chosen), second)
         # Fortran order of (U, L) is C order of (L, U): the layout that blocks of labels slice
         table = torch.from_numpy(rows().toarray(order="F").T)
@@ -156,9 +156,12 @@ def _turned(matrix: sparse.csr_array | sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _rows_of(
-    by_label: sparse.csr_matrix, types: npt.NDArray[np.int64], own: sparse.csr_matrix | None
+    by_label: sparse.csr_matrix, types: npt.NDArray[np.int64], marked_rows: sparse.csr_matrix | None
 ) -> Callable[[npt.NDArray[np.int64]], sparse.csr_matrix]:
-    """What gives rows of ``by_label`` (L, V), cut to ``types`` (U,) ascending, with the columns of marks behind."""
+    """Return a function from labels to rows of ``by_label`` (L, V), cut to ``types`` (U,), which ascend.
+
+    The columns of marks come after those of the types.
+    """
     place = np.full(by_label.shape[1], -1, np.int32)
     place[types] = np.arange(len(types), dtype=np.int32)
 
@@ -168,8 +171,8 @@ def _rows_of(
         here = columns >= 0
         offsets = np.concatenate([[0], here.cumsum()])[rows.indptr]
         parts = rows.data[here], columns[here], offsets
-        found = sparse.csr_matrix(parts, shape=(len(labels), len(types)))
-        return found if own is None else sparse.hstack([found, own[:, labels].T], format="csr")
+        cut = sparse.csr_matrix(parts, shape=(len(labels), len(types)))
+        return cut if marked_rows is None else sparse.hstack([cut, marked_rows[:, labels].T], format="csr")
 
     return chosen
 
@@ -177,7 +180,7 @@ def _rows_of(
 def _columns_of_marks(
     marks: tuple[Tensor, Tensor, Tensor], shape: tuple[int, int], text: Tensor
 ) -> tuple[sparse.csr_matrix, Tensor]:
-    """The rows that marks add to ``shape`` (U, L), the last one empty, and which row each position (B, T) has."""
+    """Return the rows that marks add to ``shape`` (U, L), the last row empty, and the row of each position (B, T)."""
     places, labels, values = (part.cpu().numpy() for part in marks)
     marked, row = np.unique(places, return_inverse=True)
     rows = sparse.csr_matrix((values, (row, labels)), shape=(len(marked) + 1, shape[1]), dtype=np.float32)
@@ -187,21 +190,21 @@ def _columns_of_marks(
 
 
 class Places(NamedTuple):
-    """Where each token type stands among C columns: ``places[offsets[u]:offsets[u + 1]]``."""
+    """Places of each token type u among C columns: ``places[offsets[u]:offsets[u + 1]]``."""
 
     offsets: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, *columns: npt.NDArray[np.int64], size: int) -> Places:
-        """From the token types (below ``size``) of the columns, each of which may have further ones."""
+        """Sort columns by their token types, below ``size``; further arguments hold further types of each column."""
         types = np.concatenate(columns)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(types, minlength=size))]).astype(np.int64)
         return cls(offsets, np.argsort(types, kind="stable") % max(1, len(columns[0])))
 
 
 class BlockEntries(NamedTuple):
-    """Where the relevance of a block of labels is not zero, and what it is there; found once for all heads."""
+    """Places and values of a block of labels' relevance where it is not zero; looked up once for all heads."""
 
     rows: npt.NDArray[np.int32]  # label, from the block's first one
     columns: npt.NDArray[np.int32]
@@ -221,13 +224,13 @@ class BlockEntries(NamedTuple):
 
 
 def room_for(table: SparseTable, labels: int, columns: int) -> BlockEntries:
-    """Memory for the entries of a block of that size; taken from the system only as far as it is written."""
+    """Reserve memory for the entries of a block of that size; the system gives it only as far as it is written."""
     size = labels * columns
     return BlockEntries(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, table.by_label.dtype))
 
 
 def entries_of(table: SparseTable, places: Places, labels: slice, room: BlockEntries) -> BlockEntries:
-    """The entries of a run of labels, written into ``room`` (:func:`room_for`)."""
+    """Write the entries of a run of labels into ``room`` (:func:`room_for`) and return them."""
     from plant_plugin.networks.kernels.compiled import block_entries
 
     types = table.by_type

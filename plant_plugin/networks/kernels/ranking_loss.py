@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 32  # one thread's share: small, because some labels have no pair
 def ranking_loss_reference(
     scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within"
 ) -> Tensor:
-    """The same numbers as :func:`ranking_loss`, with every pair written out. For tests, reading and other devices."""
+    """Compute :func:`ranking_loss` with every pair written out, for tests, reading and other devices."""
     padding = ~mask[:, None, :].expand_as(scores)
     top = min(k, scores.shape[-1])
     order = relevance.masked_fill(padding, -1.0).sort(dim=-1, descending=True, stable=True).indices
@@ -48,7 +48,7 @@ def ranking_loss_reference(
 
 
 def ranking_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within") -> Tensor:
-    """LambdaRank-nDCG (method §3) over all pairs, without ever holding the pairs.
+    """Return LambdaRank-nDCG (method §3) over all pairs, without ever holding the pairs.
 
     Arguments as of :func:`plant_plugin.networks.losses.lambda_rank_loss`. On a GPU Triton computes this where it works,
     else the reference; see :mod:`.triton_choice`.
@@ -60,8 +60,8 @@ def ranking_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000,
     """
     if scores.device.type != "cpu" and not takes_triton(scores.device, where_auto=True):
         return ranking_loss_reference(scores, relevance, mask, k, pairs)
-    found: Tensor = _RankingLoss.apply(scores, relevance, mask, k, pairs)
-    return found
+    losses: Tensor = _RankingLoss.apply(scores, relevance, mask, k, pairs)
+    return losses
 
 
 class _RankingLoss(torch.autograd.Function):
@@ -84,21 +84,21 @@ class _RankingLoss(torch.autograd.Function):
 
 
 def discount(rank: Tensor, like: Tensor) -> Tensor:
-    """1/log2(1 + rank) in the type of ``like``; ranks count from 1."""
+    """Return 1/log2(1 + rank) in the type of ``like``; ranks count from 1."""
     return 1 / torch.log2(1 + rank.to(like.dtype))
 
 
 def _ranks(scores: Tensor, real: Tensor) -> Tensor:
-    """Place (from 1) of each token when real tokens are sorted by score, highest first; padding comes last."""
+    """Return the place (from 1) of each token when real tokens are sorted by score, highest first; padding is last."""
     order = scores.detach().masked_fill(~real, float("-inf")).sort(dim=-1, descending=True, stable=True).indices
     places = torch.arange(1, scores.shape[-1] + 1, device=scores.device).expand_as(order)
     return torch.empty_like(order).scatter_(-1, order, places)
 
 
 def descending(values: np.ndarray) -> npt.NDArray[np.int64]:
-    """Order of each row, highest first, ties by position: (R, T).
+    """Return the order (R, T) of each row, highest first, ties by position.
 
-    For float32 the value and its position are packed into one integer, which NumPy sorts five to ten times as fast.
+    Of float32 the value and its position are packed into one integer, which NumPy sorts five to ten times as fast.
     """
     if values.dtype != np.float32:
         return np.argsort(-values, axis=-1, kind="stable")
@@ -110,13 +110,13 @@ def descending(values: np.ndarray) -> npt.NDArray[np.int64]:
 
 
 def ranking_rows(scores: Tensor, relevance: Tensor, mask: Tensor, k: int, every: bool) -> tuple[Tensor, Tensor]:
-    """As :func:`.ranking_loss_triton.ranking_rows`, by compiled loops on a CPU, whose threads share the rows."""
+    """Compute :func:`.ranking_loss_triton.ranking_rows` by compiled loops on a CPU, whose threads share the rows."""
     from plant_plugin.networks.kernels.compiled import add_ranking_rows
 
-    given, related, reals = (part.numpy() for part in (scores, relevance, mask))
-    rows, labels, kind = len(given), len(given) // max(1, len(reals)), given.dtype.type
-    losses, gradients = np.zeros(rows, given.dtype), np.zeros_like(given)
-    table = (1 / np.log2(np.arange(2, given.shape[1] + 2))).astype(given.dtype)
+    scored, related, reals = (part.numpy() for part in (scores, relevance, mask))
+    rows, labels, kind = len(scored), len(scored) // max(1, len(reals)), scored.dtype.type
+    losses, gradients = np.zeros(rows, scored.dtype), np.zeros_like(scored)
+    table = (1 / np.log2(np.arange(2, scored.shape[1] + 2))).astype(scored.dtype)
 
     def work(start: int) -> None:
         part = slice(start, min(rows, start + ROWS_AT_ONCE))
@@ -125,7 +125,7 @@ def ranking_rows(scores: Tensor, relevance: Tensor, mask: Tensor, k: int, every:
         order = descending(known)
         order = order if every else np.ascontiguousarray(order[:, :k])
         sorted_relevance = np.take_along_axis(known, order, axis=-1)
-        chosen = np.take_along_axis(given[part], order, axis=-1)
+        chosen = np.take_along_axis(scored[part], order, axis=-1)
         by_score = descending(np.where(sorted_relevance >= 0, chosen, kind(-np.inf)))
         add_ranking_rows(chosen, sorted_relevance, order, by_score, k, table, losses[part], gradients[part])
 

@@ -28,7 +28,7 @@ def sum_of_pairs(
     scores, gains, discounts, better_counts, counts, losses, upwards, downwards, width,
     BETTER: tl.constexpr, OTHERS: tl.constexpr,
 ):  # fmt: skip
-    """Σ over a row's pairs of weight · ln(1 + e^(s_h − s_j)) and its two-sided gradient. Grid (R,).
+    """Sum weight · ln(1 + e^(s_h − s_j)) over a row's pairs, and its two-sided gradient. Grid (R,).
 
     Tokens (R, N) come by relevance, the most relevant first: their scores, falling gains and discounts. Of a row's
     tokens ``counts`` (R,) int32 are real, and as many as ``better_counts`` (R,) of the first may be the better one of a
@@ -42,11 +42,11 @@ def sum_of_pairs(
     better, count = tl.load(better_counts + row), tl.load(counts + row)
     values = tl.zeros((BETTER, OTHERS), WIDE)
     for first in range(0, better, BETTER):
-        one = first + tl.arange(0, BETTER)
-        real = one < better
-        score = tl.load(scores + begin + one, mask=real, other=0.0)[:, None]
-        gain = tl.load(gains + begin + one, mask=real, other=0.0)[:, None]  # beyond: no gain, so no pair
-        discount = tl.load(discounts + begin + one, mask=real, other=0.0)[:, None]
+        better_place = first + tl.arange(0, BETTER)
+        real = better_place < better
+        score = tl.load(scores + begin + better_place, mask=real, other=0.0)[:, None]
+        gain = tl.load(gains + begin + better_place, mask=real, other=0.0)[:, None]  # beyond: no gain, so no pair
+        discount = tl.load(discounts + begin + better_place, mask=real, other=0.0)[:, None]
         pulls = tl.zeros((BETTER, OTHERS), WIDE)
         for second in range(first // OTHERS * OTHERS, count, OTHERS):  # what comes earlier has at least the gain
             other = second + tl.arange(0, OTHERS)
@@ -66,12 +66,12 @@ def sum_of_pairs(
             # No other program has this row, and a token is always at the same place of a tile, so that one thread
             # adds to it in the order of the loop: results repeat.
             tl.atomic_add(downwards + begin + other, tl.sum(pull, axis=0), mask=there, sem="relaxed")
-        tl.store(upwards + begin + one, tl.sum(pulls, axis=1), mask=real)
+        tl.store(upwards + begin + better_place, tl.sum(pulls, axis=1), mask=real)
     tl.store(losses + row, tl.sum(tl.sum(values, axis=1), axis=0))
 
 
 def ranking_rows(scores: Tensor, relevance: Tensor, mask: Tensor, k: int, every: bool) -> tuple[Tensor, Tensor]:
-    """Losses (R,) in bits of all rows, and their gradients (R, T) by the scores.
+    """Return losses (R,) in bits of all rows, and their gradients (R, T) by the scores.
 
     Args:
         scores: (R, T) float32 or float64, contiguous; relevance has the same type.
@@ -86,13 +86,12 @@ def ranking_rows(scores: Tensor, relevance: Tensor, mask: Tensor, k: int, every:
     for start in range(0, rows if scores.shape[1] else 0, size):
         part = slice(start, min(rows, start + size))
         documents = torch.arange(part.start, part.stop, device=mask.device) // labels
-        found = _rows(scores[part], relevance[part], mask[documents], k, every)
-        losses[part], gradients[part] = found
+        losses[part], gradients[part] = _rows(scores[part], relevance[part], mask[documents], k, every)
     return losses, gradients
 
 
 def _rows(scores: Tensor, relevance: Tensor, real: Tensor, k: int, every: bool) -> tuple[Tensor, Tensor]:
-    """As :func:`ranking_rows`, for rows (R, T) that are sorted at once; ``real`` is (R, T)."""
+    """Compute :func:`ranking_rows` for rows (R, T) that are sorted at once; ``real`` is (R, T)."""
     top = min(k, scores.shape[1])
     known, order = relevance.clamp(min=0).masked_fill(~real, -1).sort(dim=-1, descending=True, stable=True)
     if not every:

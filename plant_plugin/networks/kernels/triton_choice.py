@@ -1,4 +1,4 @@
-"""Whether the kernels take torch's operations or Triton on a GPU: one choice for the whole process.
+"""The choice between torch's operations and Triton on a GPU, one for the whole process.
 
 ``auto`` takes Triton where it works, the GPU is of a kind that tests compile the kernels for, and it is quicker: for
 the ranking loss, and for label attention in bf16 and fp16 (`benchmarks/tables/speed.md` has an H100's times).
@@ -17,7 +17,7 @@ from plant_plugin.errors import ConfigError, MissingExtraError
 logger = logging.getLogger(__name__)
 
 CHOICES = ("auto", "torch", "triton")
-OLDEST = (8, 0)  # compute capability from which on `auto` takes Triton
+OLDEST = (8, 0)  # least compute capability at which `auto` takes Triton
 _chosen = CHOICES[0]
 
 
@@ -37,7 +37,7 @@ def choose(way: str) -> None:
 
 
 def takes_triton(device: torch.device, *, where_auto: bool) -> bool:
-    """Whether a call with tensors on a device takes Triton; ``where_auto``: whether it should where that is chosen."""
+    """Tell whether a call with tensors on a device takes Triton; ``where_auto`` answers for the choice `auto`."""
     if device.type != "cuda" or _chosen == "torch":
         return False
     return _chosen == "triton" or (where_auto and _works(device))
@@ -49,14 +49,14 @@ def _is_installed() -> bool:
 
 @cache
 def _works(device: torch.device) -> bool:
-    """Whether a kernel runs there: Triton needs a C compiler and Python's headers too."""
+    """Tell whether a kernel runs there: Triton needs a C compiler and Python's headers too."""
     if not _is_installed() or torch.cuda.get_device_capability(device) < OLDEST:
         return False
     from plant_plugin.networks.kernels.ranking_loss_triton import ranking_rows
 
-    one = torch.ones(1, 2, device=device)
+    ones = torch.ones(1, 2, device=device)
     try:
-        ranking_rows(one, one, one.bool(), 1, False)
+        ranking_rows(ones, ones, ones.bool(), 1, False)
     except Exception as error:  # of a compiler, of Triton, of a driver
         logger.warning("Triton does not run on this machine, so torch computes what it would: %s", error)
         return False
