@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -64,10 +64,6 @@ class Config(Settings):
     def predictions_path(self) -> str:
         """Where predictions go: ``predict_out_path``, or ``predictions.txt`` of the run."""
         return self.predict_out_path or str(self.checkpoint_dir / "predictions.txt")
-
-    def as_dict(self) -> Keys:
-        """Every key with its value, blocks as dictionaries; what JSON and YAML can hold."""
-        return {name: value for name, value in asdict(self).items() if name in FIELDS}
 
     def resumed(self, folder: Path | None) -> Config:
         """The configuration that goes on in the folder of a run; None: a new run."""

@@ -26,6 +26,7 @@ from plant_plugin.config.values import (
     AtLeast0,
     AtLeast1,
     AtLeast2,
+    Keys,
     NotNegative,
     Number,
     Positive,
@@ -225,6 +226,10 @@ class Settings(Plant, Linear, Evaluation, Training, Model, Data, General, Block)
     planted_scores: PlantedScoresOptions = key(PlantedScoresOptions(), "a linear model beside the network")
     shortlist: ShortlistOptions = key(ShortlistOptions(), "which labels of a document the network scores")
     evidence: EvidenceOptions = key(EvidenceOptions(), "what made coders assign labels, and what is planted")
+
+    def as_dict(self) -> Keys:
+        """Every key with its value, blocks as dictionaries; what JSON and YAML can hold."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if name in FIELDS}
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
-from plant_plugin.config import Config
+from plant_plugin.config.sections import Settings
 from plant_plugin.errors import needs_extra
 from plant_plugin.files import append, atomic_write, flush, write_text
+from plant_plugin.report.record import FIRST_PASS
 
 FILE = "metrics.csv"
 STAGES = ("stage1", "stage2", "test")  # in the order of a run
@@ -35,7 +36,7 @@ class Place(NamedTuple):
 class _TensorBoard:
     """Event files in ``tensorboard/<stage>`` of the run's folder; ``tensorboard --logdir runs`` shows them."""
 
-    def __init__(self, config: Config, folder: Path) -> None:
+    def __init__(self, settings: Settings, folder: Path) -> None:
         with _needed("tensorboard"):
             from torch.utils.tensorboard import SummaryWriter
         self._open, self._folder = SummaryWriter, folder / "tensorboard"
@@ -63,23 +64,24 @@ class _WeightsAndBiases:
     Numbers and the configuration without paths go there: no text, label, console output, code or command line.
     """
 
-    def __init__(self, config: Config, folder: Path) -> None:
+    def __init__(self, settings: Settings, folder: Path) -> None:
         with _needed("wandb"):
             import wandb
         identity = folder / WANDB_ID
         if not identity.is_file():
             write_text(identity, uuid.uuid4().hex[:12])
-        silent = wandb.Settings(
+        run_folder = folder.parent if folder.name == FIRST_PASS else folder
+        options = wandb.Settings(
             console="off", disable_code=True, disable_git=True, disable_job_creation=True, x_disable_meta=True,
-            x_save_requirements=False, silent=config.silent,
+            x_save_requirements=False, silent=settings.silent,
         )  # fmt: skip
         self._run = wandb.init(
             id=identity.read_text(encoding="utf-8"),
             resume="allow",
-            name=config.run_name,
+            name=run_folder.resolve().name,
             dir=str(folder),
-            config={name: value for name, value in config.as_dict().items() if not name.endswith(PATHS)},
-            settings=silent,
+            config={name: value for name, value in settings.as_dict().items() if not name.endswith(PATHS)},
+            settings=options,
         )
         self._written = 0
 
@@ -112,10 +114,10 @@ class MetricLog:
         PlantError: From any method: the file cannot be written.
     """
 
-    def __init__(self, config: Config, folder: Path) -> None:
+    def __init__(self, settings: Settings, folder: Path) -> None:
         self.path = folder / FILE
-        sink = SINKS.get(config.logger)
-        self._sink = None if sink is None else sink(config, folder)
+        sink = SINKS.get(settings.logger)
+        self._sink = None if sink is None else sink(settings, folder)
 
     def go_on(self, stage: str, step: int) -> None:
         """Forget what comes behind a step of a stage, which starts there: a resumed run measures it again."""
