@@ -115,7 +115,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         (folder / "labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
         asked = load_config(self.config, self._overrides(folder, len(names)))
         if asked.choose:
-            from plant_plugin.training.choose import settle  # imports the linear model and the trials
+            from plant_plugin.training.choose.settle import settle  # imports the linear model and the trials
 
             asked = settle(asked)
         with own_folder(found_again(asked)) as config:

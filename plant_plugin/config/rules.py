@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from plant_plugin.config import registry
-from plant_plugin.config.choice import check_choose
 from plant_plugin.config.network_rules import check_network_config
 from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES, Stage1Options
 from plant_plugin.config.problems import Problems
@@ -55,7 +54,7 @@ def check(settings: Settings, problems: Problems) -> None:
     _check_shortlist(settings, problems)
     _check_evidence(settings, network, problems)
     _check_task(settings, problems)
-    check_choose(settings, problems)
+    _check_choose(settings, problems)
     _check_numbers(settings, problems)
     _check_read(settings, network, problems)
     _check_stages(settings, network, problems)
@@ -73,6 +72,19 @@ def reads_whole_documents(settings: Settings) -> bool:
     known = ":" in name or name in registry.entries("networks")
     over_language_model = bool(settings.network_config.get("lm_weight"))
     return over_language_model and not settings.linear and known and registry.get("networks", name).ours
+
+
+def is_plant_over_words(settings: Settings) -> bool:
+    """Whether ``choose`` decides everything; of other networks only what their data ask for."""
+    return settings.model_name == "PLANT" and not settings.network_config.get("lm_weight")
+
+
+def _check_choose(settings: Settings, problems: Problems) -> None:
+    if settings.choose and settings.linear:
+        problems.add("choose", "chooses for networks", "leave it out: a linear model has no lengths and no epochs")
+    if settings.minutes is not None and not (settings.choose and is_plant_over_words(settings)):
+        what = "is for `choose: true` with PLANT over words, which fits training into them"
+        problems.add("minutes", what, "leave it out, or choose with plant.yml")
 
 
 def _check_numbers(settings: Settings, problems: Problems) -> None:

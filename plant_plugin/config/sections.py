@@ -177,7 +177,7 @@ class Plant:
     """What LibMultiLabel does not have."""
 
     strategy: Text = key("plant", "How a network of this package is trained: see `plant list strategies`.")
-    choose: Truth = key(False, "Let the data decide the keys of PLANT that are not given: see plant.yml.")
+    choose: Truth = key(False, "Let the data decide keys that are not given: see plant.yml.")
     minutes: Positive | None = key(
         None, "With choose: about how long it may take; fewer epochs, shorter texts, or no network."
     )

@@ -55,7 +55,7 @@ def run(config: Config, *, tests: bool = True) -> Result:
         if os.environ.get("WORLD_SIZE", "1") != "1":
             fix = f"train with one process first, even for `minutes: 1`, and name the {SETTLED} of its run"
             raise ConfigError("each process would decide by its own clock", where="choose", fix=fix)
-        from plant_plugin.training.choose import settle  # imports the linear model and the trials
+        from plant_plugin.training.choose.settle import settle  # imports the linear model and the trials
 
         config = settle(config)
     with own_folder(found_again(config)) as config:

@@ -8,18 +8,8 @@ from typing import Any
 import pytest
 
 from plant_plugin.config import load_config
-from plant_plugin.config.choice import (
-    LONGEST,
-    RULES,
-    SHORTEST,
-    Choice,
-    Facts,
-    choices,
-    filled,
-    flat,
-    left_open,
-)
-from plant_plugin.errors import ConfigError
+from plant_plugin.training.choose.decisions import LONGEST, SHORTEST, Decision, Facts, decide
+from plant_plugin.training.choose.settle import _filled, _left_open
 
 CODIESP = Facts(
     500, 1767, 11.3, 322, 900, "es", evidence="train_evidence.tsv", val_evidence="valid_evidence.tsv",
@@ -30,8 +20,12 @@ EURLEX_57K = replace(EURLEX_6K, documents=45_000, labels=4108, words=512, long=3
 SMALL = Facts(40, 6, 1.0, 12, 20)
 
 
+def decisions(facts: Facts) -> list[Decision]:
+    return list(vars(decide(facts)).values())
+
+
 def keys(facts: Facts) -> dict[str, Any]:
-    return {key: value for choice in choices(facts) for key, value in choice.keys.items()}
+    return {key: value for decision in decisions(facts) for key, value in decision.keys.items()}
 
 
 def test_clinical_cases_with_evidence_get_what_won_there() -> None:
@@ -124,8 +118,8 @@ def test_hundreds_of_documents_without_evidence_get_the_network_that_won_there()
     assert (found["stage1.epochs"], found["stage1.learning_rate"]) == (6, 0.01)  # as planted_laat_bc5cdr.yml
     assert (found["stage2.epochs"], found["stage2.learning_rate"]) == (4, 0.006)
     assert found["network_config.initial_logit"] == -1.5
-    assert filled({}, choices(few))["network_config"]["initial_logit"] == -1.5
-    assert "initial_logit" not in filled({}, choices(replace(few, labels=40)))["network_config"]
+    assert _filled({}, decisions(few))["network_config"]["initial_logit"] == -1.5
+    assert "initial_logit" not in _filled({}, decisions(replace(few, labels=40)))["network_config"]
     others = (CODIESP, EURLEX_6K, EURLEX_57K, SMALL, replace(few, documents=399), replace(few, documents=2001))
     for facts in (replace(few, network=False), *(replace(facts, network=True) for facts in others)):
         assert not {"model_name", "network_config", "stage1.learning_rate", "stage2.learning_rate"} & keys(facts).keys()
@@ -134,7 +128,7 @@ def test_hundreds_of_documents_without_evidence_get_the_network_that_won_there()
 
 def test_a_learning_rate_of_ones_own_is_that_of_both_stages() -> None:
     few = replace(CODIESP, evidence=None, val_evidence=None, network=True)
-    left = {key for choice in choices(few) for key in left_open(choice, {"learning_rate": 0.1}).keys}
+    left = {key for decision in decisions(few) for key in _left_open(decision, {"learning_rate"}).keys}
     assert {"stage1.epochs", "stage2.epochs"} <= left
     assert not {"learning_rate", "stage1.learning_rate", "stage2.learning_rate"} & left
 
@@ -153,44 +147,15 @@ def test_names_of_codes_are_named_and_files_are_found_anyway(names: str | None, 
 
 @pytest.mark.parametrize("facts", [CODIESP, EURLEX_6K, EURLEX_57K, SMALL])
 def test_every_rule_gives_a_reason_in_one_line(facts: Facts) -> None:
-    assert len(RULES) == len(choices(facts)) == 9
-    assert all(choice.reason and "\n" not in choice.reason for choice in choices(facts))
+    assert len(decisions(facts)) == 9
+    assert all(decision.reason and "\n" not in decision.reason for decision in decisions(facts))
 
 
 @pytest.mark.parametrize("facts", [EURLEX_6K, EURLEX_57K, SMALL, replace(SMALL, mined_gain=0.1)])
 def test_what_is_chosen_is_a_configuration(facts: Facts) -> None:
     given = {key: value for key, value in load_config("plant.yml", {"training_file": "demo:train"}).given.items()}
-    values = filled({**given, "choose": False}, choices(replace(facts, names=None)))
+    values = _filled({**given, "choose": False}, decisions(replace(facts, names=None)))
     config = load_config(None, values)
     assert not config.choose
     assert config.network_config["encoder"] == "cnn"
     assert config.stage1.pairs == "top_vs_all"  # of plant.yml, beside what was chosen in the same block
-
-
-def test_what_a_user_gives_is_never_chosen() -> None:
-    found = Choice({"stage1.epochs": 2, "stage2.epochs": 4, "patience": 3, "max_seq_length": 9}, "because")
-    assert left_open(found, {"max_seq_length": 5}).keys == {"stage1.epochs": 2, "stage2.epochs": 4, "patience": 3}
-    assert left_open(found, {"stage1": {"epochs": 1}}).keys == {"stage2.epochs": 4, "patience": 3, "max_seq_length": 9}
-    assert left_open(found, {"epochs": 1}).keys == {"patience": 3, "max_seq_length": 9}  # of both stages
-    assert set(flat({"a": {"b": {"c": 1}}, "d": 2})) == {"a", "a.b", "a.b.c", "d"}
-
-
-def test_what_is_filled_in_leaves_the_given_as_it_is() -> None:
-    given: dict[str, Any] = {"stage1": {"k": 3}}
-    assert filled(given, [Choice({"stage1.epochs": 2, "seed": 1}, "")]) == {"stage1": {"k": 3, "epochs": 2}, "seed": 1}
-    assert given == {"stage1": {"k": 3}}
-
-
-@pytest.mark.parametrize(
-    ("changes", "key"),
-    [
-        ({"choose": False, "minutes": 10}, "minutes"),
-        ({"model_name": "LAAT"}, "choose"),
-        ({"network_config.lm_weight": "bert"}, "choose"),
-        ({"minutes": 0}, "minutes"),
-    ],
-)
-def test_choosing_is_for_plant_over_words(changes: dict[str, Any], key: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load_config("plant.yml", {"training_file": "demo:train", **changes})
-    assert key in {str(problem.where).split(":")[0].split(" ")[0] for problem in caught.value.problems}

@@ -3,58 +3,34 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
-from made_up_task import write_splits
+from paces import taking
 
 from plant_plugin.cli import plant
 from plant_plugin.config import Config, load_config
-from plant_plugin.data.documents import Corpus, Split
-from plant_plugin.data.tables import read_any
 from plant_plugin.errors import ConfigError
-from plant_plugin.training import choose
-from plant_plugin.training.choose import Trial, language_of, settle
-from plant_plugin.training.pace import Pace, StagePace
+from plant_plugin.training.choose import minutes
+from plant_plugin.training.choose.decisions import Decision
+from plant_plugin.training.choose.settle import _dotted, _filled, _left_open, settle
 from plant_plugin.training.run import run
 
 Make = Callable[..., Config]
 SMALL = {"network_config.hidden_size": 16, "network_config.embed_dim": 16, "network_config.pool_size": 8, "cpu": True}
 
 
-def taking(seconds: float) -> Callable[[Config], Pace]:
-    """Stands for the measuring: an epoch of either stage takes so many seconds."""
-    stage = StagePace(1, 8, seconds, 0.0, 0.0)
-    return lambda config: Pace(0.0, {"stage1": stage, "stage2": stage}, 1)
-
-
-@pytest.fixture
-def mine(tmp_path: Path) -> Make:
-    write_splits(tmp_path)
-
-    def make(**changes: Any) -> Config:
-        given = {"training_file": str(tmp_path / "train.txt"), "result_dir": str(tmp_path / "runs"), "silent": True}
-        given |= {"cache_dir": str(tmp_path / "cache"), "predict_out_path": "", **SMALL}
-        given |= {name.replace("__", "."): value for name, value in changes.items()}
-        return load_config("plant.yml", {key: value for key, value in given.items() if value != "leave"})
-
-    return make
-
-
 def test_the_network_is_chosen_where_nothing_is_said_of_it(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     as_it_is = dict.fromkeys((name.replace(".", "__") for name in SMALL if name != "cpu"), "leave")
-    monkeypatch.setattr("plant_plugin.config.choice.FEW", 100)  # the made-up documents are 120
+    monkeypatch.setattr("plant_plugin.training.choose.decisions.FEW", 100)  # the made-up documents are 120
     config = settle(mine(**as_it_is))
     assert (config.model_name, config.stage1.learning_rate) == ("LAAT", 0.01)
     assert config.network_config["planted_prior"] == "additive"
     assert "encoder" not in config.network_config
-    monkeypatch.setattr(choose, "measure", taking(8 * 1e-6))
+    monkeypatch.setattr(minutes, "measure", taking(8 * 1e-6))
     in_time = settle(mine(**as_it_is, minutes=1))
     assert (in_time.stage1.epochs, in_time.stage2.epochs) == (config.stage1.epochs, config.stage2.epochs)
     assert in_time.stage1.epochs > in_time.stage2.epochs
@@ -152,91 +128,6 @@ def test_a_run_keeps_what_it_chose_and_is_repeated(mine: Make, tmp_path: Path) -
     assert again["metrics"]["nDCG@5"] == result["metrics"]["nDCG@5"]
 
 
-@pytest.mark.parametrize(("seconds", "strategy"), [(1e-6, "plant"), (1.25, "end_to_end"), (1e6, "planted_scores")])
-def test_minutes_decide_how_much_is_trained(
-    mine: Make, monkeypatch: pytest.MonkeyPatch, seconds: float, strategy: str
-) -> None:
-    monkeypatch.setattr(choose, "measure", taking(8 * seconds))
-    config = settle(mine(minutes=1, stage1__epochs="leave"))
-    assert config.strategy == strategy
-    assert config.minutes is None
-    if strategy == "end_to_end":  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 10
-        assert config.stage2.epochs == 1
-
-
-def test_labels_outside_a_label_file_are_not_counted(mine: Make, tmp_path: Path) -> None:
-    labels = sorted({label for labels in read_any(tmp_path / "train.txt").labels for label in labels})
-    (tmp_path / "labels.txt").write_text("\n".join(labels[:3]))
-    config = mine(label_file=str(tmp_path / "labels.txt"))
-    assert choose.look(config, {}).labels == 3 < len(labels) - 2
-    assert settle(config).val_metric == "nDCG@2"
-
-
-def test_minutes_leave_both_stages_where_epochs_are_given(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "measure", taking(8 * 1e-6))
-    config = settle(mine(minutes=1, epochs=3))
-    assert (config.strategy, config.epochs, config.stage1.epochs, config.stage2.epochs) == ("plant", 3, None, None)
-
-
-def test_what_deciding_took_is_gone_from_the_minutes(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    config, facts = settle(mine()), choose.look(mine(), {})
-    monkeypatch.setattr(choose, "measure", taking(8 * 0.1))
-    now = time.perf_counter()
-    assert choose._within(1, config, facts, now).keys["strategy"] == "plant"
-    assert choose._within(1, config, facts, now - 61).keys["strategy"] == "planted_scores"
-
-
-def test_minutes_are_shared_out_where_most_documents_hold_numbers_alone(
-    mine: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(choose, "measure", taking(8 * 0.1))
-    facts = replace(choose.look(mine(), {}), words=0)
-    assert choose._within(1, settle(mine()), facts, time.perf_counter()).keys["strategy"] == "plant"
-
-
-def test_a_trial_finds_where_words_count_and_phrases_tell(mine: Make) -> None:
-    def split(name: str, documents: int, seed: int) -> Split:
-        random, texts, labels = np.random.default_rng(seed), [], []
-        for _ in range(documents):
-            own, *others = random.permutation(8)[:5].tolist()
-            head = [f"sign{own}x", *(f"filler{random.integers(9)}" for _ in range(39))]
-            rest = [f"sign{other}x" for other in others] + [f"filler{random.integers(9)}" for _ in range(40)]
-            texts.append(" ".join([*random.permutation(head), *random.permutation(rest)]))
-            labels.append([f"L{own}"])
-        return Split(texts, labels, name=name)
-
-    corpus = Corpus(split("train", 200, 1), split("val", 60, 2), None, [f"L{label}" for label in range(8)])
-    options = mine().planted_scores
-    assert Trial.of(corpus, options).gain(replace(options, lead=40)) > 0.05
-    assert Trial.of(corpus, options).mined() <= 0.05  # words alone tell: no run of them adds
-
-
-def test_a_trial_finds_that_endings_do_not_matter(mine: Make) -> None:
-    def split(name: str, documents: int, seed: int) -> Split:
-        random = np.random.default_rng(seed)
-        own = random.integers(8, size=documents)
-        ends = random.choice(list("abcdefghijklmnop"), (documents, 3)).tolist()
-        texts = [f"signu{label}{''.join(end)} filler{random.integers(9)}" for label, end in zip(own, ends, strict=True)]
-        return Split(texts, [[f"L{label}"] for label in own], name=name)
-
-    corpus = Corpus(split("train", 200, 1), split("val", 60, 2), None, [f"L{label}" for label in range(8)])
-    options = mine().planted_scores
-    assert Trial.of(corpus, options).gain(replace(options, word_letters=6)) > 0.05
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("The patient was admitted with a fever and a cough of three days.", "en"),
-        ("Paciente de 67 años con hipertensión que acude por una fiebre de tres días.", "es"),
-        ("Der Patient wurde mit Fieber und Husten in die Klinik gebracht.", "de"),
-        ("xqz kvv wwx", "unknown"),
-    ],
-)
-def test_languages(text: str, language: str) -> None:
-    assert language_of([text] * 3) == language
-
-
 def test_a_trained_model_is_not_chosen_for(mine: Make, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"settled\.yml"):
         run(mine(eval=True, checkpoint_path=str(tmp_path), test_file=str(tmp_path / "test.txt")))
@@ -250,3 +141,61 @@ def test_plant_train(mine: Make, tmp_path: Path) -> None:
     assert made.exit_code == 0, made.output
     assert "plant predict" in made.stderr
     assert (next((tmp_path / "runs").iterdir()) / "settled.yml").is_file()
+
+
+def test_what_a_user_gives_is_never_chosen() -> None:
+    chosen = Decision({"stage1.epochs": 2, "stage2.epochs": 4, "patience": 3, "max_seq_length": 9}, "because")
+    assert _left_open(chosen, {"max_seq_length"}).keys == {"stage1.epochs": 2, "stage2.epochs": 4, "patience": 3}
+    assert _left_open(chosen, {"stage1", "stage1.epochs"}).keys == {
+        "stage2.epochs": 4,
+        "patience": 3,
+        "max_seq_length": 9,
+    }
+    assert _left_open(chosen, {"epochs"}).keys == {"patience": 3, "max_seq_length": 9}  # of both stages
+    assert set(_dotted({"a": {"b": {"c": 1}}, "d": 2})) == {"a", "a.b", "a.b.c", "d"}
+
+
+def test_what_is_filled_in_leaves_the_given_as_it_is() -> None:
+    given: dict[str, Any] = {"stage1": {"k": 3}}
+    assert _filled(given, [Decision({"stage1.epochs": 2, "seed": 1}, "")]) == {
+        "stage1": {"k": 3, "epochs": 2},
+        "seed": 1,
+    }
+    assert given == {"stage1": {"k": 3}}
+
+
+def test_another_network_gets_what_its_data_ask_for_and_nothing_else(mine: Make) -> None:
+    laat = {"hidden_size": 16, "embed_dim": 16, "projection_size": 8}
+    config = settle(mine(model_name="LAAT", network_config=laat, planted_scores__model="none"))
+    assert (config.max_seq_length, config.stage1.epochs, config.stage2.epochs) == (128, 2, 12)
+    assert (config.model_name, dict(config.network_config)) == ("LAAT", laat)
+    assert (config.val_metric, config.refit, config.learning_rate) == ("nDCG@5", "none", mine().learning_rate)
+
+
+def test_a_network_of_libmultilabel_gets_one_number_of_epochs(mine: Make) -> None:
+    network = {"model_name": "CAML", "network_config": {"filter_sizes": [3]}, "embed_file": "glove.6B.50d"}
+    config = settle(
+        load_config(None, {"choose": True, "training_file": mine().training_file, "silent": True, **network})
+    )
+    assert (config.epochs, config.stage2.epochs, config.max_seq_length) == (12, None, 128)
+    assert config.val_file is not None
+
+
+def test_sizes_in_words_are_not_those_of_a_language_model(mine: Make) -> None:
+    config = settle(mine(network_config={"lm_weight": "a_model"}, planted_scores__model="none"))
+    assert (config.max_seq_length, config.stage2.epochs) == (None, 12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"choose": False, "minutes": 10}, "minutes"),
+        ({"model_name": "LAAT", "network_config": {}, "minutes": 10}, "minutes"),
+        ({"linear": True}, "choose"),
+        ({"minutes": 0}, "minutes"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(changes: dict[str, Any], key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config("plant.yml", {"training_file": "demo:train", **changes})
+    assert key in {str(problem.where).split(":")[0].split(" ")[0] for problem in caught.value.problems}

@@ -1,0 +1,141 @@
+"""Look at the data of a configuration: counts, language, and what lies beside the training file.
+
+Only training and validation documents are read. What has no rule is tried by a linear model (:mod:`.trial`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import scipy.sparse as sp
+
+from plant_plugin.config import Config
+from plant_plugin.config.options import NO_NAMES, EvidenceOptions
+from plant_plugin.config.rules import is_plant_over_words
+from plant_plugin.config.values import Keys
+from plant_plugin.data.documents import DEMO_PREFIX, Corpus, load_corpus
+from plant_plugin.data.evidence import evidence_beside
+from plant_plugin.data.label_names import label_names, names_beside
+from plant_plugin.data.text import OPENERS, packed, plain_name
+from plant_plugin.report.machine import free_and_total_memory
+from plant_plugin.training.choose.decisions import LEAD, WORD_LETTERS, Facts
+from plant_plugin.training.choose.trial import Trial
+from plant_plugin.training.devices import device_of
+
+WORD = re.compile(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
+LONG = 0.99  # the share of documents that `Facts.long` covers
+LOOKED_AT = 500  # documents and labels by which language and kind of codes are known
+# Words that stand in nearly every sentence of a language and are rare in the others.
+COMMON = {
+    "en": "the of and with was for is by that from", "es": "el los las con una por del que se fue",
+    "de": "der die und mit ist von den nicht eine wurde", "fr": "le les des est une du avec dans pour par",
+    "pt": "o os das com uma não por do ao foi", "it": "il di che con una per della è gli nel",
+    "nl": "het een van met is voor niet zijn bij wordt", "fi": "ja on ei se että oli sekä tai myös kun",
+}  # fmt: skip
+ENGLISH = "en"
+ICD10 = re.compile(r"[A-Za-z]\d[0-9A-Za-z](\.[0-9A-Za-z]{1,4})?")
+MOST_LABELS = 0.8  # share of the labels that have to be codes
+MINED_FROM = 2500  # documents, up to which phrases are mined at all: every run of words is counted in memory
+LEAST_VALIDATION = 20  # documents, for a trial to say anything
+
+
+def look(config: Config, given: set[str], *, network: bool) -> Facts:
+    """Return the facts of what a configuration, with ``val_file`` where there is one, would train on.
+
+    Args:
+        config: What is given, and defaults.
+        given: The keys (dotted) that the user gives, which need no trial.
+        network: Whether the network is open.
+    """
+    corpus = load_corpus(replace(config, test_file=None, include_test_labels=False, evidence=EvidenceOptions()))
+    splits = [corpus.train] if corpus.val is None or config.val_file is not None else [corpus.train, corpus.val]
+    texts = [text for split in splits for text in split.texts]
+    lengths = sorted(len(WORD.findall(text)) for text in texts)
+    language = language_of(texts)
+    scores_wanted = is_plant_over_words(config) and config.planted_scores.model != "none"
+    evidence = (config.evidence.training_file or _evidence_of(config.training_file)) if scores_wanted else None
+    truth = sp.vstack([corpus.label_matrix(split) for split in splits])  # with label_file of its labels only
+    facts = Facts(
+        documents=len(texts),
+        labels=max(1, int(np.count_nonzero(truth.sum(axis=0)))),
+        labels_per_document=truth.nnz / len(texts),
+        words=int(median(lengths)),
+        long=max(1, lengths[min(len(lengths) - 1, math.ceil(LONG * len(lengths)))]),
+        language=language,
+        repeated=len(texts) - len(set(texts)),
+        evidence=evidence,
+        val_evidence=(config.evidence.val_file or _evidence_of(config.val_file)) if evidence else None,
+        names=_names(config, corpus, language),
+        has_validation=config.val_file is not None,
+        scores=scores_wanted,
+        batch_size=config.stage2.batch_size or (config.batch_size if "batch_size" in given else None),
+        network=network,
+        gpu=device_of(config.cpu).type == "cuda",
+        free_memory=free_and_total_memory()[0],
+    )
+    if evidence or not scores_wanted or corpus.val is None or len(corpus.val) < LEAST_VALIDATION:
+        return facts
+    options = config.planted_scores
+    trial, letters = Trial.of(corpus, options), replace(options, word_letters=WORD_LETTERS)
+    return replace(
+        facts,
+        lead_gain=None if "planted_scores.lead" in given else trial.gain(replace(options, lead=LEAD)),
+        letters_gain=None if "planted_scores.word_letters" in given else trial.gain(letters),
+        mined_gain=None if "evidence.mine" in given or len(texts) > MINED_FROM else trial.mined(),
+    )
+
+
+def beside(training_file: str) -> Keys:
+    """Return a name for the data, and of a file called ``train`` the validation and test files beside it."""
+    if training_file.startswith(DEMO_PREFIX):
+        return {"data_name": "demo"}
+    path = Path(training_file)
+    plain = plain_name(path)
+    if plain.stem != "train":
+        return {"data_name": plain.stem}
+    keys: Keys = {"data_name": path.resolve().parent.name or "train"}
+    for key, names in {"val_file": ("valid", "validation", "val", "dev"), "test_file": ("test",)}.items():
+        ends = (plain.suffix, *(plain.suffix + end for end in OPENERS))
+        files = (path.with_name(name + end) for name in names for end in ends)
+        if file := next((file for file in files if file.exists()), None):
+            keys[key] = str(file)
+    return keys
+
+
+def _evidence_of(source: str | None) -> str | None:
+    if source is None or source.startswith(DEMO_PREFIX):
+        return None
+    path = packed(evidence_beside(Path(source)))
+    return None if path is None else str(path)
+
+
+def language_of(texts: Sequence[str]) -> str:
+    """Return the language whose commonest words most texts hold most of; ``unknown`` where they hold hardly any."""
+    commons = {code: frozenset(words.split()) for code, words in COMMON.items()}
+    votes: Counter[str] = Counter()
+    for text in texts[:: max(1, len(texts) // LOOKED_AT)]:
+        words = Counter(WORD.findall(text.lower()))
+        counts = {code: sum(words[word] for word in common) for code, common in commons.items()}
+        best = max(counts, key=counts.__getitem__)
+        votes[best if counts[best] * 50 >= sum(words.values()) else "unknown"] += 1
+    return votes.most_common(1)[0][0]
+
+
+def _names(config: Config, corpus: Corpus, language: str) -> str | None:
+    """Return where names of labels are known from; English ones of ICD-10-CM only beside English texts."""
+    if config.planted_scores.names == NO_NAMES:
+        return None
+    if path := names_beside(config.training_file):
+        return str(path)
+    labels = corpus.label_names[:: max(1, len(corpus.label_names) // LOOKED_AT)]
+    if language != ENGLISH or sum(bool(ICD10.fullmatch(label)) for label in labels) < MOST_LABELS * len(labels):
+        return None
+    known = label_names(["icd10"])
+    return "icd10" if sum(known(label) is not None for label in labels) >= MOST_LABELS * len(labels) else None

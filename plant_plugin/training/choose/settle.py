@@ -1,0 +1,134 @@
+"""Settle a configuration with ``choose: true``: look at the data, decide, print the decisions and write them down."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+
+from plant_plugin.config import Config, registry
+from plant_plugin.config.load import checked_config
+from plant_plugin.config.methods import read_configuration
+from plant_plugin.config.options import AUTO
+from plant_plugin.config.problems import Problems
+from plant_plugin.config.rules import is_plant_over_words
+from plant_plugin.config.values import Keys
+from plant_plugin.errors import ConfigError
+from plant_plugin.report.run_folder import SETTLED
+from plant_plugin.training.choose.decisions import Decision, Facts, decide
+from plant_plugin.training.choose.facts import beside, look
+from plant_plugin.training.choose.minutes import fit_into
+
+NETWORK = "model_name", "network_config"
+# What is decided for every network, under the keys of ours; the rest is for PLANT over words.
+SIZES = {"max_seq_length", "min_vocab_freq", "stage1.epochs", "stage2.epochs", "val_size", "val_metric",
+         "monitor_metrics"}  # fmt: skip
+FOR_WORDS = {"max_seq_length", "min_vocab_freq"}
+BEFORE_LAAT = {"strategy", "evidence.training_file", "shortlist.size"}  # keys that its network would not go with
+REPEATED = 0.01  # share of the texts that may be repeated without a word
+
+
+def settle(config: Config) -> Config:
+    """Return the configuration that says what ``config`` leaves to the data, with its file's content as ``settled``.
+
+    Raises:
+        ConfigError: The user gives what does not go with what is chosen.
+        DataError: The files cannot be used.
+    """
+    if config.eval:
+        what, fix = "a trained model has its own keys", f"name {SETTLED} of its run: --config RUN_FOLDER/{SETTLED}"
+        raise ConfigError(what, where="choose", fix=fix)
+    started = time.perf_counter()
+    given = config.given | beside(str(config.training_file)) | config.given
+    given = {key: value for key, value in given.items() if key not in ("choose", "minutes", "resume")}
+    keys = set(_dotted(given))
+    facts = look(replace(config, val_file=given.get("val_file")), keys, network=_is_open(given))
+    decisions = list(vars(decide(facts)).values())
+    if not is_plant_over_words(config):
+        decisions = [_sizes(decision, config) for decision in decisions]
+    if any("model_name" in decision.keys for decision in decisions):  # in the place of plant.yml's
+        given = {key: value for key, value in given.items() if key not in NETWORK}
+        keys = set(_dotted(given))
+    decisions = [_left_open(decision, keys) for decision in decisions]
+    settled = _checked(_filled(given, decisions), config)
+    if config.minutes:
+        budget = _left_open(fit_into(config.minutes, settled, facts, started), keys)
+        decisions = [*(_left_open(decision, budget.keys.keys()) for decision in decisions), budget]
+        settled = _checked(_filled(given, decisions), config)
+    lines = explained(facts, decisions)
+    if not config.silent:
+        print("\n".join(lines), file=sys.stderr, flush=True)
+    comment = "".join(f"# {line}".rstrip() + "\n" for line in ("libmultilabel --config FILE", "", *lines))
+    content = yaml.safe_dump(_filled(given, decisions), sort_keys=False, allow_unicode=True, width=1000)
+    return replace(settled, settled=f"{comment}\n{content}")
+
+
+def _sizes(decision: Decision, config: Config) -> Decision:
+    """Return what is left of a decision for a network that is no PLANT over words."""
+    sizes = SIZES - FOR_WORDS if config.network_config.get("lm_weight") else SIZES
+    keys = {key: value for key, value in decision.keys.items() if key in sizes}
+    if not registry.get("networks", config.model_name).ours:  # which LibMultiLabel trains, and by its own metrics
+        others = ("stage1.epochs", "val_metric", "monitor_metrics")
+        keys = {key.removeprefix("stage2."): value for key, value in keys.items() if key not in others}
+    return replace(decision, keys=keys)
+
+
+def explained(facts: Facts, decisions: Iterable[Decision]) -> list[str]:
+    """Return at most ten lines: the facts, and each decision with its reason."""
+    marked = "evidence" if facts.evidence else "no evidence"
+    seen = f"{facts.documents:,} documents in {facts.language}, {facts.labels:,} labels, {marked}"
+    if facts.repeated > REPEATED * facts.documents:
+        seen += f"; {facts.repeated:,} texts stand there again, so validation is too good: remove them"
+    lines = [f"{seen}; chosen ({SETTLED} of the run's folder):"]
+    for decision in decisions:
+        shown = {key: value for key, value in decision.keys.items() if key != "monitor_metrics"}
+        if shown:
+            keys = ", ".join(f"{key} {_spelled(value)}" for key, value in shown.items())
+            lines.append(f"  {keys}: {decision.reason}")
+    return lines
+
+
+def _is_open(given: Mapping[str, object]) -> bool:
+    """Whether the user says nothing of the network but what plant.yml says, and nothing that excludes another."""
+    plant, _ = read_configuration("plant")
+    return not BEFORE_LAAT & set(_dotted(given)) and all(given.get(key) == plant[key] for key in NETWORK)
+
+
+def _dotted(given: Mapping[str, object], above: str = "") -> Iterator[str]:
+    """Yield the keys of a configuration, those of blocks with a dot."""
+    for key, value in given.items():
+        yield f"{above}{key}"
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{above}{key}.")
+
+
+def _left_open(decision: Decision, given: Iterable[str]) -> Decision:
+    """Return the decision without the keys that are given, also for both stages at once."""
+    given = set(given)
+    keys = {key: value for key, value in decision.keys.items() if not {key, re.sub("^stage[12].", "", key)} & given}
+    return replace(decision, keys=keys)
+
+
+def _filled(given: Mapping[str, object], decisions: Iterable[Decision]) -> Keys:
+    """Return what is given with what is chosen: a configuration that needs no data to be looked at."""
+    filled: Keys = {key: dict(value) if isinstance(value, Mapping) else value for key, value in given.items()}
+    for decision in decisions:
+        for key, value in decision.keys.items():
+            block, _, inner = key.rpartition(".")
+            (filled.setdefault(block, {}) if block else filled)[inner] = value
+    return filled
+
+
+def _spelled(value: object) -> str:
+    return yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("\n").removesuffix("\n...")
+
+
+def _checked(filled: Keys, config: Config) -> Config:
+    settled = checked_config(filled, Problems(config.config_path))
+    settled = replace(settled, resume=config.resume, trust_code=config.trust_code)
+    return settled if config.resume in (None, AUTO) else settled.resumed(Path(config.resume))
