@@ -3,8 +3,9 @@
 A value of ``None`` in a stage means: LibMultiLabel's own top-level key (``learning_rate``, ``epochs``, …) applies.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, NamedTuple
 
 from plant_plugin.config.values import AtLeast0, AtLeast1, NotNegative, Number, Positive, Share, Text, Truth, key
 
@@ -13,8 +14,14 @@ NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
 AUTO = "auto"  # --resume auto
 PLANTED_SCORES = "planted_scores"  # the strategy that trains no network
 SHORTLIST_SIZES = (25, 50, 100, 200, 400)  # whose recall is reported; `auto` takes one of them
-PlantedPrior = Literal["none", "additive"]
-PLANTED_PRIOR = get_args(PlantedPrior)
+
+
+class Fault(NamedTuple):
+    """Keys of a block that do not go together."""
+
+    key: str  # empty: the block itself
+    what: str
+    fix: str
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,17 @@ class Block:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     unknown: ClassVar[str] = "there is no such key"  # what is said of others
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield keys that do not go together."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class NetworkOptions(Block):
+    """Base of what ``network_config`` may hold: a network declares its options as the fields of such a class."""
+
+    unknown: ClassVar[str] = "the network has no such argument"
 
 
 @dataclass(frozen=True)
@@ -143,15 +161,6 @@ class ShortlistOptions(Block):
     rows: Literal["all", "touched"] = key(
         "all", "of label tables that a step goes through; touched: those of its labels, far faster"
     )
-
-
-@dataclass(frozen=True)
-class LoraOptions(Block):
-    """``network_config: {lora: …}``: adapters on all projections of attention; the paper's values."""
-
-    r: AtLeast1 = key(16, "rank")
-    alpha: AtLeast1 = key(32, "the adapters' output is multiplied with alpha / r")
-    dropout: Share = key(0.05, "of the adapters' input")
 
 
 @dataclass(frozen=True)

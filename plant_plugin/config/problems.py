@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from plant_plugin.config.options import Block
-from plant_plugin.config.sections import BLOCKS, SEARCH_OPTIONS, Settings
-from plant_plugin.config.values import Keys, Value, choices, shown, wanted
+from plant_plugin.config.sections import SEARCH_OPTIONS
+from plant_plugin.config.values import Keys, Value, choices, parts, shown, wanted
 from plant_plugin.errors import ConfigError, suggestion
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Problems:
         return self.path.name if self.path else None
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)  # the options of some networks are made when they are read
 def _adapter(hint: Value) -> TypeAdapter[Value]:
     from pydantic import TypeAdapter
 
@@ -108,22 +108,45 @@ def read_section(section: type[Section], given: Mapping[str, object], problems: 
     What is wrong is noted, and stays at its default; ``given`` stays as it is.
     """
     given = _named(given)
-    given |= {name: _named(given[name]) for name in BLOCKS if isinstance(given.get(name), Mapping)}
+    blocks = {name: value for name, value in given.items() if _block(section, name) and isinstance(value, Mapping)}
+    given |= {name: _named(value) for name, value in blocks.items()}
     read, faults = _faults(section, given)
     by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
     for fault in faults:
         first, *inner = [str(name) for name in fault["loc"]]
         # Behind the key stand the branches of a union and the places of a list.
-        path = (first, *inner[:1]) if section is Settings and first in BLOCKS else (first,)
+        path = (first, *inner[:1]) if _block(section, first) else (first,)
         by_key.setdefault(path, []).append(fault)
     if not faults:
+        for key, what, fix in cast(Section, read).faults():
+            problems.add((above + key).removesuffix("."), what, fix)
         return cast(Section, read)
     right: Keys = {name: value for name, value in given.items() if (name,) not in by_key}
     for path, found in by_key.items():
-        _note(BLOCKS[path[0]] if len(path) == 2 else section, above + ".".join(path), path[-1], found, problems)
+        of = (_block(section, path[0]) if len(path) == 2 else None) or section
+        _note(of, above + ".".join(path), path[-1], found, problems)
         if len(path) == 2:
             right[path[0]] = {name: value for name, value in right[path[0]].items() if str(name) != path[1]}
     return cast(Section, _faults(section, right)[0])
+
+
+def read_options(declared: type[Section], network_config: Mapping[str, object]) -> Section:
+    """Read the options of a network as it declares them.
+
+    Raises:
+        ConfigError: With every problem, under ``network_config.NAME``.
+    """
+    problems = Problems()
+    options = read_section(declared, network_config, problems, "network_config.")
+    problems.raise_if_any()
+    return options
+
+
+def _block(section: type[Block], name: str) -> type[Block] | None:
+    """The block that a key of a section holds; None: a value."""
+    field = next((field for field in dataclasses.fields(section) if field.name == name), None)
+    hints = parts(field.type) if field else ()
+    return next((hint for hint in hints if isinstance(hint, type) and issubclass(hint, Block)), None)
 
 
 def _named(given: Mapping[str, Value]) -> Keys:
@@ -133,6 +156,8 @@ def _named(given: Mapping[str, Value]) -> Keys:
 
 def _note(section: type[Block], key: str, name: str, faults: list[ErrorDetails], problems: Problems) -> None:
     first, fields = faults[0], {field.name: field for field in dataclasses.fields(section)}
+    if first["type"] == "missing":
+        return problems.add(key, "is needed and has no default", "give it")
     if first["type"] in NO_SUCH_KEY:
         near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(name, tuple(fields))
         return problems.add(key, section.unknown, near)

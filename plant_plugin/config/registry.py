@@ -19,17 +19,20 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
 
 from plant_plugin.config.gguf import folder_of_gguf, is_gguf
-from plant_plugin.config.values import Keys, Value
+from plant_plugin.config.options import NetworkOptions
+from plant_plugin.config.values import PLAIN, Keys, Number, Value, Whole
 from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError, suggestion
 from plant_plugin.evaluation import names
 
+Options = TypeVar("Options", bound=NetworkOptions)
 KINDS = ("networks", "encoders", "backbones", "strategies", "losses", "readers", "metrics", "linear", "commands")
+GIVEN_BY_DATA = ("num_classes", "embed_vecs")  # arguments of a network that the data decide
 GROUP = "plant_plugin.registry"  # of entry points: each names a package that has a registry.yaml in its folder
 FILE = "registry.yaml"
 FIELDS: dict[str, type] = {  # of a user's entry
@@ -142,7 +145,7 @@ class Entry:
             return found
         return Signature({**found, **{field.name: field.default for field in dataclasses.fields(options)}})
 
-    def declared(self, network_config: Mapping[str, Value] = MappingProxyType({})) -> type | None:
+    def declared(self, network_config: Mapping[str, Value] = MappingProxyType({})) -> type[NetworkOptions] | None:
         """The class that declares the arguments, with those of the registered encoder that ``network_config`` names.
 
         None: the entry has no such class, and the target's own signature holds.
@@ -150,8 +153,26 @@ class Entry:
         if self.options is None:
             return None
         own = replace(self, target=self.options).load()
+        if not (isinstance(own, type) and issubclass(own, NetworkOptions)):
+            fix = "derive it, a frozen dataclass, from plant_plugin.config.options.NetworkOptions"
+            raise ConfigError(f"{self.options} declares no options", where=self.where, fix=fix)
         encoder = encoder_of(own, network_config)
         return own if encoder is None else with_encoder(own, encoder)
+
+    def read_from_source(self) -> type[NetworkOptions]:
+        """The arguments of a network that declares no options, as such a class: each of its default's type."""
+        fields: list[tuple[str, object, Value]] = []
+        for name, default in self.signature().items():
+            hint = PLAIN.get(type(default), object)
+            if type(default) is int and default == 0:
+                hint = Whole | Number  # fractions are meant too (dropout)
+            needed = default is REQUIRED or name in self.required
+            if name not in GIVEN_BY_DATA:
+                fields.append((name, hint, dataclasses.field() if needed else dataclasses.field(default=None)))
+        options: type[NetworkOptions] = dataclasses.make_dataclass(
+            self.name, fields, bases=(NetworkOptions,), frozen=True, kw_only=True
+        )
+        return options
 
 
 def entries(kind: str) -> dict[str, Entry]:
@@ -176,18 +197,19 @@ def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
     return known[name]
 
 
-def encoder_of(own: type, network_config: Mapping[str, Value]) -> Entry | None:
+def encoder_of(own: type[NetworkOptions], network_config: Mapping[str, Value]) -> Entry | None:
     """The registered encoder that stands in the place of a network's own; None: none is named, or it takes none."""
     takes_one = any(field.name == "encoder" for field in dataclasses.fields(own))
     return entries("encoders").get(str(network_config.get("encoder"))) if takes_one else None
 
 
-def with_encoder(own: type, encoder: Entry) -> type:
+def with_encoder(own: type[Options], encoder: Entry) -> type[Options]:
     """The arguments of a network and of its encoder as one class; what both declare is as the network declares it."""
     declared = encoder.declared()
     if declared is None:
         return own
-    return dataclasses.make_dataclass(own.__name__, [], bases=(own, declared), frozen=True, kw_only=True)
+    both: type[Options] = dataclasses.make_dataclass(own.__name__, [], bases=(own, declared), frozen=True, kw_only=True)
+    return both
 
 
 class VocabularyFolder(NamedTuple):

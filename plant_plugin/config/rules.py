@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from plant_plugin.config import registry
-from plant_plugin.config.network_rules import check_network_config
-from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES, Stage1Options
-from plant_plugin.config.problems import Problems
+from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES, Block, Stage1Options
+from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.registry import Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
 from plant_plugin.config.values import parse_interval
@@ -62,7 +61,7 @@ def check(settings: Settings, problems: Problems) -> None:
     if settings.linear:
         _check_linear(settings, problems)
     elif network is not None:
-        check_network_config(settings, network, problems)
+        _check_network_config(settings, network, problems)
         _check_network(settings, network, problems)
 
 
@@ -177,6 +176,30 @@ def _network(settings: Settings, problems: Problems) -> Entry | None:
             problems.add("model_name", f"{error.what}{told}", fix, value=name)
             return None
     return network
+
+
+def _check_network_config(settings: Settings, network: Entry, problems: Problems) -> None:
+    """Read ``network_config`` as the network declares its options; LibMultiLabel would hide what does not fit."""
+    given = settings.network_config
+    for name in registry.GIVEN_BY_DATA:
+        if name in given:
+            problems.add(f"network_config.{name}", "the data decide this", "leave it out")
+    if not given and (settings.checkpoint_path or settings.resume):
+        return  # the checkpoint knows
+    declared = network.declared(given) or network.read_from_source()
+    values = {name: value for name, value in given.items() if name not in registry.GIVEN_BY_DATA}
+    if (
+        network.options is None and network.signature().open
+    ):  # **kwargs are there to be ignored, but no nearly right name
+        known = declared.__dataclass_fields__
+        # A name that is nearly right is no such thing.
+        near = {name for name in values if suggestion(str(name), tuple(known)).startswith("did you mean")}
+        values = {name: value for name, value in values.items() if name in known or name in near}
+    options = read_section(declared, values, problems, "network_config.")
+    for name in values if options else ():  # None: one that is needed is missing
+        value = getattr(options, str(name), given[name])
+        if not isinstance(value, Block):
+            given[name] = value
 
 
 def _named(kind: str, key: str, name: str, problems: Problems, *, stage: int | None = None) -> Entry | None:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from plant_plugin.config.problems import read_options
 from plant_plugin.config.values import Value
 from plant_plugin.l2r import options as arguments
 from plant_plugin.l2r.encoder import AwdLstmBackbone
@@ -249,7 +250,7 @@ class PLANTL2R(PlantableNetwork):
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
         super().__init__()
-        given = arguments.PLANTL2R(**options)
+        given = read_options(arguments.PLANTL2R, options)
         names = (field.name for field in fields(arguments.AwdLstm))
         self.backbone = AwdLstmBackbone(embed_vecs, **{name: getattr(given, name) for name in names})
         size, vocabulary = embed_vecs.shape[1], len(embed_vecs)

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from plant_plugin.config.options import NetworkOptions
 from plant_plugin.config.values import AtLeast1, NotNegative, Positive, Share, Text, Truth
 
 
 @dataclass(frozen=True, kw_only=True)
-class AwdLstm:
+class AwdLstm(NetworkOptions):
     """An AWD-LSTM: one direction's states are as wide as its word embeddings."""
 
     hidden_size: AtLeast1 = 256  # of all layers but the last

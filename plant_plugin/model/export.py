@@ -26,6 +26,7 @@ from plant_plugin.model.trained import load_model
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.hugging_face import fingerprint
 from plant_plugin.networks.backbone.loading import merge_adapters
+from plant_plugin.networks.options import LoraOptions
 
 PART = "backbone."  # how the names of the language model's tensors start
 ADAPTED = ("quantization", "lora", "gradient_checkpointing", "lm_from_scratch")
@@ -88,7 +89,7 @@ def _merged(
     backbone = HuggingFaceBackbone(
         language_model_of(folder, content, lm_weight)["lm_weight"],
         quantization=config.get("quantization", "none"),
-        lora=config.get("lora"),
+        lora=None if config.get("lora") is None else LoraOptions(**config["lora"]),
         frozen=True,
         trust_remote_code=config.get("trust_remote_code", False),
         dequantize=True,

@@ -21,6 +21,7 @@ from torch import Tensor
 from typing_extensions import NotRequired, TypedDict
 
 from plant_plugin.config import registry
+from plant_plugin.config.problems import read_options
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.tokens import Tokens
@@ -198,8 +199,11 @@ def _check_network(path: Path, name: str, options: Keys, *, trust_code: bool) ->
         fix = suggestion(name, list(known))
         raise CheckpointError(f"there is no network {name[:80]!r}", where=f"{path}: model_name", fix=fix)
     if (declared := entry.declared(options)) is not None:
-        kind = dataclasses.make_dataclass("kind", [("network_config", declared)])
-        read_json(path, kind, what="the configuration of a model", fix=COMPLETE)
+        try:
+            read_options(declared, options)
+        except ConfigError as error:
+            problem = error.problems[0]
+            raise CheckpointError(problem.what, where=f"{path}: {problem.where}", fix=COMPLETE) from error
 
 
 def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from plant_plugin.networks.kernels.label_attention import chosen_label_logits, label_attention_logits
+from plant_plugin.networks.options import Prior
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 
 INITIAL_SPREAD = 0.03  # standard deviation of a head's first weights in the programs of LAAT, PLM-ICD and PLM-CA
@@ -221,19 +222,22 @@ def pick(rows: Tensor, labels: Tensor | None) -> Tensor:
     return rows if labels is None else rows[labels]
 
 
+NO_PRIOR = Prior()
+
+
 class HeadNetwork(PlantableNetwork):
     """A backbone under an :class:`AttentionHead`; all networks of the package.
 
     Those are made of ``num_classes`` L, ``embed_vecs`` (V, dim), the word vectors (over a language model they are not
-    read), and as options the arguments that the class of their name in :mod:`plant_plugin.config.network` declares. A
+    read), and as options the arguments that the class of their name in :mod:`plant_plugin.networks.options` declares. A
     ``ConfigError`` says which of these do not fit each other.
     """
 
-    def __init__(self, backbone: nn.Module, head: AttentionHead, initial_logit: float | None = None) -> None:
+    def __init__(self, backbone: nn.Module, head: AttentionHead, options: Prior = NO_PRIOR) -> None:
         super().__init__()
         self.backbone, self.head = backbone, head
-        if initial_logit is not None:
-            head.start_at(initial_logit)
+        if options.initial_logit is not None:
+            head.start_at(options.initial_logit)
         self.num_labels = head.num_labels
         self.has_prior = head.prior_strength is not None
 

@@ -14,12 +14,10 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from plant_plugin.config import network as arguments
-from plant_plugin.config.values import Keys, Value
-from plant_plugin.errors import ConfigError
+from plant_plugin.config.values import Value
+from plant_plugin.networks import options
 from plant_plugin.networks.attention_head import INITIAL_SPREAD, HeadNetwork, LabelwiseHead
 from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone, read_options
-from plant_plugin.networks.backbone.registered import BuildEncoder, Options
 from plant_plugin.networks.backbone.words import Backbone
 from plant_plugin.networks.encoders import TanhConvolution, real_positions
 
@@ -34,8 +32,8 @@ class LAAT(HeadNetwork):
     values of weights and dropout from the authors' program.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
-        given, build_encoder = _over_words(arguments.LAAT, options)
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
+        given, build_encoder = read_options(options.LAAT, network_config)
         backbone: Backbone
         if build_encoder is not None:
             backbone = build_encoder(embed_vecs)
@@ -43,7 +41,7 @@ class LAAT(HeadNetwork):
             backbone = _recurrent("bilstm", embed_vecs, given, given.hidden_size, given.num_layers)
         rows = given.projection_size
         head = LabelwiseHead(backbone.hidden_size, num_classes, rows, given.strength, INITIAL_SPREAD)
-        super().__init__(backbone, head, given.initial_logit)
+        super().__init__(backbone, head, given)
 
 
 class PlantedCAML(HeadNetwork):
@@ -52,11 +50,8 @@ class PlantedCAML(HeadNetwork):
     Source: Mullenbach et al. 2018, Explainable Prediction of Medical Codes from Clinical Text; LibMultiLabel's CAML.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
-        given, build_encoder = _over_words(arguments.PlantedCAML, options)
-        if len(given.filter_sizes) != 1:
-            what = f"CAML has one filter size, not {len(given.filter_sizes)}"
-            raise ConfigError(what, where="network_config: filter_sizes", fix="e.g. [10]; MultiResCNN takes several")
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
+        given, build_encoder = read_options(options.PlantedCAML, network_config)
         backbone: Backbone
         if build_encoder is not None:
             backbone = build_encoder(embed_vecs)
@@ -64,19 +59,10 @@ class PlantedCAML(HeadNetwork):
             width = given.num_filter_per_size
             encoder = TanhConvolution(embed_vecs.shape[1], width, given.filter_sizes[0])
             backbone = EmbeddedWords(encoder, width, embed_vecs, given.embed_dropout)
-        super().__init__(backbone, convolution_head(backbone.hidden_size, num_classes, given), given.initial_logit)
+        super().__init__(backbone, convolution_head(backbone.hidden_size, num_classes, given), given)
 
 
-def _over_words(declared: type[Options], options: Keys) -> tuple[Options, BuildEncoder | None]:
-    """Options, and the registered encoder in the place of the network's own; None: its own."""
-    given, build_encoder = read_options(declared, options)
-    if build_encoder is None and (name := options.get("encoder")) is not None:
-        what, fix = f"no encoder {name!r} can take its place", "name one of `plant list encoders`, or leave it out"
-        raise ConfigError(what, where="network_config: encoder", fix=fix)
-    return given, build_encoder
-
-
-def convolution_head(width: int, num_labels: int, given: arguments.Prior) -> LabelwiseHead:
+def convolution_head(width: int, num_labels: int, given: options.Prior) -> LabelwiseHead:
     """The head of CAML and MultiResCNN: queries and outputs start as Glorot and Bengio draw them."""
     head = LabelwiseHead(width, num_labels, prior_strength=given.strength)
     nn.init.xavier_uniform_(head.query.weight)
@@ -163,15 +149,13 @@ class MultiResCNN(HeadNetwork):
     Source: Li and Yu 2020, ICD Coding from Clinical Text Using Multi-Filter Residual Convolutional Neural Network.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
-        given = arguments.MultiResCNN(**options)
-        if not given.filter_sizes:
-            raise ConfigError("there is no filter size", where="network_config: filter_sizes", fix="e.g. [3, 5, 9]")
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
+        given, _ = read_options(options.MultiResCNN, network_config)
         sizes = [embed_vecs.shape[1], *given.inner_sizes, given.num_filter_per_size]
         encoder = ResidualFilters(given.filter_sizes, sizes, given.dropout)
         width = len(given.filter_sizes) * given.num_filter_per_size
         backbone = EmbeddedWords(encoder, width, embed_vecs, given.dropout)
-        super().__init__(backbone, convolution_head(width, num_classes, given), given.initial_logit)
+        super().__init__(backbone, convolution_head(width, num_classes, given), given)
 
 
 class PlantedBiGRULWAN(HeadNetwork):
@@ -180,15 +164,15 @@ class PlantedBiGRULWAN(HeadNetwork):
     Source: LibMultiLabel's BiGRULWAN.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor, **options: Value) -> None:
-        given = arguments.PlantedBiGRULWAN(**options)
+    def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
+        given, _ = read_options(options.PlantedBiGRULWAN, network_config)
         backbone = _recurrent("bigru", embed_vecs, given, given.rnn_dim, given.rnn_layers)
         head = LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength)
-        super().__init__(backbone, head, given.initial_logit)
+        super().__init__(backbone, head, given)
 
 
 def _recurrent(
-    kind: str, vectors: Tensor, given: arguments.LAAT | arguments.PlantedBiGRULWAN, width: int, layers: int
+    kind: str, vectors: Tensor, given: options.LAAT | options.PlantedBiGRULWAN, width: int, layers: int
 ) -> WordBackbone:
     dropouts = {name: getattr(given, name) for name in ("embed_dropout", "encoder_dropout", "post_encoder_dropout")}
     return WordBackbone(kind, vectors, hidden_size=width, num_layers=layers, **dropouts)

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Value
+from plant_plugin.networks import options
 from plant_plugin.networks.attention_head import INITIAL_SPREAD, AttentionHead, HeadNetwork, LabelwiseHead, pick
-from plant_plugin.networks.backbone import HuggingFaceBackbone, backbone_class
+from plant_plugin.networks.backbone import HuggingFaceBackbone, backbone_class, read_options
 from plant_plugin.networks.plantable import Hidden
 
 BLOCK_ELEMENTS = 2**22  # of one (B, labels, T or H) tensor; 16 MiB in float32
@@ -28,12 +28,12 @@ class PLMICD(HeadNetwork):
     values of the head's weights as in Edin et al. 2023.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Value) -> None:
-        given = arguments.PLMICD(**options)
+    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **network_config: Value) -> None:
+        given, _ = read_options(options.PLMICD, network_config)
         backbone = _backbone(given)
         width = backbone.hidden_size
         head = LabelwiseHead(width, num_classes, given.projection_size or width, given.strength, INITIAL_SPREAD)
-        super().__init__(backbone, head, given.initial_logit)
+        super().__init__(backbone, head, given)
 
 
 class CrossAttentionHead(AttentionHead):
@@ -118,14 +118,14 @@ class PLMCA(HeadNetwork):
     Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Value) -> None:
-        given = arguments.PLMCA(**options)
+    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **network_config: Value) -> None:
+        given, _ = read_options(options.PLMCA, network_config)
         backbone = _backbone(given)
         head = CrossAttentionHead(backbone.hidden_size, num_classes, given.scale, given.strength)
-        super().__init__(backbone, head, given.initial_logit)
+        super().__init__(backbone, head, given)
 
 
-def _backbone(given: arguments.Windows) -> HuggingFaceBackbone:
+def _backbone(given: options.Windows) -> HuggingFaceBackbone:
     from_scratch, dropout = given.lm_from_scratch, given.post_encoder_dropout
     made = backbone_class(given.lm_weight)
     return made(given.lm_weight, given.lm_window, from_scratch=from_scratch, dropout=dropout)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from plant_plugin.config import network as arguments
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
+from plant_plugin.networks import options
 from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.backbone import (
     FrozenBackbone,
@@ -29,30 +29,16 @@ class PLANT(HeadNetwork):
     Source: "Don't Pay Attention, PLANT It: Pretraining Attention via Learning-to-Rank", section 2.
     """
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **options: Value) -> None:
-        given, build_encoder = read_options(arguments.PLANT, options)
-        _check(given)
+    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **network_config: Value) -> None:
+        given, build_encoder = read_options(options.PLANT, network_config)
         backbone = _backbone(given, embed_vecs, build_encoder)
         sizes = backbone.hidden_size, num_classes, given.num_heads, given.pool_size
         head = LabelAttentionHead(*sizes, given.strength, matched_rates=given.matched_rates)
-        super().__init__(backbone, head, given.initial_logit)
-
-
-def _check(given: arguments.PLANT) -> None:
-    """Refuse what does not fit together; a configuration was checked before, what LibMultiLabel's trainer gives not."""
-    if given.freeze_encoder and (given.lm_weight is None or given.lora is not None):
-        raise _unfit("give `lm_weight`, and no `lora`: the language model is not trained", "freeze_encoder")
-    if given.lm_dropout is not None and (given.freeze_encoder or given.lm_weight is None):
-        raise _unfit("is for a language model that trains", "lm_dropout")
-    if (given.encoder is None) == (given.lm_weight is None) and not given.freeze_encoder:
-        raise _unfit("give exactly one of `encoder` and `lm_weight`", "encoder")
-    count = given.gradient_tokens
-    if count is not None and (given.freeze_encoder or given.lm_weight is None or count < 1):
-        raise _unfit("is a number from 1 on, for a language model that trains", "gradient_tokens")
+        super().__init__(backbone, head, given)
 
 
 def _backbone(
-    given: arguments.PLANT, vectors: Tensor | None, build_encoder: BuildEncoder | None
+    given: options.PLANT, vectors: Tensor | None, build_encoder: BuildEncoder | None
 ) -> Backbone | HuggingFaceBackbone:
     names = "hidden_size", "num_layers", "filter_sizes", "encoder_dropout", "post_encoder_dropout"
     words: Keys = {name: getattr(given, name) for name in names}

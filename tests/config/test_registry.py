@@ -31,7 +31,7 @@ def test_contract(entry: Entry) -> None:
         return
     parameters, read = dict(inspect.signature(target).parameters), entry.signature()
     if (declared := entry.declared()) is not None:  # takes its arguments through a class of its own
-        parameters.pop("options")
+        parameters.pop("network_config" if "network_config" in parameters else "options")
         parameters |= inspect.signature(declared).parameters
     kinds = {name: parameter.kind for name, parameter in parameters.items()}
     named = [name for name, kind in kinds.items() if kind is not inspect.Parameter.VAR_KEYWORD]

@@ -14,9 +14,9 @@ from plant_plugin.networks.construct import construct
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"embed_dropout": 3}, "between 0 and 1, but got 3"),
-        ({"hidden_size": -1}, "PLANT cannot be built"),
-        ({"encoder": "awd_lstm", "directions": "sideways"}, "PLANT cannot be built: 'sideways'"),
+        ({"embed_dropout": 3}, "has to be below 1, not 3"),
+        ({"hidden_size": 2**62}, "PLANT cannot be built"),
+        ({"encoder": "awd_lstm", "directions": "sideways"}, "has no choice 'sideways'"),
     ],
 )
 def test_values_that_no_network_can_have(wrong: dict[str, Any], message: str) -> None:

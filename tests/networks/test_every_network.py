@@ -79,7 +79,7 @@ def test_the_strength_of_the_prior_learns(build: Build, name: str) -> None:
     network(batch())["logits"].square().sum().backward()
     assert moved(strength)
     assert build(name, "none").head.prior_strength is None
-    with pytest.raises(ConfigError, match=r"planted_prior.*'head' is neither `none` nor `additive`"):
+    with pytest.raises(ConfigError, match=r"planted_prior: has no choice 'head'"):
         build(name, "head")
 
 

@@ -15,12 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from plant_plugin.config import registry
-from plant_plugin.config.options import LoraOptions
 from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone.loading import add_adapters, load_language_model, read_config
 from plant_plugin.networks.backbone.windows import cut_into_windows
 from plant_plugin.networks.encoders import word_encoder
+from plant_plugin.networks.options import LoraOptions
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -49,7 +49,7 @@ class HuggingFaceBackbone(nn.Module):
         gradient_tokens: Train through the windows that hold so many last sub-words; None: through all.
         own_dropout: Dropout inside the model, in the place of every rate of its own; None: its own rates.
 
-    ``quantization``, ``lora`` and the others are as in :class:`plant_plugin.config.network.PLANT`.
+    ``quantization``, ``lora`` and the others are as in :class:`plant_plugin.networks.options.PLANT`.
 
     Raises:
         ConfigError: ``lm_weight`` is no model, a window is more than it can take, or options exclude each other.
@@ -64,7 +64,7 @@ class HuggingFaceBackbone(nn.Module):
         from_scratch: bool = False,
         dropout: float = 0.0,
         quantization: str = "none",
-        lora: Mapping[str, Value] | None = None,
+        lora: LoraOptions | None = None,
         frozen: bool = False,
         gradient_checkpointing: bool = False,
         trust_remote_code: bool = False,
@@ -99,7 +99,7 @@ class HuggingFaceBackbone(nn.Module):
         if gradient_checkpointing:
             _checkpoint_layers(self.model)
         if lora is not None:
-            self.model = add_adapters(self.model, LoraOptions(**lora))
+            self.model = add_adapters(self.model, lora)
         self.dropout, self.gradient_tokens = nn.Dropout(dropout), gradient_tokens
 
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:

@@ -14,9 +14,9 @@ import torch
 from torch import nn
 
 from plant_plugin.config import registry
-from plant_plugin.config.options import LoraOptions
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, PlantError, needs_extra
+from plant_plugin.networks.options import LoraOptions
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from plant_plugin.config import registry
+from plant_plugin.config import problems, registry
+from plant_plugin.config.options import NetworkOptions
 from plant_plugin.config.values import Keys
 from plant_plugin.networks.backbone.words import Backbone
 
-Options = TypeVar("Options")
+Options = TypeVar("Options", bound=NetworkOptions)
 BuildEncoder = Callable[..., Backbone]  # of word vectors (V, E)
 
 
@@ -26,10 +27,14 @@ def read_options(declared: type[Options], options: Keys) -> tuple[Options, Build
 
     Returns:
         The options as one object, and what makes the encoder; None: the options name none that is registered.
+
+    Raises:
+        ConfigError: With every option that is not as declared.
     """
     encoder = registry.encoder_of(declared, options)
+    read = problems.read_options(declared if encoder is None else registry.with_encoder(declared, encoder), options)
     if encoder is None:
-        return declared(**options), None
-    given, of_encoder = registry.with_encoder(declared, encoder)(**options), encoder.declared()
+        return read, None
+    of_encoder = encoder.declared()
     names = [] if of_encoder is None else [field.name for field in dataclasses.fields(of_encoder)]
-    return given, partial(encoder.load(), **{name: getattr(given, name) for name in names})
+    return read, partial(encoder.load(), **{name: getattr(read, name) for name in names})

@@ -1,37 +1,34 @@
-"""The arguments of our networks: what ``network_config`` may hold for each of them, and what holds where it is silent.
+"""The options of our networks: what ``network_config`` may hold for each of them, what holds where it is silent.
 
-A network takes them beside ``num_classes`` and ``embed_vecs``, which the data decide, and reads them through the class
-here that has its name.
+A network takes them beside ``num_classes`` and ``embed_vecs``, which the data decide. They are read without torch, so
+that a configuration is checked before anything large is imported. To add one: a line here, and its use in the network.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from plant_plugin.config.options import PLANTED_PRIOR, LoraOptions, PlantedPrior
-from plant_plugin.config.values import AtLeast0, AtLeast1, Keys, Number, Positive, Share, Text, Truth
-from plant_plugin.errors import ConfigError
+from annotated_types import MinLen
+
+from plant_plugin.config import registry
+from plant_plugin.config.options import Block, Fault, NetworkOptions
+from plant_plugin.config.values import AtLeast0, AtLeast1, Number, Positive, Share, Text, Truth
+from plant_plugin.errors import suggestion
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prior:
+class Prior(NetworkOptions):
     """What most of our networks have in common: the planted prior (method §8), a logit that labels start from."""
 
-    planted_prior: PlantedPrior = "none"  # additive: the relevance stays in the attention's scores
+    planted_prior: Literal["none", "additive"] = "none"  # additive: the relevance stays in the attention's scores
     prior_strength: Number = 4.0  # start value of β, one per label and head
     # Of every label before training; None: about 0. Among the labels that stage 2 takes up few are true: the logit of
     # their share, −1.5 to −3, saves it from teaching that first, through the states (Lin et al. 2017, section 3.3).
     initial_logit: Number | None = None
 
-    def __post_init__(self) -> None:
-        if self.planted_prior not in PLANTED_PRIOR:
-            what = f"{self.planted_prior!r} is neither `none` nor `additive`"
-            fix = "`additive` keeps the relevance in the attention's scores, `none` does without"
-            raise ConfigError(what, where="network_config: planted_prior", fix=fix)
-
     @property
     def strength(self) -> float | None:
-        """What β starts at; None: no prior."""
+        """Start value of β; None: no prior."""
         return self.prior_strength if self.planted_prior == "additive" else None
 
 
@@ -44,6 +41,24 @@ class Words(Prior):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OtherEncoder(Words):
+    """A network of words whose encoder another one can stand in for."""
+
+    encoder: Text | None = None  # one of `plant list encoders`; None: the network's own
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield an encoder that nobody registered."""
+        yield from unknown_encoder(self.encoder)
+
+
+def unknown_encoder(name: str | None, *known: str) -> Iterator[Fault]:
+    """Yield that an encoder is neither one of the network's own, which are ``known``, nor registered."""
+    known += tuple(registry.entries("encoders"))
+    if name is not None and name not in known:
+        yield Fault("encoder", f"there is no encoder {name!r}", suggestion(name, known))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Windows(Prior):
     """A network over windows of a language model."""
 
@@ -51,6 +66,15 @@ class Windows(Prior):
     lm_window: AtLeast1 = 128  # sub-words of it; the papers read at most 3072 (PLM-ICD) and 6000 (PLM-CA) a document
     lm_from_scratch: Truth = False  # draw the weights of its architecture instead of loading them
     post_encoder_dropout: Share = 0.0  # of the joined states; the authors have none
+
+
+@dataclass(frozen=True)
+class LoraOptions(Block):
+    """``network_config: {lora: …}``: adapters on all projections of attention; the paper's values."""
+
+    r: AtLeast1 = 16  # rank
+    alpha: AtLeast1 = 32  # the adapters' output is multiplied with alpha / r
+    dropout: Share = 0.05  # of the adapters' input
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +106,7 @@ class PLANT(Words):
     # into drawing random numbers: 0 trains twice as fast.
     lm_dropout: Share | None = None
     quantization: Literal["none", "nf4", "int8"] = "none"  # of the language model's weights, which do not train then
-    lora: Keys | None = None  # {r: 16, alpha: 32, dropout: 0.05} or parts: train adapters in its place
+    lora: LoraOptions | None = None  # train adapters in its place
     gradient_checkpointing: Truth = False  # compute layers again in the backward pass: less memory, a third more time
     trust_remote_code: Truth = False  # run Python code that comes with the model
     # Train a language model through the windows that hold so many last tokens of each document; what stands before is
@@ -91,17 +115,41 @@ class PLANT(Words):
     num_heads: AtLeast1 = 8  # A, must divide H
     pool_size: AtLeast1 = 128  # P, at most H
 
-    @property
-    def adapters(self) -> LoraOptions | None:
-        """``lora`` with what it leaves out; None: no adapters."""
-        return None if self.lora is None else LoraOptions(**self.lora)
+    def faults(self) -> Iterator[Fault]:
+        """Yield what excludes each other: words or a language model, what trains or what is frozen."""
+        yield from unknown_encoder(self.encoder, *ENCODERS)
+        if not self.freeze_encoder and (self.lm_weight is None) == (self.encoder is None):
+            encoders = ", ".join((*ENCODERS, *registry.entries("encoders")))
+            fix = f"encoder: {encoders}; lm_weight: a Hugging Face model; both only with freeze_encoder: true"
+            yield Fault("", "give exactly one of `encoder` and `lm_weight`", fix)
+        if self.lm_weight is None:
+            if self.freeze_encoder:
+                fix = "give lm_weight; word-level encoders are trained from the start"
+                yield Fault("freeze_encoder", "there is no language model to freeze", fix)
+            for name in FOR_LANGUAGE_MODELS:
+                if self.encoder is not None and getattr(self, name) != getattr(PLANT, name):
+                    yield Fault(name, "is for language models", "leave it out, or give lm_weight")
+        elif self.freeze_encoder:
+            for name in TRAINED:
+                if getattr(self, name) is not None:
+                    yield Fault(name, "a frozen language model does not train", "leave out one of the two")
+        if self.lm_from_scratch and self.quantization != "none":
+            fix = "leave out one of the two; to try a shape, save the drawn model to a folder first"
+            yield Fault("lm_from_scratch", "drawn weights are not quantised", fix)
+
+
+ENCODERS = ("cnn", "bigru", "bilstm")
+TRAINED = ("lora", "lm_dropout", "gradient_tokens")
+FOR_LANGUAGE_MODELS = (
+    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "quantization", "gradient_checkpointing",
+    "trust_remote_code", *TRAINED,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class LAAT(Words):
+class LAAT(OtherEncoder):
     """The label attention of LAAT; its authors' values."""
 
-    encoder: Text | None = None  # one of `plant list encoders`; None: a bidirectional LSTM
     hidden_size: AtLeast1 = 1024  # H of both directions together (the paper: 2 × 512; on MIMIC-III's top 50, 2 × 256)
     num_layers: AtLeast1 = 1
     projection_size: AtLeast1 = 512  # rows of W, the paper's d_a (256 on MIMIC-III's top 50)
@@ -128,7 +176,7 @@ class PLMCA(Windows):
 class MultiResCNN(Prior):
     """MultiResCNN; its authors' values."""
 
-    filter_sizes: Sequence[AtLeast1] = (3, 5, 9, 15, 19, 25)  # widths in words
+    filter_sizes: Annotated[Sequence[AtLeast1], MinLen(1)] = (3, 5, 9, 15, 19, 25)  # widths in words
     num_filter_per_size: AtLeast1 = 50  # output channels of each width
     inner_sizes: Sequence[AtLeast1] = ()  # output channels of residual blocks before the last one; the paper: none
     embed_dim: AtLeast1 = 100  # as of the others
@@ -136,12 +184,18 @@ class MultiResCNN(Prior):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlantedCAML(Words):
+class PlantedCAML(OtherEncoder):
     """CAML as LibMultiLabel has it."""
 
-    encoder: Text | None = None  # one of `plant list encoders`; None: a convolution
     filter_sizes: Sequence[AtLeast1] = (10,)  # one width, in words
     num_filter_per_size: AtLeast1 = 50  # H
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield that there is not one width."""
+        yield from super().faults()
+        if len(self.filter_sizes) != 1:
+            what = f"CAML has one filter size, not {len(self.filter_sizes)}"
+            yield Fault("filter_sizes", what, "e.g. [10]; MultiResCNN takes several")
 
 
 @dataclass(frozen=True, kw_only=True)
