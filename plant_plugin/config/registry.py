@@ -23,7 +23,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import yaml
 
-from plant_plugin.config.gguf import folder_of_gguf, is_gguf
 from plant_plugin.config.options import NetworkOptions
 from plant_plugin.config.values import PLAIN, Keys, Number, Value, Whole
 from plant_plugin.config.yaml_file import read_yaml
@@ -252,14 +251,6 @@ def use(path: str | Path | None) -> None:
 def used() -> list[Path]:
     """Return the registries that this process has taken."""
     return [*_USED]
-
-
-def language_model(lm_weight: str) -> str:
-    """What transformers loads: of a preset its name on the hub, of a GGUF file its folder, any other as it is."""
-    if is_gguf(lm_weight):
-        return str(folder_of_gguf(lm_weight))
-    entry = preset(lm_weight)
-    return lm_weight if entry is None else str(entry.weights)
 
 
 def preset(lm_weight: str) -> Entry | None:

@@ -1,5 +1,5 @@
 """Documents, labels, evidence, tokens and batches.
 
-May import: ``config``, ``evaluation``; no network.
+May import: ``networks`` (where a language model lies), ``config``, ``evaluation``.
 Begin with :mod:`plant_plugin.data.documents`.
 """

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plant_plugin.config.registry import language_model
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.data.word_tokens import write_vocabulary
 from plant_plugin.errors import ConfigError
@@ -48,6 +47,8 @@ class SubwordTokens:
         trust_remote_code: bool = False,
     ) -> None:
         self.lm_weight, self.add_special_tokens = str(lm_weight), add_special_tokens
+        from plant_plugin.networks.backbone.gguf import language_model  # imports torch, which words do without
+
         self.tokenizer = _load_tokenizer(language_model(self.lm_weight), local_only, trust_remote_code)
         if self.tokenizer.pad_token_id is None:
             if self.tokenizer.eos_token_id is None:

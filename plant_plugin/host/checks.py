@@ -14,10 +14,10 @@ from libmultilabel.nn.model import Model
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from plant_plugin.config.options import EvidenceOptions
-from plant_plugin.config.registry import language_model
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.networks.backbone.gguf import language_model
 
 logger = logging.getLogger(__name__)
 

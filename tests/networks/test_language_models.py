@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.networks.backbone import HuggingFaceBackbone, loading
+from plant_plugin.networks.backbone.gguf import language_model
 from plant_plugin.networks.backbone.loading import attention_projections
 from plant_plugin.networks.backbone.windows import cut_into_windows
 from plant_plugin.networks.options import LoraOptions
@@ -297,10 +298,10 @@ def test_a_missing_package_comes_with_its_extra(
 
 def test_presets_are_names_on_the_hub_unless_a_folder_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert registry.language_model("mistral-7b") == "mistralai/Mistral-7B-Instruct-v0.3"
-    assert registry.language_model("some/model") == "some/model"
+    assert language_model("mistral-7b") == "mistralai/Mistral-7B-Instruct-v0.3"
+    assert language_model("some/model") == "some/model"
     (tmp_path / "mistral-7b").mkdir()
-    assert registry.language_model("mistral-7b") == "mistral-7b"
+    assert language_model("mistral-7b") == "mistral-7b"
 
 
 def test_shapes_of_presets_are_models_of_their_size() -> None:

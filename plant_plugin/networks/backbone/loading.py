@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from plant_plugin.config import registry
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, PlantError, needs_extra
+from plant_plugin.networks.backbone.gguf import language_model
 from plant_plugin.networks.options import LoraOptions
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedCo
     """
     from transformers import AutoConfig
 
-    name = registry.language_model(lm_weight)
+    name = language_model(lm_weight)
     with _told(lm_weight):
         config: PretrainedConfig = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
     kernels = [one for one in (config, config.get_text_config()) if "/" in str(getattr(one, HUB_KERNEL, None))]
@@ -86,7 +86,7 @@ def load_language_model(
         if from_scratch:
             model: nn.Module = AutoModel.from_config(config, dtype=width, **options)
         else:
-            name = registry.language_model(lm_weight)
+            name = language_model(lm_weight)
             model = AutoModel.from_pretrained(name, config=config, dtype=width, **options)
     if model.main_input_name != "input_ids":
         what = f"{lm_weight!r} reads {model.main_input_name}, not text"

@@ -1,7 +1,4 @@
-"""A GGUF file, in which llama.cpp's programs keep a model, as a folder that transformers loads like any other.
-
-The conversion stands here, below tokens and networks, because both read the folder.
-"""
+"""Where transformers loads a language model from: of a GGUF file, in which llama.cpp's programs keep it, a folder."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError, PlantError, needs_extra
 from plant_plugin.files import atomic_folder, cache_folder, locked, sha256
 
@@ -21,10 +19,13 @@ MAGIC = b"GGUF"  # the first bytes of every such file
 KEY = "network_config: lm_weight"
 
 
-def is_gguf(lm_weight: str) -> bool:
-    """Whether the weights are named by a file; names on the hub and folders are others."""
+def language_model(lm_weight: str) -> str:
+    """Return what transformers loads: of a preset its name on the hub, of a file its folder, any other as it is."""
     path = Path(lm_weight)
-    return os.path.isfile(path) or (path.suffix.lower() == ".gguf" and not os.path.isdir(path))
+    if os.path.isfile(path) or (path.suffix.lower() == ".gguf" and not os.path.isdir(path)):
+        return str(folder_of_gguf(lm_weight))
+    entry = registry.preset(lm_weight)
+    return lm_weight if entry is None else str(entry.weights)
 
 
 def folder_of_gguf(lm_weight: str) -> Path:

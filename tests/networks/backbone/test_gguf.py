@@ -10,8 +10,8 @@ import pytest
 import torch
 from tiny_language_models import write_gguf, write_language_model
 
-from plant_plugin.config import gguf, registry
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
+from plant_plugin.networks.backbone import gguf
 
 pytest.importorskip("gguf", reason="needs the extra llm")
 pytest.importorskip("accelerate", reason="needs the extra llm")
@@ -45,7 +45,7 @@ def states(folder: Path | str) -> torch.Tensor:
 
 
 def test_the_states_are_those_of_the_model_that_was_written(source: Path) -> None:
-    folder = registry.language_model(str(source / "model.gguf"))
+    folder = gguf.language_model(str(source / "model.gguf"))
     torch.testing.assert_close(states(folder), states(source), rtol=1e-2, atol=5e-3)  # float16
 
 
@@ -54,7 +54,7 @@ def test_quantised_blocks_are_spread_out(source: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file
 
     path = write_gguf(source, [source / "texts.txt"], tmp_path / "q8.gguf", quantized=True)
-    folder = Path(registry.language_model(path))
+    folder = Path(gguf.language_model(path))
     blocks = {tensor.name: tensor for tensor in GGUFReader(path).tensors}["blk.1.ffn_up.weight"]
     assert blocks.tensor_type.name == "Q8_0"
     found = load_file(folder / "model.safetensors")["layers.1.mlp.up_proj.weight"]
@@ -77,14 +77,14 @@ def test_the_tokenizer_comes_with_it(source: Path) -> None:
 def test_it_is_converted_once_for_each_content(source: Path, tmp_path: Path, cache: Path) -> None:
     first = tmp_path / "first.gguf"
     first.write_bytes((source / "model.gguf").read_bytes())
-    folder = Path(registry.language_model(str(first)))
+    folder = Path(gguf.language_model(str(first)))
     assert folder.parent == cache
     made = (folder / "model.safetensors").stat().st_mtime_ns
     first.rename(tmp_path / "moved.gguf")
-    assert registry.language_model(str(tmp_path / "moved.gguf")) == str(folder)
+    assert gguf.language_model(str(tmp_path / "moved.gguf")) == str(folder)
     assert (folder / "model.safetensors").stat().st_mtime_ns == made
     other = write_gguf(source, [source / "texts.txt"], first, quantized=True)
-    assert registry.language_model(other) != str(folder)
+    assert gguf.language_model(other) != str(folder)
 
 
 def test_of_several_at_once_one_converts(source: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
@@ -97,7 +97,7 @@ def test_of_several_at_once_one_converts(source: Path, monkeypatch: pytest.Monke
         (folder / "config.json").write_text("{}")
 
     monkeypatch.setattr(gguf, "_convert", convert)
-    threads = [threading.Thread(target=registry.language_model, args=(str(source / "model.gguf"),)) for _ in range(3)]
+    threads = [threading.Thread(target=gguf.language_model, args=(str(source / "model.gguf"),)) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -114,16 +114,16 @@ def test_what_cannot_be_read_is_named_with_its_cure(source: Path, tmp_path: Path
                           (whole.replace(b"llama", b"llamo"), "cannot be read")):  # fmt: skip
         path.write_bytes(content)
         with pytest.raises(ConfigError, match=rf"model\.gguf: .*{word}(.|\n)*give a whole GGUF file"):
-            registry.language_model(str(path))
+            gguf.language_model(str(path))
     with pytest.raises(ConfigError, match=r"none\.gguf: cannot be read \(No such file"):
-        registry.language_model(str(tmp_path / "none.gguf"))
+        gguf.language_model(str(tmp_path / "none.gguf"))
     assert list(cache.iterdir()) == []
 
 
 def test_weights_that_are_missing_are_not_drawn(source: Path, tmp_path: Path) -> None:
     path = write_gguf(source, [source / "texts.txt"], tmp_path / "part.gguf", lacks="1.mlp.down")
     with pytest.raises(ConfigError, match=r"lacks 1 of the model's weights \(layers\.1\.mlp\.down_proj\.weight"):
-        registry.language_model(path)
+        gguf.language_model(path)
 
 
 def test_weights_too_large_for_float16_are_refused(source: Path, tmp_path: Path) -> None:
@@ -134,18 +134,18 @@ def test_weights_too_large_for_float16_are_refused(source: Path, tmp_path: Path)
     model.save_pretrained(tmp_path / "large")
     path = write_gguf(tmp_path / "large", [source / "texts.txt"], tmp_path / "large.gguf")
     with pytest.raises(ConfigError, match="too large for float16"):
-        registry.language_model(path)
+        gguf.language_model(path)
 
 
 @pytest.mark.parametrize("missing", ["gguf", "accelerate"])
 def test_a_missing_package_comes_with_its_extra(source: Path, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(MissingExtraError, match=r"(?s)model\.gguf: .*pip install 'plant-plugin\[llm\]'"):
-        registry.language_model(str(source / "model.gguf"))
+        gguf.language_model(str(source / "model.gguf"))
 
 
 def test_a_cache_that_cannot_be_written_is_named(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(PlantError, match=r"(?s)language_models: cannot be written.*XDG_CACHE_HOME"):
-        registry.language_model(str(source / "model.gguf"))
+        gguf.language_model(str(source / "model.gguf"))
