@@ -8,7 +8,6 @@ or a listing never imports torch.
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import os
@@ -16,7 +15,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -24,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 
 from plant_plugin.config.options import NetworkOptions
+from plant_plugin.config.signatures import REQUIRED, Signature, signature_of, source_file
 from plant_plugin.config.values import PLAIN, Keys, Number, Value, Whole
 from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError, suggestion
@@ -42,19 +41,6 @@ SHAPES = {str: "a text", int: "a number", list: "a list", dict: "`name: value` l
 NEEDED = {"losses": ("stage",), "backbones": ("weights",)}  # beside target and summary
 TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 NAME = re.compile(r"[\w.+-]+")
-REQUIRED = dataclasses.MISSING  # the default of an argument that has none
-
-
-class Signature(dict[str, object]):
-    """Arguments by name, in order, with their defaults (``REQUIRED`` where there is none)."""
-
-    def __init__(self, arguments: dict[str, object], *, takes_any: bool = False) -> None:
-        super().__init__(arguments)
-        self.open = takes_any  # any further keyword argument is taken too (``**kwargs``)
-
-    def __str__(self) -> str:
-        shown = [name if default is REQUIRED else f"{name}={default!r}" for name, default in self.items()]
-        return f"({', '.join([*shown, '**'] if self.open else shown)})"
 
 
 @dataclass(frozen=True)
@@ -95,7 +81,7 @@ class Entry:
     @property
     def place(self) -> str:
         """What importing the target would import, and the file where that is known; looking imports nothing."""
-        return f"{self.module} from {_source_file(self.module) or 'an unknown file'}"
+        return f"{self.module} from {source_file(self.module) or 'an unknown file'}"
 
     @property
     def where(self) -> str:
@@ -104,7 +90,7 @@ class Entry:
 
     def found(self) -> None:
         """Raise a ``ConfigError`` where the module of a user's target is not there; imports nothing."""
-        if self.origin and _source_file(self.module) is None:
+        if self.origin and source_file(self.module) is None:
             fix = "put its folder on PYTHONPATH, or mend the target, which is module:attribute"
             raise ConfigError(f"there is no module {self.module}", where=self.where, fix=fix)
 
@@ -133,7 +119,7 @@ class Entry:
             PlantError: The source is not there, or no Python.
         """
         self.found()
-        found, options = _signature(self.target), self.declared(network_config)
+        found, options = signature_of(self.target), self.declared(network_config)
         if found is None and self.origin:
             raise self._without_attribute()
         if found is None:
@@ -288,7 +274,7 @@ def _installed() -> Iterator[Path]:
     from importlib.metadata import entry_points  # 30 ms, which `--help` does without
 
     for point in entry_points(group=GROUP):
-        package = _source_file(point.module)
+        package = source_file(point.module)
         if package is None:
             where, fix = f"entry point {point.name} of {GROUP}", f"install again, or remove, what has {point.value}"
             raise ConfigError(f"the package {point.value} cannot be found", where=where, fix=fix)
@@ -348,61 +334,6 @@ def _mapping(value: Value, where: str, what: str) -> Keys:
     if value is not None and not isinstance(value, dict):
         raise ConfigError(f"has to be {what}, not {type(value).__name__}", where=where, fix="see docs/your_network.md")
     return {str(name): inner for name, inner in (value or {}).items()}
-
-
-@functools.cache
-def _signature(target: str) -> Signature | None:
-    """The arguments of a target; None where it cannot be found."""
-    module, _, attribute = target.partition(":")
-    path = _source_file(module)
-    try:
-        nodes = [] if path is None else ast.parse(path.read_bytes()).body
-    except (SyntaxError, ValueError, OSError) as error:
-        fix = f"mend it: python -m py_compile {path} says where"
-        raise ConfigError(f"its source cannot be read ({type(error).__name__})", where=target, fix=fix) from error
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == attribute:
-            return _arguments(node)
-    return None
-
-
-def _source_file(module: str) -> Path | None:
-    """The file of a module; only its top package is looked up, because that imports nothing."""
-    top, *rest = module.split(".")
-    try:
-        spec = find_spec(top)
-    except ValueError:  # loaded without one, as __main__ is
-        return None
-    if spec is None or not rest:
-        return Path(spec.origin) if spec is not None and spec.origin else None
-    bases = [Path(folder, *rest) for folder in spec.submodule_search_locations or []]
-    candidates = (path for base in bases for path in (base.with_suffix(".py"), base / "__init__.py"))
-    return next((path for path in candidates if path.is_file()), None)
-
-
-def _arguments(node: ast.FunctionDef | ast.ClassDef) -> Signature:
-    """Arguments of a function, or of a class's own ``__init__`` without ``self``; a class without one takes none."""
-    if isinstance(node, ast.ClassDef):
-        own = next((part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"), None)
-        if own is None:
-            return Signature({})
-        given, skip = own.args, 1
-    else:
-        given, skip = node.args, 0
-    names = [argument.arg for argument in (*given.posonlyargs, *given.args)]
-    defaults: list[ast.expr | None] = [None] * (len(names) - len(given.defaults)) + [*given.defaults]
-    pairs = [*zip(names, defaults, strict=True)][skip:]
-    pairs += zip((argument.arg for argument in given.kwonlyargs), given.kw_defaults, strict=True)
-    found = {name: REQUIRED if default is None else _value(default) for name, default in pairs}
-    return Signature(found, takes_any=given.kwarg is not None)
-
-
-def _value(default: ast.expr) -> object:
-    """A default's value; one that is not a literal stays as its source text."""
-    try:
-        return ast.literal_eval(default)
-    except ValueError:
-        return ast.unparse(default)
 
 
 # The room of metrics is below this one.

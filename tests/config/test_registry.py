@@ -9,8 +9,9 @@ import click
 import pytest
 
 from plant_plugin.config import load_config, registry
-from plant_plugin.config.registry import KINDS, REQUIRED, Entry
+from plant_plugin.config.registry import KINDS, Entry
 from plant_plugin.config.sections import BLOCKS, OPTIONS
+from plant_plugin.config.signatures import REQUIRED
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 ENTRIES = [entry for kind in KINDS for entry in registry.entries(kind).values()]
@@ -141,14 +142,6 @@ def test_what_cannot_be_read_of_a_network_of_your_own_is_said(tmp_path: Path, mo
         with pytest.raises(ConfigError, match=f"model_name: {name}: its source {message}"):
             load_config(None, {"model_name": name, "training_file": "demo:train"})
     assert entry("said:Net").signature() == {}
-
-
-def test_signatures_of_functions_classes_and_packages() -> None:
-    assert list(entry("plant_plugin:register").signature()) == []
-    assert str(entry("plant_plugin.config.load:load_config").signature()) == "(path_or_name, overrides=None)"
-    assert str(entry("plant_plugin.errors:PlantError").signature()) == "(what, where=None, fix=None)"
-    assert str(registry.get("networks", "BERT").signature()).endswith("lm_window=512, **)")
-    assert entry("plant_plugin.errors:DataError").signature() == {}
 
 
 def test_the_list_is_found_beside_the_module_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
