@@ -244,9 +244,10 @@ def test_an_encoder_with_arguments_of_its_own(folder: Path) -> None:
     )
     (folder / "one_more_encoders_options.py").write_text(
         "from dataclasses import dataclass\n"
+        "from plant_plugin.config.options import NetworkOptions\n"
         "from plant_plugin.config.values import Positive\n"
         "@dataclass(frozen=True, kw_only=True)\n"
-        "class Scaled:\n"
+        "class Scaled(NetworkOptions):\n"
         "    scale: Positive = 1.0\n"
     )
     own = enter(folder, "encoders", "scaled", "one_more_encoder:Scaled", options="one_more_encoders_options:Scaled")
