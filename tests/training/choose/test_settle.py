@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from paces import taking
 
 from plant_plugin.cli import plant
 from plant_plugin.config import Config, load_config
@@ -17,13 +16,17 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.training.choose import minutes
 from plant_plugin.training.choose.decisions import Decision
 from plant_plugin.training.choose.settle import _dotted, _filled, _left_open, settle
+from plant_plugin.training.pace import Pace
 from plant_plugin.training.run import run
 
 Make = Callable[..., Config]
+Taking = Callable[[float], Callable[[Config], Pace]]
 SMALL = {"network_config.hidden_size": 16, "network_config.embed_dim": 16, "network_config.pool_size": 8, "cpu": True}
 
 
-def test_the_network_is_chosen_where_nothing_is_said_of_it(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_network_is_chosen_where_nothing_is_said_of_it(
+    mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
+) -> None:
     as_it_is = dict.fromkeys((name.replace(".", "__") for name in SMALL if name != "cpu"), "leave")
     monkeypatch.setattr("plant_plugin.training.choose.decisions.FEW", 100)  # the made-up documents are 120
     config = settle(mine(**as_it_is))
