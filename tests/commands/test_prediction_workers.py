@@ -14,9 +14,7 @@ from made_up_task import made_config, write_splits
 
 from plant_plugin.cli import plant
 from plant_plugin.commands import prediction_workers
-from plant_plugin.report.run import Run
-from plant_plugin.training.build import build_network, save
-from plant_plugin.training.prepare import prepare
+from plant_plugin.training.run import run
 
 DOCUMENTS = 50
 OF_ONE = ("--batch-size", "1")  # chunks of 16 documents
@@ -24,15 +22,12 @@ OF_ONE = ("--batch-size", "1")  # chunks of 16 documents
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A network with the weights it starts with."""
+    """A network after one epoch of each stage."""
     folder = tmp_path_factory.mktemp("model")
     write_splits(folder)
-    config = made_config(folder, result_dir=str(folder))
-    record = Run(Path(config.checkpoint_dir), silent=True)
-    prepared = prepare(config, record)
-    network = build_network(prepared, config, record, planted=True)
-    save(record.folder, network, prepared, config, {"0.5": 0.0})
-    return record.folder
+    config = made_config(folder, result_dir=str(folder), stage1__epochs=1, stage2__epochs=1)
+    run(config)
+    return Path(config.checkpoint_dir)
 
 
 def predict(model: Path, *arguments: str) -> Result:
