@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from plant_plugin.data.text import text_lines
 from plant_plugin.data.token_arrays import TokenArrays
-from plant_plugin.data.word_splitting import split_words
 from plant_plugin.errors import DataError
 from plant_plugin.files import write_text
 
@@ -26,12 +28,46 @@ PAD, UNKNOWN = "<pad>", "<unk>"  # LibMultiLabel's names, at ids 0 and 1
 VOCABULARY_FILE = "vocabulary.json"
 RANDOM_SIZE = 100  # CAML's dimension, for vectors that start at random
 NORM_EPSILON = 1e-6  # LibMultiLabel's, from CAML: keeps the zero vector
+RUN = re.compile(r"\w+")
+NO_WORD = -1  # in the place of a pure number's id
 
 
 def words_of(text: str) -> list[str]:
-    r"""A text's words by LibMultiLabel's rule: runs of ``\w``, lower-cased, without pure numbers."""
-    (found,) = split_words([text])
-    return [found.words[number].lower() for number in found.numbers]
+    r"""Return a text's words by LibMultiLabel's rule: runs of ``\w``, lower-cased, without pure numbers."""
+    return [run.lower() for run in _pattern(text).findall(text) if not run.isnumeric()]
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    r"""Return the pattern of ``\w+`` by which nltk, and so LibMultiLabel, cuts a text."""
+    return RUN if text.isascii() else _unicode_pattern()
+
+
+@cache
+def _unicode_pattern() -> re.Pattern[str]:
+    """Return the pattern of the module by which nltk finds words; to import nltk itself takes a second.
+
+    Newer ones have a module ``redos`` and use ``regex``, for which ² is no part of a word and a combining mark is.
+    """
+    nltk = find_spec("nltk")
+    folders = [] if nltk is None else nltk.submodule_search_locations or []
+    if not any((Path(folder) / "redos.py").is_file() for folder in folders):
+        return RUN
+    import regex  # type: ignore[import-untyped]
+
+    pattern: re.Pattern[str] = regex.compile(RUN.pattern)
+    return pattern
+
+
+class _IdOfRun(dict[str, int]):
+    """Ids of runs of letters as they stand in texts, each looked up once."""
+
+    def __init__(self, id_of: Mapping[str, int], unknown_id: int) -> None:
+        self.id_of, self.unknown_id = id_of, unknown_id
+
+    def __missing__(self, run: str) -> int:
+        number = NO_WORD if run.isnumeric() else self.id_of.get(run.lower(), self.unknown_id)
+        self[run] = number
+        return number
 
 
 class WordTokens:
@@ -95,29 +131,21 @@ class WordTokens:
         return self.words[number]
 
     def encode(self, texts: Iterable[str], max_length: int) -> TokenArrays:
-        """Ids of the first ``max_length`` words of each text; words outside the vocabulary become ``<unk>``."""
-        ids, lengths, truncated = [np.empty(0, np.int32)], [np.empty(0, np.int64)], 0
-        for found in split_words(texts, max_length + 1):  # the one more tells which texts are cut
-            known = [self.id_of.get(word.lower(), self.unknown_id) for word in found.words]
-            words = np.diff(found.offsets)
-            place = np.arange(len(found.numbers)) - np.repeat(found.offsets[:-1], words)
-            ids.append(np.array(known, dtype=np.int32)[found.numbers[place < max_length]])
-            lengths.append(np.minimum(words, max_length))
-            truncated += int(np.count_nonzero(words > max_length))
-        return TokenArrays.from_flat(np.concatenate(ids), np.concatenate(lengths), self.special_ids, truncated)
+        """Return ids of the first ``max_length`` words of each text; words that are not known become ``<unk>``."""
+        id_of_run = _IdOfRun(self.id_of, self.unknown_id)
+        ids, lengths, truncated = [np.empty(0, np.int32)], list[int](), 0
+        for text in texts:
+            runs = np.fromiter(map(id_of_run.__getitem__, _pattern(text).findall(text)), np.int32)
+            words = runs[runs != NO_WORD]
+            truncated += len(words) > max_length
+            ids.append(words[:max_length])
+            lengths.append(len(ids[-1]))
+        return TokenArrays.from_flat(np.concatenate(ids), lengths, self.special_ids, truncated)
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
-        """Where each token that :meth:`encode` makes of a text begins and ends, in characters."""
-        (found,) = split_words([text], max_length)
-        spans: list[tuple[int, int]] = []
-        end = 0
-        for number in found.numbers:
-            word = found.words[number]
-            # runs are as long as they can be, and the numbers left out hold no word: no earlier place has these letters
-            start = text.index(word, end)
-            end = start + len(word)
-            spans.append((start, end))
-        return spans
+        """Return where each token that :meth:`encode` makes of a text begins and ends, in characters."""
+        words = (run for run in _pattern(text).finditer(text) if not run.group().isnumeric())
+        return [word.span() for word in islice(words, max_length)]
 
     def save(self, folder: str | Path) -> None:
         """Write ``vocabulary.json`` into the folder."""
@@ -125,15 +153,10 @@ class WordTokens:
 
 
 def documents_with_words(texts: Iterable[str]) -> Counter[str]:
-    """Every word of texts -> how many texts hold it."""
+    """Return how many texts hold each of their words."""
     frequency: Counter[str] = Counter()
-    for found in split_words(texts):
-        places: dict[str, int] = {}
-        merged = np.array([places.setdefault(word.lower(), len(places)) for word in found.words], dtype=np.int32)
-        words, shape = merged[found.numbers], (len(found.offsets) - 1, len(places))
-        met = sp.csr_array((np.ones(len(words), np.int8), words, found.offsets), shape=shape).tocsc()
-        met.sum_duplicates()
-        frequency.update(dict(zip(places, np.diff(met.indptr).tolist(), strict=True)))
+    for text in texts:
+        frequency.update({run.lower() for run in set(_pattern(text).findall(text)) if not run.isnumeric()})
     return frequency
 
 
