@@ -20,7 +20,7 @@ import httpx
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.serving.desk.store import Desk
 
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures"
@@ -54,7 +54,7 @@ def main() -> None:
         path = Path(folder) / "desk.sqlite"
         desk = Desk(path, make=True)
         tokens = [desk.people.add(name) for name in ("ana", "berta")]
-        notes = read_libmultilabel_text(texts).texts
+        notes = read_any(texts).texts
         desk.add_documents((str(number), text) for number, text in enumerate(notes, 1))
         command = [sys.executable, "-c", PROGRAM, "serve", run_folder, "--desk", str(path), "--port", str(PORT)]
         server = subprocess.Popen([*command, "--names", "icd10"])

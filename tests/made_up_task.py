@@ -11,7 +11,7 @@ import torch
 
 from plant_plugin.config import Config, load_config
 from plant_plugin.data.evidence import write_evidence
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.data.text import DocumentEvidence
 
 LABELS = 12
@@ -95,7 +95,7 @@ def write_language_model(folder: Path) -> Path:
 
 def evidence_of(path: Path) -> tuple[list[str], list[DocumentEvidence]]:
     """The words of each label, in every document."""
-    documents = read_libmultilabel_text(path)
+    documents = read_any(path)
     found = [
         {label: [m.span() for m in re.finditer(rf"\bsign{label[1:]}x\b", text)] for label in sorted(labels)}
         for text, labels in zip(documents.texts, documents.labels, strict=True)

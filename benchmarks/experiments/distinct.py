@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 from plant_plugin.data.evidence import evidence_beside, read_marks, write_evidence
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 
 
 def main(source: Path, target: Path) -> None:
     """Write the text file and, where there is one, the evidence file beside it."""
-    documents = read_libmultilabel_text(source)
+    documents = read_any(source)
     first = dict(reversed([(text, row) for row, text in enumerate(documents.texts)]))
     rows = sorted(first.values())
     target.parent.mkdir(parents=True, exist_ok=True)

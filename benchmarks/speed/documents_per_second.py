@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 
 CALL = "from plant_plugin.cli import {0}; {0}()"
 
@@ -37,7 +37,7 @@ def main() -> None:
         parser.add_argument(name)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    number = len(read_libmultilabel_text(Path(options.documents)).texts)
+    number = len(read_any(Path(options.documents)).texts)
     took: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         opened = lzma.open if options.documents.endswith(".xz") else open

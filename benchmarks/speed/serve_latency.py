@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 
 from plant_plugin import Predictor
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 
 PORT = 8765
 URL = f"http://127.0.0.1:{PORT}"
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("documents", type=Path)
     parser.add_argument("--requests", type=int, default=512, help="of all clients together")
     options = parser.parse_args()
-    texts = read_libmultilabel_text(options.documents).texts[: options.requests]
+    texts = read_any(options.documents).texts[: options.requests]
     predictor = Predictor.load(options.model, device="cpu")
     predictor.predict(texts[:2], top=5)
     print("| | clients | p50 ms | p95 ms | documents a second |\n| --- | ---: | ---: | ---: | ---: |")

@@ -79,7 +79,7 @@ def new_token(desk_file: Path, name: str, close: bool) -> None:
 @click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Of all these documents; else today.")
 @click.option("--coders", "wanted", type=COUNT, default=1, show_default=True, help="How many shall read each document.")
 @click.option(
-    "--coded-by", help="FILE is LibMultiLabel's: take its labels, and the evidence file beside it, as NAME's."
+    "--coded-by", help="FILE is one to train on: take its labels, and the evidence file beside it, as NAME's."
 )
 def add_documents(
     desk_file: Path, documents: Documents, date: datetime | None, wanted: int, coded_by: str | None
@@ -94,7 +94,7 @@ def add_documents(
         here = click.get_current_context()
         for name, flag in READING.items():
             if here.get_parameter_source(name) is not ParameterSource.DEFAULT:
-                raise ConfigError("--coded-by reads LibMultiLabel's lines alone", where=flag, fix="leave out one")
+                raise ConfigError("--coded-by reads a file to train on, by its ending", where=flag, fix="leave out one")
         ids = add_coded(at, Path(documents.source), at.people.named(coded_by), day, wanted)
     added = sum(map(bool, ids))
     click.echo(f"{added:,} documents added, {len(ids) - added:,} were there")

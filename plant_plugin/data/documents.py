@@ -26,7 +26,7 @@ from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, cache_folder
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
-# Of the configuration: handed to a reader that has such an argument.
+# Keys of the configuration that a reader gets which has such arguments.
 READER_KEYS = ("allow_bad_lines", "vocab_file", "text_column", "labels_column")
 DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
 DEMO = Path(__file__).with_name("made_up_notes")  # what examples/made_up_notes.py writes with its defaults, packed
@@ -146,8 +146,11 @@ def read_documents(source: str, settings: Settings) -> Documents:
     """The documents of a file, by its reader, or an error where that returns others."""
     name = reader_of(source, settings)
     read = registry.get("readers", name).load()
-    asked = {key: getattr(settings, key) for key in READER_KEYS if key in inspect.signature(read).parameters}
-    documents = read(source_path(source, settings.cache_dir), **asked)
+    known = inspect.signature(read).parameters
+    arguments = {key: getattr(settings, key) for key in READER_KEYS if key in known}
+    if "form" in known:
+        arguments["form"] = name
+    documents = read(source_path(source, settings.cache_dir), **arguments)
     if not isinstance(documents, Documents):
         what = f"the reader returned {type(documents).__name__} instead of Documents"
         fix = "see registry.yaml and plant_plugin/data/text.py"

@@ -14,11 +14,11 @@ width is an error: pandas drops a longer one with a warning and pads a shorter o
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -31,7 +31,6 @@ from plant_plugin.data.text import (
     bounded_lines,
     csv_rows,
     is_valid,
-    json_rows,
     one_label,
     open_text,
     plain_name,
@@ -223,8 +222,7 @@ class Table:
                 yield place, Row(cells[-1], cells[-2].split(), cells[0] if width == 3 else None)
 
     def _csv_rows(self, lines: Iterator[str]) -> Rows:
-        # Strict: else a quote that nothing ends takes all after it for one text.
-        rows = csv_rows(lines, strict=True, separator=self.separator)
+        rows = csv_rows(lines, self.separator)
         line, header = next(rows, (1, None))
         if header is None:
             return
@@ -238,8 +236,14 @@ class Table:
 
     def _json_rows(self, lines: Iterator[str]) -> Rows:
         fix = f'a line has to be an object like {{"{self.columns.text}": "…", "{self.columns.labels}": ["A", "B"]}}'
-        for line, row in json_rows(lines, fix):
-            yield Place(self.name, line), _row(row, self.columns)
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    cells = json.loads(line)
+                except (ValueError, RecursionError):  # its message would hold the line's content
+                    cells = None
+                problem = None if isinstance(cells, dict) else DataError("no JSON object", fix=fix)
+                yield Place(self.name, number), problem or _row(cells, self.columns)
 
 
 def _problem(text: str) -> DataError | None:
@@ -343,11 +347,3 @@ def read_any(
         raise skipped.problem or DataError(what, where=str(path), fix=fix)
     documents.dropped, documents.ids = skipped.count, ids if len(ids) == len(documents) else None
     return documents
-
-
-# The readers of the registry.
-read_libmultilabel_text = partial(read_any, form="txt")
-read_csv = partial(read_any, form="csv")
-read_jsonl = partial(read_any, form="jsonl")
-read_parquet = partial(read_any, form="parquet")
-read_datasets = partial(read_any, form="datasets")

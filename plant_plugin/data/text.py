@@ -10,7 +10,7 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -178,27 +178,14 @@ def parsed_json(text: str, where: str, fix: str = "export it again; the file may
     return found
 
 
-def json_rows(lines: Iterable[str], fix: str) -> Iterator[tuple[int, dict[str, object] | DataError]]:
-    """The number of each line that is not empty, and the object on it, or what is wrong."""
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):  # its message would hold the line's content
-                row = None
-            yield number, row if isinstance(row, dict) else DataError("no JSON object", fix=fix)
+def csv_rows(lines: Iterator[str], separator: str = ",") -> Iterator[tuple[int, list[str] | DataError]]:
+    """Yield the line that each row of a table begins in, the header first, and its fields, or what is wrong with it.
 
-
-def csv_rows(
-    lines: Iterator[str], *, strict: bool = False, separator: str = ","
-) -> Iterator[tuple[int, list[str] | DataError]]:
-    """The line that each row of a table begins in, the header first, and its fields, or what is wrong with it.
-
-    A row has to be as wide as the header; empty ones are passed over. ``strict`` is Python's: a quote that ends a field
-    has to end it.
+    A row has to be as wide as the header; empty ones are passed over.
     """
     csv.field_size_limit(limit(LONGEST_LINE))
-    reader, width = csv.reader(lines, strict=strict, delimiter=separator), 0
+    # Strict: else a quote that nothing ends takes all after it for one text.
+    reader, width = csv.reader(lines, strict=True, delimiter=separator), 0
     while True:
         line = reader.line_num + 1
         try:

@@ -15,7 +15,7 @@ from attacked import Tally, attempt
 from made_up_task import write_split
 
 from plant_plugin.data.new_documents import Documents
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.errors import DataError, PlantError
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.files import LIMITS
@@ -41,7 +41,7 @@ def table(path: Path) -> None:
 
 
 READERS: dict[str, Callable[[Path], object]] = {
-    "train.txt.gz": read_libmultilabel_text, "new.txt.gz": predicted, "new.jsonl.gz": predicted,
+    "train.txt.gz": read_any, "new.txt.gz": predicted, "new.jsonl.gz": predicted,
     "new.csv.gz": predicted, "scores.txt.gz": read_scores, "NOTEEVENTS.csv.gz": table,
 }  # fmt: skip
 
@@ -101,7 +101,7 @@ def test_what_is_large_and_honest_passes(tmp_path: Path) -> None:
     sp.save_npz(path, ones)
     assert read_scores(path)[0].nnz == ones.nnz
     (tmp_path / "long.txt.gz").write_bytes(gzip.compress(b"L1\t" + b"word " * 2_000_000 + b"\n", 1))
-    assert len(read_libmultilabel_text(tmp_path / "long.txt.gz").texts[0]) == 10_000_000
+    assert len(read_any(tmp_path / "long.txt.gz").texts[0]) == 10_000_000
 
 
 def whole_files(folder: Path) -> dict[Path, Callable[[Path], object]]:
@@ -120,8 +120,8 @@ def whole_files(folder: Path) -> dict[Path, Callable[[Path], object]]:
     sp.save_npz(folder / "stored.npz", sp.csr_matrix(matrix), compressed=False)
     np.save(folder / "dense.npy", matrix.toarray())
     readers: dict[str, Callable[[Path], object]] = {
-        "plain.txt": read_libmultilabel_text, "data.txt.gz": read_libmultilabel_text,
-        "data.txt.xz": read_libmultilabel_text, "new.jsonl": predicted, "new.csv": predicted, "table.csv": table,
+        "plain.txt": read_any, "data.txt.gz": read_any,
+        "data.txt.xz": read_any, "new.jsonl": predicted, "new.csv": predicted, "table.csv": table,
         "scores.txt": read_scores, "scores.txt.gz": read_scores, "scores.npz": read_scores, "stored.npz": read_scores,
         "dense.npy": read_scores,
     }  # fmt: skip

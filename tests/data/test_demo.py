@@ -9,7 +9,7 @@ import pytest
 
 from plant_plugin.data import documents
 from plant_plugin.data.documents import DEMO_SPLITS, demo_file, source_path
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.data.text import Documents
 from plant_plugin.errors import ConfigError, PlantError
 
@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def notes(folder: Path) -> dict[str, Documents]:
-    return {split: read_libmultilabel_text(demo_file(split, folder)) for split in DEMO_SPLITS}
+    return {split: read_any(demo_file(split, folder)) for split in DEMO_SPLITS}
 
 
 def test_sizes(notes: dict[str, Documents]) -> None:

@@ -24,10 +24,6 @@ from plant_plugin.data.tables import (
     Table,
     form_of,
     read_any,
-    read_csv,
-    read_datasets,
-    read_jsonl,
-    read_parquet,
 )
 from plant_plugin.errors import DataError, MissingExtraError
 
@@ -78,19 +74,19 @@ def write_dataset(folder: Path, rows: Sequence[dict[str, Any]] = ROWS, metadata:
 
 
 WRITERS = {
-    "my.csv": (write_csv, read_csv),
-    "my.csv.gz": (write_csv, read_csv),
-    "my.jsonl": (write_jsonl, read_jsonl),
-    "my.parquet": (write_parquet, read_parquet),
-    "my": (write_dataset, read_datasets),
+    "my.csv": (write_csv, "csv"),
+    "my.csv.gz": (write_csv, "csv"),
+    "my.jsonl": (write_jsonl, "jsonl"),
+    "my.parquet": (write_parquet, "parquet"),
+    "my": (write_dataset, "datasets"),
 }
 
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_form_holds_the_same_documents(tmp_path: Path, name: str) -> None:
-    write, read = WRITERS[name]
+    write, form = WRITERS[name]
     path = write(tmp_path / name)
-    for found in (read(path), read_any(path)):
+    for found in (read_any(path, form=form), read_any(path)):
         assert found.texts == [row["text"] for row in ROWS]
         assert found.labels == LABELS
         assert found.ids == ["a", "b", "c"]
@@ -107,7 +103,7 @@ def test_the_ending_says_what_a_file_is(tmp_path: Path) -> None:
 def test_labels_in_a_text_and_columns_by_name(tmp_path: Path) -> None:
     path = tmp_path / "my.jsonl"
     path.write_text('{"note": "one", "codes": "I10 E11.9"}\n\n{"note": "two", "codes": "Heart failure; Old age"}\n')
-    found = read_jsonl(path, text_column="note", labels_column="codes")
+    found = read_any(path, text_column="note", labels_column="codes")
     assert found.labels == [["I10", "E11.9"], ["Heart_failure", "Old_age"]]
     assert found.ids is None
     config = {"model_name": "PLANT", "network_config": {"encoder": "cnn"}, "val_size": 0, "training_file": str(path)}
@@ -119,14 +115,14 @@ def test_class_labels_of_hugging_face_become_names(tmp_path: Path) -> None:
     rows = [{"text": "a", "labels": [1, 0]}, {"text": "b", "labels": [2]}]
     feature = {"feature": {"names": ["no", "yes", "may be"], "_type": "ClassLabel"}, "_type": "Sequence"}
     told = {"huggingface": json.dumps({"info": {"features": {"labels": feature}}})}
-    assert read_datasets(write_dataset(tmp_path / "d", rows, told)).labels == [["yes", "no"], ["may_be"]]
-    assert read_datasets(write_dataset(tmp_path / "e", rows)).labels == [["1", "0"], ["2"]]
+    assert read_any(write_dataset(tmp_path / "d", rows, told)).labels == [["yes", "no"], ["may_be"]]
+    assert read_any(write_dataset(tmp_path / "e", rows)).labels == [["1", "0"], ["2"]]
     unlabelled = write_dataset(tmp_path / "f", [*rows, {"text": "c", "labels": [-1]}], told)
-    assert read_datasets(unlabelled).labels == [["yes", "no"], ["may_be"], []]
+    assert read_any(unlabelled).labels == [["yes", "no"], ["may_be"], []]
     for name, wrong in (("g", [7]), ("h", [None, 1])):
         folder = write_dataset(tmp_path / name, [rows[0], {"text": "b", "labels": wrong}], told)
         with pytest.raises(DataError, match=r"00001-of-00002\.arrow, row 1: a label that is none of the 3"):
-            read_datasets(folder)
+            read_any(folder)
 
 
 @pytest.mark.parametrize(
@@ -164,15 +160,15 @@ def test_what_is_wrong_is_told_with_its_row_and_without_its_text(
 def test_bytes_of_another_encoding_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("text,labels\nnúmero,A\n".encode("latin-1"))
     with pytest.raises(DataError, match="line 2: not valid UTF-8"):
-        read_csv(tmp_path / "a.csv")
+        read_any(tmp_path / "a.csv")
 
 
 def test_rows_of_arrow_are_counted_and_their_columns_named(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "a.parquet", [{"text": "a", "labels": ["A"]}, {"text": None, "labels": []}])
     with pytest.raises(DataError, match=r"a\.parquet, row 2: the text under 'text' is empty"):
-        read_parquet(path)
+        read_any(path)
     with pytest.raises(DataError, match="there is no column 'note'"):
-        read_parquet(path, text_column="note")
+        read_any(path, text_column="note")
 
 
 def test_what_is_no_text_is_told_also_where_it_is_trained_on(tmp_path: Path) -> None:
@@ -199,7 +195,7 @@ def test_another_separator(tmp_path: Path) -> None:
 
 def test_bad_lines_are_left_out_on_request(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,labels\none,A\ntwo,A,B\nthree,B\n")
-    found = read_csv(tmp_path / "a.csv", allow_bad_lines=True)
+    found = read_any(tmp_path / "a.csv", allow_bad_lines=True)
     assert (found.texts, found.dropped) == (["one", "three"], 1)
 
 
@@ -213,7 +209,7 @@ def test_a_missing_column_is_named_also_where_bad_lines_are_left_out(tmp_path: P
 
 def test_an_empty_line_before_the_header_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("\ntext,labels\n\none,A\n")
-    assert read_csv(tmp_path / "a.csv").labels == [["A"]]
+    assert read_any(tmp_path / "a.csv").labels == [["A"]]
 
 
 def test_labels_with_spaces_are_the_same_in_every_file(tmp_path: Path) -> None:
@@ -233,32 +229,32 @@ def test_labels_with_spaces_are_the_same_in_every_file(tmp_path: Path) -> None:
 def test_a_folder_of_splits_says_which_to_name(tmp_path: Path) -> None:
     write_dataset(tmp_path / "train")
     with pytest.raises(DataError, match=r"name a split of it, e\.g\. .*train"):
-        read_datasets(tmp_path)
+        read_any(tmp_path)
     with pytest.raises(DataError, match="no such file"):
-        read_datasets(tmp_path / "nowhere")
+        read_any(tmp_path / "nowhere")
     state = {"_data_files": [{"filename": "../../data-00000-of-00002.arrow"}], "_indices_files": [{"filename": "i"}]}
     (tmp_path / "train" / "state.json").write_text(json.dumps(state))
     with pytest.raises(DataError, match="flatten_indices"):
-        read_datasets(tmp_path / "train")
+        read_any(tmp_path / "train")
     (tmp_path / "train" / "state.json").write_text("{}")
     with pytest.raises(DataError, match=r"state\.json: does not name"):
-        read_datasets(tmp_path / "train")
+        read_any(tmp_path / "train")
 
 
 def test_parquet_files_of_a_folder_are_one_split(tmp_path: Path) -> None:
     for number in range(2):
         write_parquet(tmp_path / f"train-{number:05}.parquet")
-    assert len(read_datasets(tmp_path).texts) == 6
+    assert len(read_any(tmp_path).texts) == 6
     write_parquet(tmp_path / "test-00000-of-00001.parquet")  # as on Hugging Face's hub, in one folder
     with pytest.raises(DataError, match=r"several splits: test-00000-of-00001\.parquet, train-00001\.p"):
-        read_datasets(tmp_path)
+        read_any(tmp_path)
 
 
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_parquet(tmp_path / "a.parquet")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match="prepare"):
-        read_parquet(path)
+        read_any(path)
 
 
 def many(documents: int) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 
@@ -38,7 +38,7 @@ def write(folder: Path, content: bytes, name: str = "train.txt") -> Path:
 
 
 def test_two_columns(tmp_path: Path) -> None:
-    documents = read_libmultilabel_text(write(tmp_path, b"a b\ttext  one\n\n   \n\tno label\n"))
+    documents = read_any(write(tmp_path, b"a b\ttext  one\n\n   \n\tno label\n"))
     assert documents.texts == ["text  one", "no label"]
     assert documents.labels == [["a", "b"], []]
     assert documents.ids is None
@@ -46,7 +46,7 @@ def test_two_columns(tmp_path: Path) -> None:
 
 
 def test_three_columns_and_values_stay_strings(tmp_path: Path) -> None:
-    documents = read_libmultilabel_text(write(tmp_path, b"007\t038.9\t12\n008\t250.00\t1e3\n009\tNA\tnull\n"))
+    documents = read_any(write(tmp_path, b"007\t038.9\t12\n008\t250.00\t1e3\n009\tNA\tnull\n"))
     assert documents.ids == ["007", "008", "009"]
     assert documents.labels == [["038.9"], ["250.00"], ["NA"]]
     assert documents.texts == ["12", "1e3", "null"]
@@ -55,7 +55,7 @@ def test_three_columns_and_values_stay_strings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("ending", "compress"), [("gz", gzip.compress), ("xz", lzma.compress)])
 def test_compressed(tmp_path: Path, ending: str, compress) -> None:
     content = "a\té\nb\ty\n".encode()
-    documents = read_libmultilabel_text(write(tmp_path, compress(content), f"train.txt.{ending}"))
+    documents = read_any(write(tmp_path, compress(content), f"train.txt.{ending}"))
     assert documents.texts == ["é", "y"]
 
 
@@ -70,31 +70,31 @@ def test_corrupt_compressed_file(tmp_path: Path, ending: str, compress, damage: 
         "flipped": whole[:middle] + bytes(255 - byte for byte in whole[middle : middle + 40]) + whole[middle + 40 :],
     }[damage]
     with pytest.raises(DataError, match="cut off or not") as caught:
-        read_libmultilabel_text(write(tmp_path, content, f"train.txt.{ending}"))
+        read_any(write(tmp_path, content, f"train.txt.{ending}"))
     assert "secret" not in str(caught.value)
 
 
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
-        read_libmultilabel_text(tmp_path / "none.txt")
+        read_any(tmp_path / "none.txt")
 
 
 def test_folder_instead_of_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        read_libmultilabel_text(tmp_path)
+        read_any(tmp_path, form="txt")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n  \n\n", b"\xef\xbb\xbf"])
 def test_empty_file(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(DataError, match="no document"):
-        read_libmultilabel_text(write(tmp_path, content))
+        read_any(write(tmp_path, content))
 
 
 @pytest.mark.parametrize(("content", "found"), [(b"\nonly secret text\n", 1), (b"\ni\ta\tx\tsecret\n", 4)])
 @pytest.mark.parametrize("allow", [True, False])
 def test_first_line_of_wrong_width(tmp_path: Path, content: bytes, found: int, allow: bool) -> None:
     with pytest.raises(DataError, match=f"line 2: .*found {found}") as caught:
-        read_libmultilabel_text(write(tmp_path, content), allow_bad_lines=allow)
+        read_any(write(tmp_path, content), allow_bad_lines=allow)
     assert "secret" not in str(caught.value)
 
 
@@ -102,7 +102,7 @@ def test_first_line_of_wrong_width(tmp_path: Path, content: bytes, found: int, a
 def test_a_header_is_no_document(tmp_path: Path, header: str) -> None:
     document = "7\ta\tsecret" if header.startswith("id") else "a\tsecret"
     with pytest.raises(DataError, match="line 1: a header"):
-        read_libmultilabel_text(write(tmp_path, f"{header}\n{document}\n".encode()))
+        read_any(write(tmp_path, f"{header}\n{document}\n".encode()))
 
 
 BAD_LINES = b"a\tx\nb\ty secret\ttail\nc\tz\nsecret\n"
@@ -110,7 +110,7 @@ BAD_LINES = b"a\tx\nb\ty secret\ttail\nc\tz\nsecret\n"
 
 def test_tab_inside_text(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 2: 3 columns where the first line has 2") as caught:
-        read_libmultilabel_text(write(tmp_path, BAD_LINES))
+        read_any(write(tmp_path, BAD_LINES))
     assert "secret" not in str(caught.value)
     assert "--allow_bad_lines" in str(caught.value)
 
@@ -124,7 +124,7 @@ def test_an_encoding_that_nobody_knows_is_told(tmp_path: Path) -> None:
 
 
 def test_allow_bad_lines_drops_and_counts(tmp_path: Path) -> None:
-    documents = read_libmultilabel_text(write(tmp_path, BAD_LINES), allow_bad_lines=True)
+    documents = read_any(write(tmp_path, BAD_LINES), allow_bad_lines=True)
     assert documents.texts == ["x", "z"]
     assert (len(documents), documents.dropped) == (2, 2)
 
@@ -132,7 +132,7 @@ def test_allow_bad_lines_drops_and_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("allow", [True, False])
 def test_invalid_utf8_names_the_line(tmp_path: Path, allow: bool) -> None:
     with pytest.raises(DataError, match="line 3: not valid UTF-8") as caught:
-        read_libmultilabel_text(write(tmp_path, b"a\tx\n\nb\tsecret caf\xe9\n"), allow_bad_lines=allow)
+        read_any(write(tmp_path, b"a\tx\n\nb\tsecret caf\xe9\n"), allow_bad_lines=allow)
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None  # the decoder's own message holds the bytes
 
@@ -144,7 +144,7 @@ def test_same_documents_as_libmultilabel(tmp_path: Path, name: str) -> None:
 
     path = write(tmp_path, WELL_FORMED[name])
     theirs = _load_raw_data(str(path), is_test=True, tokenize_text=False)
-    ours = read_libmultilabel_text(path)
+    ours = read_any(path)
     assert ours.texts == [document["text"] for document in theirs]
     assert ours.labels == [document["label"] for document in theirs]
     if ours.ids is not None:

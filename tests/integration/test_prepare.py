@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.data.evidence import read_evidence
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.prepare.marked.codiesp import FOLDERS, KINDS, SETS, prepare_codiesp
 from plant_plugin.prepare.xmc.xmc import prepare_xmc
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 def test_eurlex6k_there_and_back(shape: str, shared: Path, tmp_path: Path) -> None:
     splits: list[Documents] = []
     for name in ("train", "test"):
-        documents = read_libmultilabel_text(shared / "data" / "eurlex6k" / f"{name}.txt.xz")
+        documents = read_any(shared / "data" / "eurlex6k" / f"{name}.txt.xz")
         splits.append([(sorted(labels), text) for labels, text in zip(documents.labels, documents.texts, strict=True)])
     source = tmp_path / "eurlex"
     source.mkdir()
@@ -39,7 +39,7 @@ def test_eurlex6k_there_and_back(shape: str, shared: Path, tmp_path: Path) -> No
 def test_codiesp_there_and_back(split: str, shared: Path, tmp_path: Path) -> None:
     """A release made of the prepared files, prepared again, gives their content; the real one gives their bytes."""
     source, official = shared / "data" / "codiesp", FOLDERS[split]
-    sets = {name: read_libmultilabel_text(source / name / f"{split}.txt.xz") for name in SETS}
+    sets = {name: read_any(source / name / f"{split}.txt.xz") for name in SETS}
     names = {text: f"case-{number:03}" for number, text in enumerate(sets["es_diagnoses"].texts)}
     parts: dict[str, list[tuple[str, ...]]] = {"D": [], "P": [], "X": []}
     for word, name in KINDS.items():

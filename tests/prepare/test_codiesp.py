@@ -11,7 +11,7 @@ from marked_words import marked_words
 
 from plant_plugin.cli import plant
 from plant_plugin.data.evidence import evidence_beside, extents, read_marks
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.codiesp import prepare_codiesp
 from plant_plugin.prepare.output import PROVENANCE
@@ -45,7 +45,7 @@ def test_every_rule_by_hand(tmp_path: Path) -> None:
 def test_parts_of_one_row_are_one_mark(tmp_path: Path) -> None:
     prepare_codiesp(write_codiesp(tmp_path / "raw"), tmp_path / "out")
     path = tmp_path / "out" / "es_diagnoses" / "test.txt"
-    documents = read_libmultilabel_text(path)
+    documents = read_any(path)
     marks = read_marks(evidence_beside(path), documents)[1]
     words = [[documents.texts[1][start:end] for start, end in mark] for mark in marks["J18.9"]]
     assert words == [["neumonía", "del lóbulo"], ["neumonía", "lóbulo inferior."]]

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from made_up_mimic import DIAGNOSES, LISTS, NAMES, NOTES, SUMMARY, TEST, TRAIN, VALID, lines, write_lists, write_mimic3
 
 from plant_plugin.cli import plant
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.errors import DataError, PlantError
 from plant_plugin.prepare.mimic.mimic import MimicOptions, mimic3_source, prepare_mimic
 from plant_plugin.prepare.output import PROVENANCE
@@ -64,7 +64,7 @@ def test_every_rule_by_hand(raw: Path, lists: Path, tmp_path: Path) -> None:
         "train": 3, "valid": 1, "test": 1, "labels": 10, "labels_in_training": 8, "labels_unseen_in_training": 2,
         "labels_as_caml_reads_them": 8, "labels_without_a_name": 2,
     }  # fmt: skip
-    assert len(read_libmultilabel_text(folder / "train.txt")) == 3
+    assert len(read_any(folder / "train.txt")) == 3
 
 
 @pytest.mark.parametrize("variant", [{"zipped": True}, {"line_end": "\r\n"}, {"lower": True}], ids=str)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from plant_plugin.config.options import EvidenceOptions, RelevanceOptions
 from plant_plugin.data.documents import Corpus, Split, load_corpus
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.data.tokens import TokenArrays, WordTokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.relevance import Relevance, compute_relevance
@@ -294,7 +294,7 @@ def test_bad_arguments() -> None:
 
 @pytest.mark.integration
 def test_eurlex6k_takes_seconds(shared: Path) -> None:
-    documents = read_libmultilabel_text(shared / "data" / "eurlex6k" / "train.txt.xz")
+    documents = read_any(shared / "data" / "eurlex6k" / "train.txt.xz")
     tokens = WordTokens.build(documents.texts, 2)
     corpus = Corpus(Split(documents.texts, documents.labels, name="train"), None, None, [])
     corpus = corpus.with_labels(sorted({label for labels in documents.labels for label in labels}))

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from click.testing import CliRunner, Result
 
 from plant_plugin.cli import plant
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.per_document import load_per_document
@@ -152,15 +152,15 @@ def test_columns_follow_the_label_file_and_ties_the_sorted_names(folder: Path) -
 
 def test_the_hash_of_the_split_is_that_of_a_run(folder: Path) -> None:
 
-    read = read_libmultilabel_text(folder / "test.txt")
+    read = read_any(folder / "test.txt")
     expected_hash = read.hash()
     assert result(folder, "all.txt")["hashes"]["test"] == expected_hash
 
 
 def test_texts_need_not_be_kept(folder: Path) -> None:
-    read = read_libmultilabel_text(folder / "test.txt", keep_texts=False)
+    read = read_any(folder / "test.txt", keep_texts=False)
     assert read.texts == [""] * NUMBER
-    assert read.labels == read_libmultilabel_text(folder / "test.txt").labels
+    assert read.labels == read_any(folder / "test.txt").labels
 
 
 def test_wrong_number_of_documents(folder: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from marked_task import marked_config, write_marked_splits
 
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.training.run import run
 
@@ -37,7 +37,7 @@ def predictor(run_folder: Path) -> Predictor:
 
 @pytest.fixture(scope="session")
 def texts(marked_task: Path) -> list[str]:
-    return read_libmultilabel_text(marked_task / "test.txt").texts
+    return read_any(marked_task / "test.txt").texts
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from plant_plugin.cli import plant
 from plant_plugin.data.evidence import read_evidence
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.serving.desk.figures import figures
 from plant_plugin.serving.desk.people import Coder
 from plant_plugin.serving.desk.store import Decision, Desk, Suggestions
@@ -68,7 +68,7 @@ def coded(desk: Desk) -> Desk:
 def test_the_majority_and_a_leads_word_are_exported_with_evidence(coded: Desk, tmp_path: Path) -> None:
     done = run("export", coded.path, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    read = read_libmultilabel_text(tmp_path / "out" / "train.txt")
+    read = read_any(tmp_path / "out" / "train.txt")
     assert read.texts == ["Fever and cough since Monday, a rash too", "fever only"]
     assert [sorted(labels) for labels in read.labels] == [["R05"], ["R50"]]  # R50 and Z99.9: one of two
     evidence = read_evidence(tmp_path / "out" / "train_evidence.tsv", read)
@@ -85,9 +85,9 @@ def test_a_training_plants_from_an_export(desk: Desk, marked_task: Path, tmp_pat
     assert "90 documents added" in done.output
     assert "0 documents added, 90 were there" in run("add-documents", desk.path, marked_task / "train.txt").output
     refused = run("add-documents", desk.path, marked_task / "train.txt", "--coded-by", who.name, "--input", "jsonl")
-    assert "--input: --coded-by reads LibMultiLabel's lines alone" in refused.output
+    assert "--input: --coded-by reads a file to train on, by its ending" in refused.output
     assert run("export", desk.path, "--out", tmp_path / "train").exit_code == 0
-    sent, came = (read_libmultilabel_text(folder / "train.txt") for folder in (marked_task, tmp_path / "train"))
+    sent, came = (read_any(folder / "train.txt") for folder in (marked_task, tmp_path / "train"))
     assert came.texts == sent.texts
     assert [set(labels) for labels in came.labels] == [set(labels) for labels in sent.labels]
     marks = [read_evidence(folder / "train_evidence.tsv", sent) for folder in (marked_task, tmp_path / "train")]
@@ -111,7 +111,7 @@ def test_other_tools_read_an_export_and_it_comes_back(coded: Desk, tmp_path: Pat
     assert done.exit_code == 0, done.output
     back = CliRunner().invoke(plant, ["prepare", form, "--raw", str(tmp_path / form), "--out", str(tmp_path / "back")])
     assert back.exit_code == 0, back.output
-    read = read_libmultilabel_text(tmp_path / "back" / "train.txt")
+    read = read_any(tmp_path / "back" / "train.txt")
     assert [sorted(labels) for labels in read.labels] == [["R05"], ["R50"]]
     evidence = read_evidence(tmp_path / "back" / "train_evidence.tsv", read)
     assert [read.texts[0][slice(*span)] for span in evidence[0]["R05"]] == ["cough"]

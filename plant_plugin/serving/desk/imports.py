@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from plant_plugin.data.evidence import evidence_beside, read_evidence
-from plant_plugin.data.tables import read_libmultilabel_text
+from plant_plugin.data.tables import read_any
 from plant_plugin.data.text import packed
 from plant_plugin.serving.desk.people import Coder
 from plant_plugin.serving.desk.store import Decision, Desk
@@ -24,7 +24,7 @@ def add_coded(desk: Desk, path: Path, coder: Coder, date: str | None = None, wan
     Raises:
         DataError: A file cannot be read, or a line is not of its format.
     """
-    read = read_libmultilabel_text(path)
+    read = read_any(path)
     beside = packed(evidence_beside(path))
     evidence = read_evidence(beside, read) if beside is not None else [{} for _ in read.texts]
     names = read.ids or [str(number) for number in range(1, len(read.texts) + 1)]
