@@ -18,8 +18,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from plant_plugin.config import Config
 from plant_plugin.config.options import AUTO, SHORTLIST_SIZES
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, move
 from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.report.run import Run
@@ -67,25 +67,25 @@ class Pace(NamedTuple):
         return self.trainings * (self.preparation_seconds + sum(stage.seconds for stage in self.stages.values()))
 
 
-def measure(config: Config) -> Pace:
+def measure(settings: Settings) -> Pace:
     """Train the largest, the middle and the smallest batch of each stage twice, validate as many, forget the network.
 
     Raises:
         PlantError: Memory does not suffice for the largest batch; says what to lower.
     """
-    triton_choice.choose(config.kernels)
-    device, trainings = device_of(config.cpu), 1 if config.refit == "none" else 2
+    triton_choice.choose(settings.kernels)
+    device, trainings = device_of(settings.cpu), 1 if settings.refit == "none" else 2
     with TemporaryDirectory() as folder:
-        config = replace(config, refit="none", silent=True, checkpoint_dir=Path(folder))
+        settings = replace(settings, refit="none", silent=True)
         run = Run(Path(folder), silent=True, tests=False)
-        with limited_memory(run, limited=config.check_memory and device.type == "cpu"):
-            torch.manual_seed(config.seed or 0)
+        with limited_memory(run, limited=settings.check_memory and device.type == "cpu"):
+            torch.manual_seed(settings.seed or 0)
             started = time.perf_counter()
-            documents = prepare(config, run)
-            stages = STAGES[config.strategy]
-            network = build_network(documents, config)
-            relevance = plant_relevance(network, documents, config, run, planted=run_stage1 in stages)
-            inputs = Inputs(documents, relevance, shortlists=_draw_shortlists(documents, config))
+            documents = prepare(settings, run)
+            stages = STAGES[settings.strategy]
+            network = build_network(documents, settings)
+            relevance = plant_relevance(network, documents, settings, run, planted=run_stage1 in stages)
+            inputs = Inputs(documents, relevance, shortlists=_draw_shortlists(documents, settings))
             network.to(device)
             preparation = time.perf_counter() - started
             paces: dict[str, StagePace] = {}
@@ -95,13 +95,13 @@ def measure(config: Config) -> Pace:
 
             run.measure_stage = measure_stage
             for train_network in stages:
-                if train_network is not run_stage2 or config.stage2.epochs != 0:
-                    train_network(network, inputs, config, run)
+                if train_network is not run_stage2 or settings.stage2.epochs != 0:
+                    train_network(network, inputs, settings, run)
     return Pace(preparation, paces, trainings)
 
 
-def _draw_shortlists(documents: Encoded, config: Config) -> Shortlists:
-    size = max(SHORTLIST_SIZES) if config.shortlist.size == AUTO else config.shortlist.size
+def _draw_shortlists(documents: Encoded, settings: Settings) -> Shortlists:
+    size = max(SHORTLIST_SIZES) if settings.shortlist.size == AUTO else settings.shortlist.size
     if size is None:
         return Shortlists()
     lengths = {name: len(arrays) for name, arrays in documents.arrays.items()}
