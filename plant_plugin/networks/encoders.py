@@ -21,7 +21,7 @@ RECURRENT: dict[str, type[nn.GRU | nn.LSTM]] = {"bigru": nn.GRU, "bilstm": nn.LS
 
 
 class Convolution(nn.Module):
-    """One width of filters over words, tanh and dropout; shorter by ``filter_size - 1`` than its input."""
+    """Filters of one width over words, tanh and dropout; the output is shorter by ``filter_size - 1``."""
 
     def __init__(self, input_size: int, filter_size: int, num_filters: int, dropout: float) -> None:
         super().__init__()
@@ -52,11 +52,10 @@ class Recurrent(nn.Module):
 
 
 class SameLengthCNN(nn.Module):
-    """Convolutions with one output per token; those of ``num_filters`` channels for each width in tokens are joined.
+    """Convolutions with one output per token; the ``num_filters`` channels of each width in tokens are joined.
 
-    The input is padded with ``floor((filter - 1) / 2)`` zeros on the left and ``ceil`` of it on the right, and what
-    stands behind a document's length is set to zero first, so that the output on real tokens does not depend on how
-    far the batch was padded.
+    The input is padded with ``floor((filter - 1) / 2)`` zeros on the left and ``ceil`` of it on the right. Positions
+    after a document's length are set to zero first, so that the output on real tokens does not depend on the padding.
     """
 
     def __init__(self, input_size: int, filter_sizes: Sequence[int], num_filters: int, dropout: float) -> None:
@@ -75,9 +74,9 @@ class SameLengthCNN(nn.Module):
 
 
 class TanhConvolution(nn.Module):
-    """One convolution and tanh, one output per token; that of an even width looks further to the left.
+    """A convolution and tanh, one output per token; an even width reads further to the left.
 
-    Source: CAML's, as LibMultiLabel has it.
+    Source: LibMultiLabel's CAML.
     """
 
     def __init__(self, input_size: int, num_filters: int, width: int) -> None:
@@ -92,12 +91,12 @@ class TanhConvolution(nn.Module):
 
 
 class SameLengthRNN(nn.Module):
-    """A recurrent encoder with one output per position, and zeros behind a document's length.
+    """A recurrent encoder with one output per position, and zeros after a document's length.
 
-    Where a CPU computes a gradient each direction of a layer runs over the padded batch instead of a packed one, the
-    second one over documents that are turned round within their length: the same numbers. The backward pass of a packed
-    sequence makes a gradient of the whole sequence at every step, so that its time grows with the square of the length:
-    for 16 documents of up to 400 words it took 4 (GRU) and 20 times (LSTM) as long.
+    Where a CPU computes a gradient, each direction of a layer runs over the padded batch instead of a packed one. The
+    second direction reads documents that are turned round within their length. The numbers are the same. The backward
+    pass of a packed sequence makes a gradient of the whole sequence at every step, so that its time grows with the
+    square of the length: for 16 documents of up to 400 words it took 4 (GRU) and 20 times (LSTM) as long.
     """
 
     def __init__(self, encoder: Recurrent) -> None:
@@ -113,19 +112,20 @@ class SameLengthRNN(nn.Module):
 
 
 def real_positions(embedded: Tensor, length: Tensor) -> Tensor:
-    """Mask (B, T) of the positions of ``embedded`` (B, T, …) that are within ``length`` (B,)."""
+    """Return the mask (B, T) of the positions of ``embedded`` (B, T, …) that are within ``length`` (B,)."""
     return torch.arange(embedded.shape[1], device=embedded.device) < length.to(embedded.device)[:, None]
 
 
 def is_quicker_unpacked(embedded: Tensor) -> bool:
-    """Whether a gradient will be computed on a CPU."""
+    """Tell whether a gradient will be computed on a CPU."""
     return embedded.device.type == "cpu" and torch.is_grad_enabled()
 
 
 def unpacked(rnn: nn.GRU | nn.LSTM, dropout: nn.Module, states: Tensor, length: Tensor) -> Tensor:
-    """What both directions of all layers make of ``states`` (B, T, input_size), (B, T, H), without packing them.
+    """Run both directions of all layers over ``states`` (B, T, input_size) without packing them.
 
-    Zero behind the ``length`` (B,) of each document, of which an empty one has 1, as where they are packed.
+    Returns:
+        (B, T, H), zero after the ``length`` (B,) of each document; an empty document has one position.
     """
     length = length.clamp(min=1)
     real = real_positions(states, length)
@@ -141,7 +141,7 @@ def unpacked(rnn: nn.GRU | nn.LSTM, dropout: nn.Module, states: Tensor, length: 
 
 
 def one_direction(rnn: nn.GRU | nn.LSTM, suffix: str, states: Tensor) -> Tensor:
-    """Outputs (B, T, units) of one direction of one layer over ``states`` (B, T, …), from zero."""
+    """Run one direction of one layer, from zero, over ``states`` (B, T, …), to outputs (B, T, units)."""
     zero = states.new_zeros(1, len(states), rnn.hidden_size)
     # one layer with biases, no dropout in it, one direction, documents first
     options = (True, 1, 0.0, rnn.training, False, True)
@@ -151,14 +151,14 @@ def one_direction(rnn: nn.GRU | nn.LSTM, suffix: str, states: Tensor) -> Tensor:
 
 
 def turned(states: Tensor, length: Tensor) -> Tensor:
-    """``states`` (B, T, …) with the first ``length`` (B,) positions of each document turned round."""
+    """Turn the first ``length`` (B,) positions of each document of ``states`` (B, T, …) round."""
     positions = torch.arange(states.shape[1], device=states.device).expand(states.shape[:2])
     places = torch.where(positions < length[:, None], length[:, None] - 1 - positions, positions)
     return states.gather(1, places[..., None].expand_as(states))
 
 
 def weights_of(rnn: nn.GRU | nn.LSTM, suffix: str) -> list[Tensor]:
-    """Of one direction of one layer: input-to-hidden, hidden-to-hidden, and both biases."""
+    """Return the weights of one direction of one layer: input-to-hidden, hidden-to-hidden, and both biases."""
     return [getattr(rnn, f"{name}_{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
 
 
@@ -172,15 +172,15 @@ def word_encoder(
     encoder_dropout: float = 0.0,
     post_encoder_dropout: float = 0.0,
 ) -> tuple[nn.Module, int]:
-    """An encoder of embedded words (``cnn``, ``bigru`` or ``bilstm``) and its output size.
+    """Return an encoder of embedded words (``cnn``, ``bigru`` or ``bilstm``) and its output size.
 
     Every kind is called with ``embedded`` (B, T, input_size) and ``length`` (B,) and returns (B, T, hidden_size).
 
     Args:
-        kind: Which one.
+        kind: ``cnn``, ``bigru`` or ``bilstm``.
         input_size: Size of one embedded token.
         hidden_size: Both directions together (as LibMultiLabel's ``rnn_dim``), or all filters together.
-        num_layers: Of a recurrent encoder.
+        num_layers: Layers of a recurrent encoder.
         filter_sizes: Widths of the ``cnn``, in tokens.
         encoder_dropout: Dropout between recurrent layers, in [0, 1); without effect when there is one.
         post_encoder_dropout: Dropout of the output, in [0, 1).

@@ -11,6 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import LinearReadoutHead, pick
@@ -22,10 +23,10 @@ class LabelAttentionHead(LinearReadoutHead):
 
     ``Q = E``, ``K = V = H_i``; ``boosted = B_a + attended ⊙ B_m``; ``logits = AdaptiveAvgPool1d(P)(boosted) · W_c``.
 
-    Two deviations in *how the same function is parametrised*, both so that one learning rate fits all parts:
+    Two deviations are in *how the same function is parametrised*, both so that one learning rate fits all parts.
     ``W_c`` starts at H/P in every entry, so that the pooled sum starts as CAML's per-label linear output with weight
-    ``B_m``; and ``boost_add`` stores H·B_a, because H entries that all move by one Adam step would move a label's bias
-    by H steps at once.
+    ``B_m``. ``boost_add`` stores H·B_a, because H entries that all move by one Adam step would move a label's bias by H
+    steps at once.
 
     The pool is at most H wide and need not divide it. Without a strength there is no prior, as in the paper.
 
@@ -36,7 +37,7 @@ class LabelAttentionHead(LinearReadoutHead):
     """
 
     pool: Tensor
-    touched_rows = False  # whether chosen labels give their tables a sparse gradient; see training/rows.py
+    touched_rows = False  # chosen labels give their tables a sparse gradient; see training/rows.py
 
     def __init__(
         self,
@@ -50,23 +51,20 @@ class LabelAttentionHead(LinearReadoutHead):
     ) -> None:
         super().__init__(num_labels, num_heads, prior_strength)
         if hidden_size % num_heads:
-            what, fix = (
-                f"{num_heads} heads do not divide the hidden size {hidden_size}",
-                "give a number that divides it",
-            )
-            raise ConfigError(what, where="network_config: num_heads", fix=fix)
+            what = f"{num_heads} heads do not divide the hidden size {hidden_size}"
+            raise ConfigError(what, where="network_config: num_heads", fix="give a number that divides it")
         if not 1 <= pool_size <= hidden_size:
             what = f"pool_size {pool_size} is not between 1 and the hidden size {hidden_size}"
             raise ConfigError(what, where="network_config: pool_size", fix=f"set pool_size to at most {hidden_size}")
         self.hidden_size, self.matched_rates = hidden_size, matched_rates
         self.label_embeddings = nn.Parameter(torch.empty(num_labels, hidden_size))
-        # the last one: the multi-head attention's output projection
+        # merge is the multi-head attention's output projection
         self.query, self.key, self.value, self.merge = (nn.Linear(hidden_size, hidden_size) for _ in range(4))
         self.boost_multiply = nn.Parameter(torch.empty(num_labels, hidden_size))
         self.boost_add = nn.Parameter(torch.zeros(num_labels, hidden_size))
         self.classifier = nn.Parameter(torch.full((pool_size,), hidden_size / pool_size))
         identity = torch.eye(hidden_size)
-        # the pool as a matrix (H, P): its windows overlap where P does not divide H, so it is applied, not assumed
+        # the pool as a matrix (H, P): its windows overlap where P does not divide H
         self.register_buffer("pool", functional.adaptive_avg_pool1d(identity, pool_size), persistent=False)
         for linear in (self.query, self.key, self.value, self.merge):
             nn.init.xavier_uniform_(linear.weight)
@@ -74,16 +72,19 @@ class LabelAttentionHead(LinearReadoutHead):
         nn.init.xavier_uniform_(self.label_embeddings)
         nn.init.uniform_(self.boost_multiply, -1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
 
+    @override
     def start_at(self, logit: float) -> None:
-        """Let B_a give every label this bias."""
         nn.init.constant_(self.boost_add, logit)
 
+    @override
     def rate_factors(self) -> dict[nn.Parameter, float]:
-        """With ``matched_rates``: √D for label embeddings, which queries have over √D, 1/√H for the shared matrices.
+        """Return, with ``matched_rates``, √D for label embeddings and 1/√H for the shared matrices.
 
-        Adam moves each entry by one learning rate. A shared matrix moves what all labels read by a sum over H of them,
-        away from what the labels' own rows have learned to read, while queries hardly move. How rates go with a width:
-        Yang et al. 2022, Tensor Programs V, Table 8 (1/H there; on clinical cases 1/50 did no better than 1/√128).
+        Adam moves each entry by one learning rate. A shared matrix so moves the values of all labels by a sum over H
+        entries, away from what the labels' rows have learned to read. Queries hardly move, as they are divided by √D.
+
+        Source: Yang et al. 2022, Tensor Programs V, Table 8, with 1/H (on clinical cases 1/50 did no better than
+        1/√128).
         """
         if not self.matched_rates:
             return {}
@@ -91,27 +92,32 @@ class LabelAttentionHead(LinearReadoutHead):
         slower = {parameter: 1 / math.sqrt(self.hidden_size) for linear in shared for parameter in linear.parameters()}
         return {self.label_embeddings: math.sqrt(self.hidden_size // self.num_heads), **slower}
 
+    @override
     def attention_parameters(self) -> list[nn.Parameter]:
-        """Label embeddings and the projections of queries and keys."""
         return [self.label_embeddings, *self.query.parameters(), *self.key.parameters()]
 
+    @override
     def queries(self, labels: Tensor | None = None) -> Tensor:
-        """Projected label embeddings over √D, (…, A, D)."""
+        """Return projected label embeddings over √D, (…, A, D)."""
         few = self._few(labels)
         queries = self.query(self._rows(self.label_embeddings, few))
         queries = self._split(self._wide(queries)) / math.sqrt(self.hidden_size // self.num_heads)
         return queries if labels is few else queries[labels]
 
+    @override
     def keys(self, states: Tensor) -> Tensor:
-        """(B, T, A, D)."""
         return self._split(self.key(states))
 
+    @override
     def values(self, states: Tensor) -> Tensor:
-        """(B, T, A, D)."""
         return self._split(self.value(states))
 
+    @override
     def outputs(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Fact 1: what each label reads per head, (…, A, D), and its bias (…,), folded from boost, pool and W_c."""
+        """Fold boost, pool and W_c into output vectors (…, A, D) and biases (…,).
+
+        Source: method §2, fact 1.
+        """
         few = self._few(labels)
         multiply, add = (self._rows(table, few) for table in (self.boost_multiply, self.boost_add))
         weight = self.pool @ self.classifier  # (H,)
@@ -129,12 +135,12 @@ class LabelAttentionHead(LinearReadoutHead):
         return pick(table, labels)
 
     def _few(self, labels: Tensor | None) -> Tensor | None:
-        """The labels to project: the chosen ones where they are fewer than all, else all (None) to pick from."""
+        """Return the labels to project: the chosen ones where they are fewer than all, else None, to pick from all."""
         return labels if labels is not None and labels.numel() < self.num_labels else None
 
 
 def reference_logits(head: LabelAttentionHead, hidden: Hidden) -> Tensor:
-    """Logits (B, L), written out as in the paper: dense attention, boost, pool, linear. For tests and for reading."""
+    """Return the logits (B, L) as the paper writes them: dense attention, boost, pool, linear; for tests."""
     states = hidden.states
     queries = head.query(head.label_embeddings).unflatten(-1, (head.num_heads, -1))  # (L, A, D)
     keys = head.key(states).unflatten(-1, (head.num_heads, -1))  # (B, T, A, D)

@@ -13,14 +13,14 @@ from torch.nn import functional
 from plant_plugin.networks.kernels.ranking_loss import discount, ranking_loss
 
 # Scoring all labels without a gradient and the chosen ones again with one costs less than a gradient for all of them
-# where at most this share of the labels is chosen. Measured on one core, one head: 2.1 times as fast at a share of 0.08
-# (L = 2,632), 1.2 at 0.38, 3.0 at 0.03 (L = 30,938).
+# where at most this share of the labels is chosen. Measured on a core with one head: 2.1 times as fast at a share of
+# 0.08 (L = 2,632), 1.2 at 0.38, 3.0 at 0.03 (L = 30,938).
 WORTH_SELECTING = 0.5
 MARGIN = 0.05  # taken off the probability of negatives by the asymmetric loss, as in its paper
 
 
 def lambda_rank_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within") -> Tensor:
-    """Pairwise logistic loss of every label's token ranking, each pair weighted by what swapping it changes in nDCG@K.
+    """Return the pairwise logistic loss of every label's token ranking, weighted by the change of nDCG@K by a swap.
 
     ``Σ_{j,h: r_j > r_h} |ΔnDCG@K|_{jh} · log2(1 + exp(s_h − s_j))`` with gain ``2^r − 1``, discount
     ``1/log2(1 + rank)``, rank = place when the pair's tokens are sorted by s, ``|ΔnDCG| = |gain_j − gain_h| ·
@@ -49,7 +49,7 @@ def lambda_rank_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1
 
 
 def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) -> Tensor:
-    """Mean squared difference between the attention and the relevance made a distribution: the ablation of the ranking.
+    """Return the mean squared difference between attention and normalised relevance: the ablation of the ranking.
 
     The attention S is (B, M, T), a softmax over tokens; all else as of :func:`lambda_rank_loss`.
 
@@ -66,7 +66,7 @@ def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) ->
 
 
 def attention_ndcg(scores: Tensor, relevance: Tensor, mask: Tensor, k: int) -> Tensor:
-    """nDCG@K of a ranking of all the document's tokens against their relevance.
+    """Return the nDCG@K of a ranking of all the document's tokens against their relevance.
 
     Arguments as of :func:`lambda_rank_loss`; ties of scores are broken by position, and the gain is 2^r − 1.
 
@@ -78,13 +78,13 @@ def attention_ndcg(scores: Tensor, relevance: Tensor, mask: Tensor, k: int) -> T
     count = min(k, scores.shape[-1])
     discounts = discount(torch.arange(1, count + 1, device=scores.device), scores)
     order = scores.masked_fill(padding, float("-inf")).sort(dim=-1, descending=True, stable=True).indices[..., :count]
-    found = (gains.gather(-1, order) * discounts).sum(-1)
+    gain = (gains.gather(-1, order) * discounts).sum(-1)
     ideal = (gains.topk(count, dim=-1).values * discounts).sum(-1)
-    return torch.where(ideal > 0, found / ideal, torch.full_like(ideal, float("nan")))
+    return torch.where(ideal > 0, gain / ideal, torch.full_like(ideal, float("nan")))
 
 
 def focal_loss(logits: Tensor, target: Tensor, gamma: float = 2.0, label_smoothing: float = 0.1) -> Tensor:
-    """Focal loss of every (document, label) pair, from logits.
+    """Return the focal loss of every (document, label) pair, from logits.
 
     ``ỹ = 1−ε`` where y = 1 and ``ε`` where y = 0; ``p = sigmoid(logit)``;
     ``loss = −[ỹ (1−p)^γ ln p + (1−ỹ) p^γ ln(1−p)]``. With γ = 0 and ε = 0 it is binary cross entropy.
@@ -111,16 +111,16 @@ def focal_loss(logits: Tensor, target: Tensor, gamma: float = 2.0, label_smoothi
 def binary_cross_entropy_loss(
     logits: Tensor, target: Tensor, gamma: float = 0.0, label_smoothing: float = 0.1
 ) -> Tensor:
-    """Binary cross entropy of every pair; the same call as :func:`focal_loss`, whose γ it does not have."""
+    """Return the binary cross entropy of every pair, by the call of :func:`focal_loss`, whose γ it ignores."""
     return focal_loss(logits, target, gamma=0.0, label_smoothing=label_smoothing)
 
 
 def asymmetric_loss(logits: Tensor, target: Tensor, gamma: float = 4.0, label_smoothing: float = 0.0) -> Tensor:
-    """Focal loss of negatives alone, and none for those that are improbable already: positives keep their whole weight.
+    """Return the focal loss of negatives, 0 for those that are improbable already; positives keep their whole weight.
 
     ``q = max(p − 0.05, 0)``; ``loss = −[ỹ ln p + (1−ỹ) q^γ ln(1−q)]`` with p and ỹ as in :func:`focal_loss`.
 
-    Arguments and result as there, but for γ, which damps well-classified negatives; the paper has γ = 4 and ε = 0.
+    Arguments and result are as there, but γ damps well-classified negatives only; the paper has γ = 4 and ε = 0.
 
     Source: Ridnik et al. 2021, "Asymmetric Loss For Multi-Label Classification", equations 5 to 7 with γ₊ = 0.
     """
@@ -131,7 +131,7 @@ def asymmetric_loss(logits: Tensor, target: Tensor, gamma: float = 4.0, label_sm
 
 
 def hard_negatives(scores: Tensor, positives: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The labels that a document's loss is summed over: its positives and its ``count`` highest negatives.
+    """Choose the labels that a document's loss is summed over: its positives and its ``count`` highest negatives.
 
     Args:
         scores: (B, L) logits, no gradient needed.

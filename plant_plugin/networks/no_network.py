@@ -1,9 +1,10 @@
-"""What stands in a network's place where planted scores are to do without one."""
+"""The empty network, for planted scores that do without a network."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from plant_plugin.config.values import Value
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
@@ -19,26 +20,26 @@ class NoNetwork(PlantableNetwork):
         self.num_labels = num_classes
         self.backbone = _NoStates()
 
+    @override
     def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Zeros (B, M, T)."""
         return torch.zeros(*labels.shape, hidden.mask.shape[1], device=labels.device)
 
+    @override
     def logits(self, hidden: Hidden) -> Tensor:
-        """Zeros (B, L)."""
         return torch.zeros(len(hidden.mask), self.num_labels, device=hidden.mask.device)
 
+    @override
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Zeros (B, M, T) and (B, M): no token adds anything."""
         return self.scores(hidden, labels), torch.zeros(labels.shape, device=labels.device)
 
+    @override
     def planted_parameters(self) -> list[nn.Parameter]:
-        """None."""
         return []
 
 
 class _NoStates(nn.Module):
     """States of width 0."""
 
+    @override
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
-        """(B, T, 0)."""
         return torch.zeros(*text.shape, 0, device=text.device)

@@ -1,4 +1,4 @@
-"""What a network shows of itself so that every strategy can train it: the contract of planting.
+"""The contract of planting: the methods by which every strategy can train a network.
 
 Shape key: **B** documents · **T** token positions · **L** labels · **H** hidden width · **M** chosen labels of a
 document.
@@ -19,7 +19,7 @@ from plant_plugin.networks.kernels.prior import PlantedRelevance, PriorLookup
 
 
 class Hidden(NamedTuple):
-    """What an encoder hands to the label attention."""
+    """An encoder's output, which the label attention reads."""
 
     states: Tensor  # (B, T, H)
     mask: Tensor  # (B, T) bool, true on real tokens
@@ -34,22 +34,22 @@ class PlantableNetwork(nn.Module, ABC):
 
     1. ``__init__(self, num_classes, embed_vecs, …)``: L and the word vectors (V, dim) come from the data, all else from
        ``network_config``. It sets ``num_labels``, and ``backbone``: a module called with ``text`` (B, T), ``length``
-       (B,) and ``mask`` (B, T) that returns states (B, T, H). Over a language model the argument ``lm_weight`` stands
-       in the place of words, with ``lm_window`` and ``lm_from_scratch``, for a ``HuggingFaceBackbone``.
+       (B,) and ``mask`` (B, T) that returns states (B, T, H). A network over a language model takes ``lm_weight``
+       instead of word vectors, with ``lm_window`` and ``lm_from_scratch``, for a ``HuggingFaceBackbone``.
     2. ``scores(hidden, labels)``: the attention scores of chosen labels *before* the softmax, (B, M, T). Stage 1 ranks
        tokens by them.
     3. ``logits(hidden)``: of all labels, (B, L).
     4. ``planted_parameters()``: what stage 1 trains besides the backbone (queries, keys); the rest waits for stage 2.
 
-    Optional: ``selected_logits`` where a few labels cost less than all; ``contributions``, so that `plant explain` can
-    tell what each token adds; ``has_prior = True`` to get ``hidden.prior``,
-    whose relevance ``hidden.prior.of_labels(labels)`` (B, M, T) the network then adds to its scores, times a
-    strength, before the softmax — in ``logits``, never in ``scores``: the prior alone ranks the tokens by relevance, so
-    that stage 1 would have nothing to teach. Where attention is softmax(queries · keys) write the few lines of an
+    Optional are ``selected_logits``, where a few labels cost less than all, and ``contributions``, from which `plant
+    explain` shows what each token adds. With ``has_prior = True`` the network gets ``hidden.prior``. It adds the
+    relevance ``hidden.prior.of_labels(labels)`` (B, M, T), times a strength, to its scores before the softmax: in
+    ``logits``, never in ``scores``, because the prior itself ranks the tokens by relevance and stage 1 would have
+    nothing to teach. Where attention is softmax(queries · keys), write the few lines of an
     :class:`~plant_plugin.networks.attention_head.LabelwiseHead` instead and derive from its ``HeadNetwork``.
 
     Use it by name: ``model_name: my_package.my_module:MyNetwork``, in a folder where Python finds it
-    (``PYTHONPATH=. libmultilabel --config …``). Nothing else is asked: no LibMultiLabel, no Lightning.
+    (``PYTHONPATH=. libmultilabel --config …``). It needs neither LibMultiLabel nor Lightning.
     """
 
     num_labels: int
@@ -61,14 +61,14 @@ class PlantableNetwork(nn.Module, ABC):
     _relevance: PlantedRelevance | None = None
 
     def word_tables(self) -> list[Tensor]:
-        """Parameters with a row for each word, which `plant strip` clears; none over a language model."""
-        found: list[Tensor] = getattr(self.backbone, "word_tables", list)()
-        return found
+        """Return the parameters with a row for each word, which `plant strip` clears; none over a language model."""
+        tables: list[Tensor] = getattr(self.backbone, "word_tables", list)()
+        return tables
 
     def start(self, vocabulary: str) -> None:
-        """Take weights to train from, before training, where documents are read by the vocabulary of that hash.
+        """Load weights to start training from; documents are read by the vocabulary of that hash.
 
-        Weights that were trained are loaded after it, or without it. Here: what the backbone's ``start`` does.
+        Weights that were trained are loaded after it, or without it. The backbone's ``start`` does it, if it has one.
         """
         start: Callable[[str], None] | None = getattr(self.backbone, "start", None)
         if start is not None:
@@ -76,30 +76,30 @@ class PlantableNetwork(nn.Module, ABC):
 
     @abstractmethod
     def scores(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Scores (B, M, T) of chosen labels (B, M) before the softmax and without the prior; padding is not masked."""
+        """Return scores (B, M, T) of chosen labels (B, M), before the softmax, without prior and mask."""
 
     @abstractmethod
     def logits(self, hidden: Hidden) -> Tensor:
-        """Logits (B, L) of all labels."""
+        """Return the logits (B, L) of all labels."""
 
     @abstractmethod
     def planted_parameters(self) -> list[nn.Parameter]:
-        """What stage 1 trains besides the backbone."""
+        """Return the parameters that stage 1 trains besides the backbone's."""
 
     def rate_factors(self) -> dict[nn.Parameter, float]:
-        """Parameters that learn so many times as fast as the others of their group."""
+        """Return the parameters with a learning rate of their own, as a multiple of that of their group."""
         return {}
 
     def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Logits (B, M) of chosen labels (B, M): the same numbers as picking them from :meth:`logits`."""
+        """Return the logits (B, M) of chosen labels (B, M), as if picked from :meth:`logits`."""
         return self.logits(hidden).gather(1, labels)
 
     def members(self, hidden: Hidden) -> list[tuple[PlantableNetwork, Hidden]]:
-        """What trains by a loss of its own, and what it reads; more than one where :meth:`logits` averages them."""
+        """Return the parts that train by their own loss, each with its input; several where logits are averaged."""
         return [(self, hidden)]
 
     def attention(self, hidden: Hidden, labels: Tensor, *, with_prior: bool = False) -> Tensor:
-        """Attention (B, M, T) of chosen labels (B, M); each row sums to 1 over real tokens.
+        """Return the attention (B, M, T) of chosen labels (B, M); each row sums to 1 over real tokens.
 
         Raises:
             ValueError: With a prior, of a network that has one but does not show it here.
@@ -109,19 +109,19 @@ class PlantableNetwork(nn.Module, ABC):
         return self.scores(hidden, labels).masked_fill(~hidden.mask[:, None, :], float("-inf")).softmax(dim=-1)
 
     def attention_parts(self, hidden: Hidden, labels: Tensor) -> dict[str, Tensor]:
-        """What the attention of chosen labels (B, M) is a sum of, by name, each (B, M, T); empty: it is one whole."""
+        """Return the summands (B, M, T) of the attention of chosen labels (B, M), by name; empty: it is one whole."""
         return {}
 
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor] | None:
-        """What each position adds to the logits of chosen labels (B, M), and what none of them adds.
+        """Return what each position adds to the logits of chosen labels (B, M), and what no position adds.
 
         Returns:
-            (B, M, T), 0 on padding, and (B, M); their sum is the logit. None: this network cannot tell.
+            (B, M, T), 0 on padding, and (B, M); their sum is the logit. None: this network has no such sum.
         """
         return None
 
     def plant_relevance(self, matrix: sparse.csr_array) -> None:
-        """Give the network the relevance (L, V) that its prior and stage 1 read.
+        """Set the relevance (L, V) that the prior and stage 1 read.
 
         Raises:
             ValueError: The matrix is for another number of labels.
@@ -131,7 +131,7 @@ class PlantableNetwork(nn.Module, ABC):
         self._relevance = PlantedRelevance(matrix)
 
     def relevance_of(self, batch: dict[str, Tensor], *, marked: bool = True) -> PriorLookup | None:
-        """The planted relevance of a batch's tokens, with what marks tell added; None where none was planted.
+        """Return the planted relevance of a batch's tokens, the marks' values added; None where none was planted.
 
         The batch holds ``text`` (B, T), and marks where there are any: :class:`~plant_plugin.data.batches.Batches`.
         """
@@ -143,26 +143,26 @@ class PlantableNetwork(nn.Module, ABC):
         return self._relevance.lookup(batch["text"], marks)
 
     def encode(self, batch: dict[str, Tensor]) -> Hidden:
-        """States, mask and prior of a batch: what the label attention reads.
+        """Encode a batch into states, mask and prior, which the label attention reads.
 
         Args:
             batch: ``text`` (B, T) and ``length`` (B,); ``mask`` (B, T) where there is one; ``frozen`` (B, T, F) where
                 the states of a frozen language model are known.
         """
         text, length = batch["text"], batch["length"]
-        # LibMultiLabel's own batches have none; an empty document has one position
+        # LibMultiLabel's batches have no mask; an empty document has one position
         mask = batch["mask"] if "mask" in batch else real_positions(text, length.clamp(min=1))
         known = {"frozen": batch["frozen"]} if "frozen" in batch else {}
         states = self.backbone(text, length, mask, **known)
         return Hidden(states, mask, self.relevance_of(batch) if self.has_prior else None, text)
 
     def fold(self) -> None:
-        """Compute once what does not depend on documents, for predicting; forgotten when :meth:`train` is called."""
+        """Compute what does not depend on documents, once, for predicting; :meth:`train` forgets it."""
 
     def batch_logits(self, batch: dict[str, Tensor], hidden: Hidden) -> Tensor:
-        """Logits (B, L) of a batch; with a ``shortlist`` (B, S) of its labels alone, and nothing higher elsewhere.
+        """Return the logits (B, L) of a batch; with a ``shortlist`` (B, S) only its labels are scored.
 
-        A label outside has the lowest logit inside: what is not scored is not to pass what was scored and refused.
+        A label outside has the lowest logit inside, so that no unscored label comes before a scored one.
         """
         if "shortlist" not in batch:
             return self.logits(hidden)
@@ -170,9 +170,9 @@ class PlantableNetwork(nn.Module, ABC):
         return scored.amin(dim=1, keepdim=True).repeat(1, self.num_labels).scatter(1, batch["shortlist"], scored)
 
     def listed_logits(self, batch: dict[str, Tensor]) -> Tensor:
-        """Logits (B, S) of a batch's ``shortlist`` alone."""
+        """Return the logits (B, S) of a batch's ``shortlist``."""
         return self.selected_logits(self.encode(batch), batch["shortlist"])
 
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Logits (B, L) of a batch, under the key ``logits``, as LibMultiLabel's trainer wants them."""
+        """Return the logits (B, L) of a batch under the key ``logits``, as LibMultiLabel's trainer reads them."""
         return {"logits": self.batch_logits(batch, self.encode(batch))}

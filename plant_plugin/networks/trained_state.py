@@ -1,4 +1,4 @@
-"""What training changes of a network: all that a checkpoint holds, and all that it needs to hold."""
+"""The tensors that training changes, which is all that a checkpoint holds and needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FROZEN_PART = "backbone.model."
 
 
 def trained_state(network: nn.Module) -> dict[str, Tensor]:
-    """The tensors by name, without the weights of a language model that is quantised, adapted or frozen."""
+    """Return the tensors by name, without the weights of a language model that is quantised, adapted or frozen."""
     state: dict[str, Tensor] = network.state_dict()
     backbone = getattr(network, "backbone", None)
     if not (isinstance(backbone, HuggingFaceBackbone) and backbone.frozen):

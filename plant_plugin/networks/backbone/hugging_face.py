@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
 OVERLAP_SHARE = 8  # neighbouring windows share an eighth of their sub-words where nothing else is said
-FINGERPRINT_ROWS = 64  # rows of the embedding that tell two models of one family apart
+FINGERPRINT_ROWS = 64  # rows of the embedding, to distinguish two models of a family
 STATE_DTYPE = torch.bfloat16  # of frozen states
 NOT_OF_THE_MODEL = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
 
@@ -35,7 +35,7 @@ class HuggingFaceBackbone(nn.Module):
     """A pretrained encoder or decoder of transformers, by preset, name, folder or file; long documents in windows.
 
     Only hidden states are computed: no language model head is in memory. A model whose weights are quantised, adapted
-    by LoRA or declared frozen is not trained itself and never saved; a checkpoint holds the adapters alone.
+    by LoRA or declared frozen is not trained itself and never saved; a checkpoint holds only the adapters.
 
     Args:
         lm_weight: A preset (``plant list backbones``), a GGUF file, or a name or folder that ``AutoModel`` can load.
@@ -91,7 +91,7 @@ class HuggingFaceBackbone(nn.Module):
         self.window, self.overlap = _windows(_longest_input(self.model, text_config), window, overlap)
         if dequantize and quantization != "none":
             self.model = self.model.dequantize()  # type: ignore[operator]
-        # A decoder's states know what stands to their left only, so an overlap helps its right window alone.
+        # A decoder's states depend only on what is to their left, so an overlap helps only its right window.
         self.causal = any(getattr(module, "is_causal", False) for module in self.model.modules())
         self.fingerprint = fingerprint(self.model) if self.frozen else None
         if self.frozen:
@@ -103,7 +103,7 @@ class HuggingFaceBackbone(nn.Module):
         self.dropout, self.gradient_tokens = nn.Dropout(dropout), gradient_tokens
 
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
-        """States (B, T, H) of ``text`` (B, T), at least float32; padding is on the right and masked by ``mask``."""
+        """Return states (B, T, H) of ``text`` (B, T), at least float32; ``mask`` is false on padding, on the right."""
         states: Tensor = self.dropout(self._joined(text, mask))
         return states
 
@@ -130,7 +130,7 @@ class HuggingFaceBackbone(nn.Module):
 
 
 def backbone_class(lm_weight: str) -> type[HuggingFaceBackbone]:
-    """What runs a language model: the target of its preset, of all others the class above.
+    """Return the class that runs a language model: the target of its preset, else :class:`HuggingFaceBackbone`.
 
     Raises:
         ConfigError: The target of a user's preset is not derived from that class.
@@ -138,11 +138,11 @@ def backbone_class(lm_weight: str) -> type[HuggingFaceBackbone]:
     entry = registry.preset(lm_weight)
     if entry is None:
         return HuggingFaceBackbone
-    made: object = entry.load()
-    if not (isinstance(made, type) and issubclass(made, HuggingFaceBackbone)):
+    target: object = entry.load()
+    if not (isinstance(target, type) and issubclass(target, HuggingFaceBackbone)):
         what = f"{entry.target} is not derived from HuggingFaceBackbone"
         raise ConfigError(what, where=entry.where, fix="derive it from that class of plant_plugin.networks.backbone")
-    return made
+    return target
 
 
 class FrozenBackbone(HuggingFaceBackbone):
@@ -151,8 +151,8 @@ class FrozenBackbone(HuggingFaceBackbone):
     The frozen states are rounded to bfloat16, whether they are computed here or come from
     :mod:`plant_plugin.training.build`, which computes them once and keeps them on disk.
 
-    ``layer`` is what is trained, ``kind`` and options of :func:`.encoders.word_encoder`; dropout is that of the frozen
-    states; all else as for a :class:`HuggingFaceBackbone` that is not trained.
+    ``layer`` holds ``kind`` and options of :func:`.encoders.word_encoder`, which is trained. Dropout is that of the
+    frozen states. All else is as for a :class:`HuggingFaceBackbone` that is not trained.
     """
 
     def __init__(
@@ -170,13 +170,13 @@ class FrozenBackbone(HuggingFaceBackbone):
         self.layer, self.hidden_size = word_encoder(input_size=self.frozen_size, **layer)
 
     def train(self, mode: bool = True) -> FrozenBackbone:
-        """Switch the trained layer; the language model keeps its dropout off."""
+        """Set the mode of the trained layer; the language model's dropout stays off."""
         super().train(mode)
         self.model.eval()
         return self
 
     def forward(self, text: Tensor, length: Tensor, mask: Tensor, frozen: Tensor | None = None) -> Tensor:
-        """States (B, T, H) of ``text`` (B, T), whose ``frozen`` states (B, T, F) may be known already."""
+        """Return states (B, T, H) of ``text`` (B, T), whose ``frozen`` states (B, T, F) may be known already."""
         if frozen is None:
             frozen = self.frozen_states(text, mask)
         wide = next(self.layer.parameters()).dtype
@@ -185,11 +185,11 @@ class FrozenBackbone(HuggingFaceBackbone):
 
     @torch.no_grad()
     def frozen_states(self, text: Tensor, mask: Tensor) -> Tensor:
-        """States (B, T, F) of the language model, bfloat16."""
+        """Compute the states (B, T, F) of the language model, bfloat16."""
         return self._joined(text, mask).to(STATE_DTYPE)
 
     def content_hash(self) -> str:
-        """SHA-256 (hex) over what the frozen states depend on beside the tokens: weights, configuration, window."""
+        """Return the SHA-256 (hex) of weights, configuration and window, on which the frozen states depend."""
         config = {name: value for name, value in self.config.to_dict().items() if name not in NOT_OF_THE_MODEL}
         content = [version("transformers"), self.window, self.overlap, config]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode())
@@ -200,24 +200,24 @@ class FrozenBackbone(HuggingFaceBackbone):
 
 
 def dropout_rates(config: PretrainedConfig) -> list[str]:
-    """Names of the rates of dropout in a model's configuration.
+    """Return the names of the rates of dropout in a model's configuration.
 
     Families call them ``hidden_dropout_prob``, ``attention_dropout``, ``resid_pdrop``, …; ``layerdrop`` leaves out
     whole layers and is none.
     """
     rates = {name: value for name, value in config.to_dict().items() if "drop" in name and "layer" not in name}
-    return [name for name, value in rates.items() if type(value) in (int, float)]  # a 0 may stand there as an int
+    return [name for name, value in rates.items() if type(value) in (int, float)]  # a 0 may be an int there
 
 
 def _checkpoint_layers(model: nn.Module) -> None:
-    """Not re-entrant: re-entrant checkpoints lose the gradient where the first layer's input needs none."""
-    names = "activation_checkpointing_enable", "gradient_checkpointing_enable"  # the second is transformers' older one
+    """Switch checkpoints on, not re-entrant: those lose the gradient where the first layer's input needs none."""
+    names = "activation_checkpointing_enable", "gradient_checkpointing_enable"  # the second is transformers' older name
     enable = next(getattr(model, name) for name in names if hasattr(model, name))
     enable({"use_reentrant": False})
 
 
 def _windows(longest: int | None, window: int | None, overlap: int | None) -> tuple[int | None, int]:
-    """The window and its overlap, filled in and checked."""
+    """Fill in and check the window and its overlap."""
     if window is not None and longest is not None and window > longest:
         what = f"the window of {window} sub-words is longer than the {longest} that the model can take"
         raise ConfigError(what, where="network_config: lm_window", fix=f"set lm_window to at most {longest}")
@@ -233,7 +233,7 @@ def _windows(longest: int | None, window: int | None, overlap: int | None) -> tu
 
 
 def _longest_input(model: nn.Module, config: PretrainedConfig) -> int | None:
-    """Positions that a model can take; RoBERTa and its like number them from behind the padding id on."""
+    """Return the number of positions that a model can take; RoBERTa and its like count from after the padding id."""
     longest = getattr(config, "max_position_embeddings", None)
     if longest is None or longest <= 0:
         return None
@@ -243,7 +243,7 @@ def _longest_input(model: nn.Module, config: PretrainedConfig) -> int | None:
 
 
 def fingerprint(model: nn.Module) -> str:
-    """SHA-256 (hex) of a model's small weights, the same for every device and width of numbers it is loaded in."""
+    """Return the SHA-256 (hex) of a model's small weights, the same on every device and in every type of numbers."""
     embedding: Tensor = model.get_input_embeddings().weight[:FINGERPRINT_ROWS]  # type: ignore[operator]
     small = [(name, weight) for name, weight in sorted(model.named_parameters()) if weight.ndim == 1]
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""From a preset, name, folder or GGUF file to a language model in memory, quantised and adapted where asked for."""
+"""A language model from a preset, name, folder or GGUF file into memory, quantised and adapted if so configured."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _device: ContextVar[torch.device | None] = ContextVar("_device", default=None)
 
 
 def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedConfig:
-    """The configuration of a language model: its shape, no weights.
+    """Read the configuration of a language model: its shape, no weights.
 
     Raises:
         ConfigError: Nothing of that name can be loaded, or it is an encoder with a decoder.
@@ -38,9 +38,9 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedCo
     from transformers import AutoConfig
 
     name = language_model(lm_weight)
-    with _told(lm_weight):
+    with _errors_named(lm_weight):
         config: PretrainedConfig = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
-    kernels = [one for one in (config, config.get_text_config()) if "/" in str(getattr(one, HUB_KERNEL, None))]
+    kernels = [part for part in (config, config.get_text_config()) if "/" in str(getattr(part, HUB_KERNEL, None))]
     if kernels and not trust_remote_code:  # compiled code that transformers would download and run
         what, where = "it names a kernel on the hub, which is code", f"{lm_weight}: attn_implementation"
         raise ConfigError(what, where=where, fix="leave it out, or trust_remote_code: true if you trust its author")
@@ -59,7 +59,7 @@ def load_language_model(
     frozen: bool = False,
     trust_remote_code: bool = False,
 ) -> nn.Module:
-    """The model without a language model head, in evaluation mode.
+    """Load a model without its language model head, in evaluation mode.
 
     Weights that train are float32. Those that do not are bfloat16 (or float16) on a GPU and float32 on a CPU, but for
     the quantised ones.
@@ -82,7 +82,7 @@ def load_language_model(
             fix = "leave out quantization, or save the model to a folder and name that as lm_weight"
             raise ConfigError("drawn weights are not quantised", where="network_config: lm_from_scratch", fix=fix)
         options |= {"quantization_config": _quantization(quantization), "device_map": {"": _place()}}
-    with _told(lm_weight):
+    with _errors_named(lm_weight):
         if from_scratch:
             model: nn.Module = AutoModel.from_config(config, dtype=width, **options)
         else:
@@ -101,9 +101,9 @@ def load_language_model(
 
 @contextlib.contextmanager
 def made_on(device: torch.device) -> Iterator[None]:
-    """Inside, what does not train is made for a device: in the type that suits it, and there where it is quantised.
+    """Make weights that do not train for a device, inside a `with`: in its type, and on it where they are quantised.
 
-    Weights of 8 bits cannot be moved to another one. Outside it is the GPU where there is one.
+    Weights of 8 bits cannot be moved to another device. Outside, the device is the GPU where there is one.
     """
     before = _device.set(device)
     try:
@@ -119,8 +119,8 @@ def _place() -> torch.device:
 
 
 @contextlib.contextmanager
-def _told(lm_weight: str) -> Iterator[None]:
-    """Errors of transformers, of a dozen kinds, are one: this is no model. Our own pass."""
+def _errors_named(lm_weight: str) -> Iterator[None]:
+    """Turn any error of transformers into one ``ConfigError``: this is no model. The package's errors pass."""
     try:
         yield
     except PlantError:  # larger than it may be
@@ -136,7 +136,7 @@ def _told(lm_weight: str) -> Iterator[None]:
 
 
 def _narrow_type() -> torch.dtype:
-    """The type of weights that do not train: narrow on a GPU, float32 on a CPU (no gain in speed there without AMX)."""
+    """Return the type of weights that do not train: narrow on a GPU, float32 on a CPU (no faster there without AMX)."""
     if _place().type != "cuda":
         return torch.float32
     return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
@@ -160,9 +160,9 @@ def _quantization(kind: str) -> object:
 
 
 def attention_projections(model: nn.Module) -> list[str]:
-    """Names of the linear layers inside attention: query, key, value and output, fused or not.
+    """Return the names of the linear layers inside attention: query, key, value and output, fused or not.
 
-    They are found by where they stand, not by what they are called: ``self_attn.q_proj`` (Mistral, Llama, Qwen),
+    They are found by their place, not by their name: ``self_attn.q_proj`` (Mistral, Llama, Qwen),
     ``self_attn.qkv_proj`` (Phi-3), ``attn.Wqkv`` (ModernBERT), ``attention.self.query`` and ``attention.output.dense``
     (BERT, RoBERTa), ``attention.self.query_global`` (Longformer), ``attn.c_attn`` (GPT-2).
     """
@@ -195,7 +195,7 @@ def add_adapters(model: nn.Module, options: LoraOptions) -> nn.Module:
 
 
 def merge_adapters(model: nn.Module) -> nn.Module:
-    """The model itself with the adapters added to its weights; they must not be quantised."""
+    """Add the adapters to the weights, which must not be quantised, and return the model itself."""
     merge = getattr(model, "merge_and_unload", None)
     merged: nn.Module = model if merge is None else merge()
     return merged

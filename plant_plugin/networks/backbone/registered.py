@@ -1,4 +1,4 @@
-"""Encoders of words that ``registry.yaml`` names, in the place of a network's own.
+"""Encoders of words that ``registry.yaml`` names, instead of a network's own.
 
 Shape key: **V** words · **E** width of their embeddings.
 """

@@ -12,37 +12,37 @@ from torch import Tensor
 
 
 class Windows(NamedTuple):
-    """Where each window reads, and where each position's state comes from."""
+    """Positions that each window reads, and the window that each position takes its state from."""
 
     document: Tensor  # (W,) int64, the document of each window
-    position: Tensor  # (W, window) int64, the positions that a window reads; behind the end, the last one
-    inside: Tensor  # (W, window) bool, false behind the end
+    position: Tensor  # (W, window) int64, the positions that a window reads; after the end, the last one
+    inside: Tensor  # (W, window) bool, false after the end
     row: Tensor  # (B, T) int64, the window that a position takes its state from
     column: Tensor  # (B, T) int64, its place in that window
 
     def of(self, values: Tensor) -> Tensor:
-        """Windows (W, window) of ``values`` (B, T); a mask is false behind the end."""
+        """Cut ``values`` (B, T) into windows (W, window); a mask is false after the end."""
         cut = values[self.document[:, None], self.position]
         return cut & self.inside if values.dtype == torch.bool else cut
 
     def of_last(self, mask: Tensor, count: int) -> Tensor:
-        """Which windows (W,) give a state to one of the last ``count`` tokens of a document; each has one at least."""
+        """Choose the windows (W,) with states of a document's last ``count`` tokens, at least one of each document."""
         length = mask.sum(dim=1, keepdim=True).clamp(min=1)
         place = torch.arange(mask.shape[1], device=mask.device)
         last = (place < length) & (place >= length - count)
-        found = torch.zeros(len(self.document), dtype=torch.bool, device=mask.device)
-        found[self.row[last]] = True
-        return found
+        chosen = torch.zeros(len(self.document), dtype=torch.bool, device=mask.device)
+        chosen[self.row[last]] = True
+        return chosen
 
 
 def cut_into_windows(mask: Tensor, window: int, overlap: int, *, causal: bool = False) -> Windows:
-    """Windows over each document, as many as its own length needs, so that neighbours in the batch change nothing.
+    """Cut each document into as many windows as its length needs, so that neighbours in the batch change nothing.
 
-    A position in an overlap is in two windows. It takes its state from the one in which it stands farther from the
-    edge; of a causal model from the earlier one, where more stands to its left.
+    A position in an overlap is in two windows. It takes its state from the window in which it is farther from the edge;
+    of a causal model from the earlier window, where more is to its left.
 
-    The mask (B, T) is true on real tokens, which all stand on the left. ``overlap``, the positions that neighbouring
-    windows share, is below ``window``; ``causal`` states depend on what stands to the left only.
+    The mask (B, T) is true on real tokens, which are all on the left. ``overlap``, the positions that neighbouring
+    windows share, is below ``window``; ``causal`` states depend only on what is to the left.
     """
     positions, stride, device = mask.shape[1], window - overlap, mask.device
     needed = 1 + ((mask.sum(dim=1) - window).clamp(min=0) + stride - 1) // stride  # (B,) windows
@@ -53,5 +53,5 @@ def cut_into_windows(mask: Tensor, window: int, overlap: int, *, causal: bool = 
     handed_over = overlap if causal else overlap // 2  # the part of an overlap that belongs to the earlier window
     place = torch.arange(positions, device=device)
     owner = ((place - handed_over).clamp(min=0) // stride).minimum(needed[:, None] - 1)  # (B, T)
-    column = (place - owner * stride).clamp(max=window - 1)  # padding behind the last window: any state
+    column = (place - owner * stride).clamp(max=window - 1)  # padding after the last window: any state
     return Windows(document, position.clamp(max=positions - 1), position < positions, first[:, None] + owner, column)

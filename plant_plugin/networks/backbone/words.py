@@ -20,7 +20,7 @@ class Backbone(nn.Module):
 class EmbeddedWords(Backbone):
     """Word embeddings, which start as ``vectors`` (V, dim), whose row 0 is padding, under an encoder of embedded words.
 
-    That is called with ``embedded`` (B, T, dim) and ``length`` (B,) and returns (B, T, hidden_size).
+    The encoder is called with ``embedded`` (B, T, dim) and ``length`` (B,) and returns (B, T, hidden_size).
     """
 
     def __init__(self, encoder: nn.Module, hidden_size: int, vectors: Tensor, embed_dropout: float) -> None:
@@ -30,15 +30,15 @@ class EmbeddedWords(Backbone):
         self.encoder, self.hidden_size = encoder, hidden_size
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """Parameters from the bottom up: the embeddings, then the encoder."""
+        """Return the parameters from the bottom up: the embeddings, then the encoder."""
         return [[*self.embedding.parameters()], [*self.encoder.parameters()]]
 
     def word_tables(self) -> list[Tensor]:
-        """What has a row for each word."""
+        """Return the parameter with a row for each word."""
         return [self.embedding.weight]
 
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
-        """States (B, T, H) of ``text`` (B, T)."""
+        """Return states (B, T, H) of ``text`` (B, T)."""
         states: Tensor = self.encoder(self.dropout(self.embedding(text)), length)
         return states
 
