@@ -123,15 +123,10 @@ class PlantedScoresOptions(Block):
     model: Literal["none", "ridge", "label_ridge", "auto"] = key(
         "none", "a linear model's scores are added; ridge: exact; label_ridge: of many documents; auto: by their number"
     )
-    penalty: Positive = key(0.2, "λ of the kernel ridge regression; tf-idf rows have norm 1")
-    ngrams: AtLeast1 = key(2, "longest run of words that is a term")
     word_letters: AtLeast1 | None = key(
         None, "texts are read by so many first letters of each word too, so that endings matter less"
     )
-    min_documents: AtLeast1 = key(2, "terms of fewer training documents are left out")
-    terms: AtLeast1 = key(500_000, "the most frequent terms are kept")
     lead: AtLeast0 = key(0, "the first words of a text, which count more; 0: all count the same")
-    lead_weight: NotNegative = key(0.5, "their tf-idf, beside that of the whole text")
     top: AtLeast1 = key(2000, "weights kept per label; solved from tens of thousands of documents it wants 10000")
     adjustment: NotNegative | None = key(None, "τ, for rare labels; null: the best val_metric of the linear scores")
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
@@ -142,13 +137,6 @@ class PlantedScoresOptions(Block):
     # 1 and 0 without evidence
     linear_weight: NotNegative | None = key(None, "λ, of linear scores beside phrases; null: best val_metric")
     sentence_weight: NotNegative | None = key(None, "σ, of sentences beside phrases; null: best val_metric")
-
-    def model_for(self, documents: int, labels: int) -> str:
-        """The model that is fitted to so many documents and labels: of ``auto`` the exact one if affordable."""
-        if self.model != "auto":
-            return self.model
-        operations = documents**2 * (documents / 3 + 2 * labels)  # Cholesky, and two triangles for each label
-        return "ridge" if documents <= EXACT_DOCUMENTS and operations <= EXACT_OPERATIONS else "label_ridge"
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,14 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from plant_plugin.config.options import PlantedScoresOptions, RelevanceOptions
+from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError
 from plant_plugin.relevance import mutual_information as single
 from plant_plugin.relevance.cluster import cluster
 from plant_plugin.relevance.label_ridge import solve_by_label
 from plant_plugin.relevance.mutual_information import Margins, Relevance
+from plant_plugin.relevance.ridge import RidgeOptions
 
 Shard = tuple[TokenArrays, sp.csr_array]
 Part = TypeVar("Part")
@@ -90,7 +91,7 @@ def count_shard(
     return counts.margins, *(counts.table(part) for part in parts)
 
 
-def solve_on_cluster(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
+def solve_on_cluster(features: sp.csr_array, targets: sp.csr_array, options: RidgeOptions) -> sp.csr_array:
     """Compute what :func:`.solve_by_label` gives, its labels shared out among the workers of a cluster.
 
     Raises:

@@ -21,10 +21,10 @@ import scipy.sparse as sp
 import torch
 from numba import njit
 
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.relevance.index_kernels import count_above_0, keep_largest
 from plant_plugin.relevance.mutual_information import narrow
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
+from plant_plugin.relevance.ridge import RidgeOptions
 
 # Chosen on validation documents of EURLEX-6K and CodiEsp for scores as of the exact solution (benchmarks/TRIALS.md).
 DRAWN = 300  # documents drawn at random for each label
@@ -55,7 +55,7 @@ def on_threads(work: Callable[..., Part], blocks: list[tuple[int, int]], shared:
 
 
 def solve_by_label(
-    features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions, each: Each = on_threads
+    features: sp.csr_array, targets: sp.csr_array, options: RidgeOptions, each: Each = on_threads
 ) -> sp.csr_array:
     """Return the ``options.top`` largest weights of each label's ridge regression; shapes as of :func:`.solve_ridge`.
 

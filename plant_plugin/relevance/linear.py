@@ -16,15 +16,17 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.config.options import SHORTLIST_SIZES, PlantedScoresOptions
+from plant_plugin.config.options import SHORTLIST_SIZES
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import TRUTHS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Floats
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
-from plant_plugin.relevance.ridge import prune, solve_ridge
+from plant_plugin.relevance.ridge import RidgeOptions, prune, solve_ridge
 from plant_plugin.relevance.terms import TermRows, Terms, with_lead
 
 LISTED = max(SHORTLIST_SIZES)  # labels whose candidates are scored where a row of all is asked for, of very many
+LONGEST_RUN = 2  # words of a term
+MOST_TERMS = 500_000  # the most frequent ones are kept
 LONGEST = 1000  # words or letters of a term that a model folder may ask for
 
 
@@ -57,7 +59,7 @@ class LinearModel:
 
     @classmethod
     def fit(
-        cls, texts: Sequence[str], labels: sp.csr_array, options: PlantedScoresOptions, terms: Terms | None = None
+        cls, texts: Sequence[str], labels: sp.csr_array, options: RidgeOptions, terms: Terms | None = None
     ) -> LinearModel:
         """Solve for the weights, see :func:`.solve_ridge`, or :func:`.solve_by_label` by ``options.model``.
 
@@ -72,22 +74,22 @@ class LinearModel:
             raise ValueError(f"{len(texts)} documents but {labels.shape[0]} rows of labels")
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        kind = terms or Terms(1, options.ngrams, word_letters=options.word_letters)
+        kind = terms or Terms(1, LONGEST_RUN, word_letters=options.word_letters)
         analyzer = "char_wb" if kind.letters else "word"
         counted = TfidfVectorizer(
             analyzer=kind.of if kind.word_letters else analyzer,  # scikit-learn reads a text once
             strip_accents="unicode" if kind.letters else None,
             ngram_range=(1, 1) if kind.word_letters else (kind.shortest, kind.longest),
             min_df=options.min_documents,
-            max_features=options.terms,
+            max_features=MOST_TERMS,
             sublinear_tf=True,
             dtype=np.float32,
         )
         try:
             whole = sp.csr_array(counted.fit_transform(texts))
         except ValueError as error:
-            what, fix = f"no word is in {options.min_documents} training documents", "choose a lower min_documents"
-            raise DataError(what, where="planted_scores.min_documents", fix=f"{fix}, or `model: none`") from error
+            what = f"no word is in {options.min_documents} training documents"
+            raise DataError(what, where="planted_scores", fix="give more documents, or `model: none`") from error
         vectorizer = TermRows(kind, counted.vocabulary_, counted.idf_)
         lead = (options.lead, options.lead_weight)
         rows = with_lead(whole, vectorizer, texts, lead)
@@ -102,7 +104,7 @@ class LinearModel:
         labels: sp.csr_array,
         again: Sequence[str],
         documents: int,
-        options: PlantedScoresOptions,
+        options: RidgeOptions,
     ) -> LinearModel:
         """The model with N more texts and their labels (N, L), by recursive least squares.
 
@@ -194,7 +196,7 @@ class LinearModel:
         return cls(rows, weights, lead, half)
 
 
-def _by_label(rows: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
+def _by_label(rows: sp.csr_array, targets: sp.csr_array, options: RidgeOptions) -> sp.csr_array:
     """Solve for weights label by label, on this machine or, where Ray's ``RAY_ADDRESS`` is set, on that cluster."""
     if os.environ.get("RAY_ADDRESS"):
         from plant_plugin.relevance.distributed import solve_on_cluster

@@ -24,7 +24,6 @@ import scipy.sparse as sp
 import torch
 from typing_extensions import TypedDict
 
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.arrays import ArrayFile
@@ -35,9 +34,10 @@ from plant_plugin.relevance.mined_phrases import MinedPhrases, MinedRuns
 from plant_plugin.relevance.mutual_information import Floats, Small, narrow, write_arrays
 from plant_plugin.relevance.phrases import Match, Phrases, PlantedPhrases, ReadingWords
 from plant_plugin.relevance.pruned_index import CANDIDATES
+from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.relevance.sentence_scores import SentenceScores
 
-# options that null leaves to validation documents
+# chosen on validation documents
 CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
 UNSEEN = 0.5  # of the name of a label without training documents
 ARRAYS, TERMS, MARKED = "planted_scores.npz", "planted_scores_terms.json", "planted_scores_marked.json"
@@ -71,7 +71,7 @@ class PlantedScores:
         cls,
         texts: Sequence[str],
         labels: sp.csr_array,
-        options: PlantedScoresOptions,
+        options: RidgeOptions,
         evidence: Sequence[DocumentEvidence] | None = None,
         names: Sequence[str] = (),
         sentences: SentenceScores | None = None,
@@ -175,7 +175,7 @@ class PlantedScores:
 
     @property
     def chosen(self) -> dict[str, float]:
-        """Return the weights that were chosen, by the name of their option."""
+        """Return the weights that were chosen, by name."""
         return {name: float(getattr(self, name)) for name in CHOSEN}
 
     def with_names(self, names: Sequence[str], counts: npt.NDArray[np.integer]) -> PlantedScores:
@@ -354,5 +354,5 @@ def read_sentences(folder: Path, before: Sequence[str], after: Sequence[str]) ->
 
 
 def read_weights(folder: Path) -> dict[str, float]:
-    """Read the weights that were chosen for the planted scores of a model's folder, by the name of their option."""
+    """Read the weights that were chosen for the planted scores of a model's folder, by name."""
     return _chosen(ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew"))

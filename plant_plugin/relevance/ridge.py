@@ -6,13 +6,14 @@ Shapes: N training documents, L labels, V terms.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 
-from plant_plugin.config.options import MOST_EXACT, PlantedScoresOptions
+from plant_plugin.config.options import EXACT_DOCUMENTS, EXACT_OPERATIONS, MOST_EXACT, PlantedScoresOptions
 from plant_plugin.errors import ConfigError
 
 # A term in a larger share of the documents than this is a dense column: a sparse product takes some 3 ns for each pair
@@ -24,7 +25,42 @@ GIB = 1024**3
 LABELS = 128  # labels whose dense weights (labels, V) are held at once
 
 
-def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedScoresOptions) -> sp.csr_array:
+@dataclass(frozen=True)
+class RidgeOptions:
+    """The choices of a ridge regression of labels on tf-idf; chosen once for all data (benchmarks/TRIALS.md).
+
+    Attributes:
+        model: ``ridge`` (all labels together, exactly), ``label_ridge`` (label by label) or ``auto``.
+        penalty: λ, above 0; tf-idf rows have norm 1.
+        top: Weights kept per label.
+        min_documents: Training documents that have to hold a term.
+        word_letters: Letters of each word that texts are read by too; None: whole words only.
+        lead: Words that are the beginning of a text, which counts more; 0: none.
+        lead_weight: Tf-idf of the beginning, beside that of the whole text.
+    """
+
+    model: str = "ridge"
+    penalty: float = 0.2
+    top: int = 2000
+    min_documents: int = 2
+    word_letters: int | None = None
+    lead: int = 0
+    lead_weight: float = 0.5
+
+    @classmethod
+    def of(cls, options: PlantedScoresOptions) -> RidgeOptions:
+        """Take over what a configuration chooses."""
+        return cls(options.model, top=options.top, word_letters=options.word_letters, lead=options.lead)
+
+    def model_for(self, documents: int, labels: int) -> str:
+        """Return the model that is fitted to so many documents and labels: for ``auto`` the exact one if affordable."""
+        if self.model != "auto":
+            return self.model
+        operations = documents**2 * (documents / 3 + 2 * labels)  # Cholesky, and two triangles for each label
+        return "ridge" if documents <= EXACT_DOCUMENTS and operations <= EXACT_OPERATIONS else "label_ridge"
+
+
+def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: RidgeOptions) -> sp.csr_array:
     """W = αᵀ·X with α = (X·Xᵀ + λ·I)⁻¹·Y, of each label the weights that are largest by absolute value.
 
     X are the features (N, V), Y the targets (N, L), both CSR float32, as is what comes back, (L, V). Time grows with
@@ -53,7 +89,7 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: PlantedS
         factor = cho_factor(kernel.numpy().T, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError as error:  # documents of the same words, told apart by λ alone
         what = f"{options.penalty:g} is too little for 32 bits"
-        raise ConfigError(what, where="planted_scores.penalty", fix="say more, e.g. 0.2") from error
+        raise ConfigError(what, where="the ridge regression's penalty", fix="choose a larger one, e.g. 0.2") from error
     rare_by_term, by_label = sp.csr_array(rare.T), targets.tocsc()
     # One for all blocks of labels: fresh memory costs more than products.
     weights = torch.empty(min(LABELS, targets.shape[1]), len(order))

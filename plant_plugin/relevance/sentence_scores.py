@@ -13,12 +13,12 @@ from itertools import chain
 import numpy as np
 import scipy.sparse as sp
 
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import marked_sentences, sentences
 from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.errors import DataError
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mutual_information import Floats
+from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.relevance.terms import Terms
 
 # Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
@@ -41,7 +41,7 @@ class SentenceScores:
         texts: Sequence[str],
         evidence: Sequence[DocumentEvidence],
         names: Sequence[str],
-        options: PlantedScoresOptions,
+        options: RidgeOptions,
     ) -> SentenceScores:
         """A linear model of the sentences of training documents and of all that was marked in them, on runs of letters.
 
@@ -66,7 +66,7 @@ class SentenceScores:
         texts: Sequence[str],
         evidence: Sequence[DocumentEvidence],
         names: Sequence[str],
-        options: PlantedScoresOptions,
+        options: RidgeOptions,
         new: int,
     ) -> SentenceScores:
         """The model with what the first ``new`` of the training documents tell, which it has not seen.
@@ -123,6 +123,6 @@ def _of_parts(parts: Sequence[Part], labels: int) -> sp.csr_array:
     return sp.csr_array((np.ones(len(rows), dtype=np.float32), places), shape=(len(parts), labels))
 
 
-def _sentence_options(options: PlantedScoresOptions) -> PlantedScoresOptions:
+def _sentence_options(options: RidgeOptions) -> RidgeOptions:
     model = "auto" if options.model == "ridge" else options.model  # there may be far more sentences than documents
     return replace(options, model=model, penalty=SENTENCE_PENALTY, min_documents=LETTERS_MIN, lead=0)

@@ -29,15 +29,15 @@ from plant_plugin.files import atomic_folder, cache_folder, cached
 from plant_plugin.model.folder import read_labels
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
-from plant_plugin.relevance.planted_scores import CHOSEN, PlantedScores, read_sentences
+from plant_plugin.relevance.planted_scores import PlantedScores, read_sentences
+from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import in_first
 from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.inputs import Floats, Inputs, Logits, Places
 from plant_plugin.training.prepare import Encoded
 
-CACHE_VERSION = 4  # counts up when the solver or what is written changes
-UNREAD = {*CHOSEN, "names"}  # options that change nothing of what is fitted
+CACHE_VERSION = 5  # counts up when the solver or what is written changes
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
 # And with a shortlist: the logits of all other labels are equal there, so that the spread is small.
@@ -92,7 +92,7 @@ def fit_scores(documents: Encoded, phrases: Phrases | None, settings: Settings, 
         names = _known_names(labels, options, settings.training_file, run)
         if options.model == "auto":
             rows, columns = documents.document_labels.shape
-            model = options.model_for(rows, columns)
+            model = RidgeOptions.of(options).model_for(rows, columns)
             run.log(f"planted scores: model {model}, of {rows:,} documents and {columns:,} labels")
         planted = replace(_fitted(documents, settings), phrases=phrases)
         return planted if names is None or counts is None else planted.with_names(names, counts)
@@ -103,16 +103,16 @@ def _fitted(documents: Encoded, settings: Settings) -> PlantedScores:
 
     Where few documents are new, :func:`.few_are_new`, the model of sentences that the run before has is taught them.
     """
-    options, train, names = settings.planted_scores, documents.corpus.train, documents.corpus.label_names
+    options, train = RidgeOptions.of(settings.planted_scores), documents.corpus.train
+    names = documents.corpus.label_names
     fit = functools.partial(PlantedScores.fit, train.texts, documents.document_labels, options, train.evidence, names)
     if few_are_new(settings) and train.evidence is not None:
         before = folder_before(settings)
         known = read_sentences(before, read_labels(before)[0], names)
         if known is not None and not known.model.half:  # those of many labels are fitted anew, label by label
             return fit(known.taught(train.texts, train.evidence, names, options, settings.new_documents))
-    fit_by = {name: value for name, value in asdict(options).items() if name not in UNREAD}
     hashes, labels = documents.hashes, documents.hashes["labels"]
-    made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, fit_by, hashes.get("evidence")]
+    made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, asdict(options), hashes.get("evidence")]
     path = (
         cache_folder(settings.cache_dir) / "planted_scores" / hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
     )

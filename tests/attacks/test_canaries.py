@@ -102,7 +102,7 @@ def write_config(folder: Path, name: str, **changes: object) -> Path:
         "network_config": {"encoder": "cnn", "hidden_size": 16, "filter_sizes": [3], "embed_dim": 16, "num_heads": 2,
                            "pool_size": 8},
         "stage1": {"k": 10, "labels": 6, "epochs": 1}, "stage2": {"epochs": 2, "hard_negatives": 5},
-        "planted_scores": {"model": "ridge", "min_documents": 1, "weight": 1.0}, "learning_rate": 0.01,
+        "planted_scores": {"model": "ridge", "weight": 1.0}, "learning_rate": 0.01,
         "batch_size": 32, "monitor_metrics": ["P@1", "Macro-F1"], "val_metric": "nDCG@5", "seed": 1, "cpu": True,
         "save_k_predictions": 3, "predict_out_path": str(folder.parent / f"{name}_scores.txt"),
         "result_dir": str(folder.parent / "runs"), "cache_dir": str(folder.parent / "cache"),

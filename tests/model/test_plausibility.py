@@ -19,7 +19,6 @@ from test_predictor import NETWORKS
 
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.plausibility import MEASURES
 from plant_plugin.model.passages import EVIDENCE_THRESHOLD, EvidenceRule, read_rule, strong_runs, write_rule
@@ -27,6 +26,7 @@ from plant_plugin.model.plausibility import chosen_rule, marked_pairs, plausibil
 from plant_plugin.model.word_strength import all_words, linear_strengths, phrase_strengths, word_strengths
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.phrases import PlantedPhrases
+from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.report.logs import write_log_config
 from plant_plugin.training.run import run as train
 
@@ -79,7 +79,7 @@ def test_linear_strengths_sum_to_the_linear_score(predictor: Predictor) -> None:
 
 
 def test_words_that_are_read_twice_are_found_where_they_stand() -> None:
-    options = PlantedScoresOptions(model="ridge", min_documents=1, word_letters=4)
+    options = RidgeOptions(model="ridge", min_documents=1, word_letters=4)
     labels = sp.csr_array(np.eye(3, dtype=np.float32))
     linear = LinearModel.fit(["nursing a nurse", "reading books", "2019"], labels, options)
     text = "Nurses read in 20191, 2019"

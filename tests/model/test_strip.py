@@ -42,7 +42,7 @@ def stripped(model: Path, out: Path, *options: str, least: int = LEAST) -> Resul
 def trained(task: Path, out: Path, **changes: Any) -> Path:
     changes = {"stage1__epochs": 1, "stage2__epochs": 1, "planted_scores__model": "ridge", **changes}
     config = made_config(
-        task, planted_scores__weight=2.0, planted_scores__min_documents=1, result_dir=str(out),
+        task, planted_scores__weight=2.0, result_dir=str(out),
         predict_out_path=None, **changes,
     )  # fmt: skip
     run(config)

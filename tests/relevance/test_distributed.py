@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from plant_plugin.config.options import PlantedScoresOptions, RelevanceOptions
+from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.relevance import compute_relevance, label_ridge
 from plant_plugin.relevance.distributed import Shard, relevance_of_shards
 from plant_plugin.relevance.linear import LinearModel
+from plant_plugin.relevance.ridge import RidgeOptions
 
 SPECIAL, TYPES, LABELS = (0, 1), 40, 9
 OPTIONS = [
@@ -70,7 +71,7 @@ def test_planted_scores_of_two_workers_are_those_of_one_machine(
     random = np.random.default_rng(0)
     texts = [" ".join(f"word{word}" for word in random.integers(60, size=10)) for _ in range(200)]
     labels = sp.csr_array((random.random((200, 40)) < 0.06).astype(np.float32))
-    options = PlantedScoresOptions(model="label_ridge", top=30)
+    options = RidgeOptions(model="label_ridge", top=30)
     monkeypatch.setattr(label_ridge, "CELLS", 300)  # ten labels, or seven documents, a block
     monkeypatch.setattr(label_ridge, "PRUNED_ABOVE", above)
     expected = LinearModel.fit(texts, labels, options).weights

@@ -10,13 +10,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.relevance import label_ridge
 from plant_plugin.relevance.label_ridge import solve_by_label
 from plant_plugin.relevance.planted_scores import ARRAYS, PlantedScores
-from plant_plugin.relevance.ridge import solve_ridge
+from plant_plugin.relevance.ridge import RidgeOptions, solve_ridge
 
-OPTIONS = PlantedScoresOptions(model="label_ridge", penalty=0.5, top=10**6)
+OPTIONS = RidgeOptions(model="label_ridge", penalty=0.5, top=10**6)
 
 
 def made_up(documents: int, labels: int, terms: int, seed: int = 0) -> tuple[sp.csr_array, sp.csr_array]:
@@ -117,8 +116,8 @@ def test_weights_are_kept_in_half_precision(tmp_path: Path) -> None:
     [(6_000, 2_632, "ridge"), (16_000, 30_000, "ridge"), (16_001, 50, "label_ridge"), (15_000, 50_000, "label_ridge")],
 )
 def test_auto_chooses_by_size(documents: int, labels: int, model: str) -> None:
-    assert PlantedScoresOptions(model="auto").model_for(documents, labels) == model
-    assert PlantedScoresOptions(model="ridge").model_for(documents, labels) == "ridge"
+    assert RidgeOptions(model="auto").model_for(documents, labels) == model
+    assert RidgeOptions(model="ridge").model_for(documents, labels) == "ridge"
 
 
 def test_auto_of_few_documents_is_the_exact_ridge_to_the_last_bit() -> None:

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.tokens import WordTokens
 from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.relevance import mined_phrases
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.relevance.ridge import RidgeOptions
 
 TEXTS = [
     "Fiebre muy alta",
@@ -133,7 +133,7 @@ def test_they_mark_tokens_as_marked_phrases_do() -> None:
 
 
 def test_terms_sum_to_the_score_before_and_after_saving(tmp_path: Path) -> None:
-    planted = PlantedScores.fit(TEXTS, sp.csr_array(LABELS), PlantedScoresOptions(model="ridge", min_documents=1))
+    planted = PlantedScores.fit(TEXTS, sp.csr_array(LABELS), RidgeOptions(model="ridge", min_documents=1))
     planted = replace(planted, phrases=mined(), linear_weight=0.5, adjustment=0.1)
     planted.save(tmp_path, "labels")
     again = PlantedScores.load(tmp_path, "labels")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.relevance import label_ridge, linear, pruned_index
 from plant_plugin.relevance.label_ridge import solve_by_label
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.relevance.pruned_index import PrunedIndex
+from plant_plugin.relevance.ridge import RidgeOptions
 
 LABELS = 40
 
@@ -69,7 +69,7 @@ def test_candidates_are_those_of_the_index_and_have_their_whole_scores(monkeypat
 
 def test_with_every_weight_and_label_it_is_the_dense_row(texts, monkeypatch: pytest.MonkeyPatch) -> None:
     train, labels, unseen = texts
-    options = PlantedScoresOptions(model="label_ridge", min_documents=1)
+    options = RidgeOptions(model="label_ridge", min_documents=1)
     dense = PlantedScores.fit(train, labels, options)
     expected = dense.scores(unseen), dense.top(unseen, 10)
     monkeypatch.setattr(linear, "PRUNED_ABOVE", LABELS - 1)
@@ -84,7 +84,7 @@ def test_with_every_weight_and_label_it_is_the_dense_row(texts, monkeypatch: pyt
 
 def test_labels_outside_the_candidates_stay_behind_them(texts, monkeypatch: pytest.MonkeyPatch) -> None:
     train, labels, unseen = texts
-    model = PlantedScores.fit(train, labels, PlantedScoresOptions(model="label_ridge", min_documents=1))
+    model = PlantedScores.fit(train, labels, RidgeOptions(model="label_ridge", min_documents=1))
     model = replace(model, adjustment=0.5)  # so much that a rare label would pass every other
     whole = model.scores(unseen)
     for module, name, value in ((linear, "PRUNED_ABOVE", 1), (linear, "LISTED", 3), (pruned_index, "KEPT", 4)):
@@ -108,7 +108,7 @@ def test_hard_negatives_of_the_index_are_the_same_where_nothing_is_left_out(monk
     random = np.random.default_rng(2)
     features = sp.csr_array((random.random((90, 30)) * (random.random((90, 30)) < 0.2)).astype(np.float32))
     targets = sp.csr_array((random.random((90, LABELS)) < 0.1).astype(np.float32))
-    options = PlantedScoresOptions(model="label_ridge", top=20)
+    options = RidgeOptions(model="label_ridge", top=20)
     expected = solve_by_label(features, targets, options).toarray()
     monkeypatch.setattr(label_ridge, "PRUNED_ABOVE", 1)
     np.testing.assert_array_equal(solve_by_label(features, targets, options).toarray(), expected)

@@ -11,14 +11,13 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.evidence import DocumentEvidence
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import PlantedPhrases
-from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, PlantedScores, read_sentences
-from plant_plugin.relevance.ridge import solve_ridge
+from plant_plugin.relevance.planted_scores import MARKED, PlantedScores, read_sentences
+from plant_plugin.relevance.ridge import RidgeOptions, solve_ridge
 from plant_plugin.relevance.sentence_scores import LETTERS, LETTERS_MIN, SENTENCE_PENALTY, SentenceScores
 
 NAMES = ["A", "B"]
@@ -37,7 +36,7 @@ SENTENCES = [
     *7 * [("Control.", "")],
 ]  # fmt: skip
 STRETCHES = [("fiebre alta", "A"), ("tos seca", "B"), ("tos", "B"), ("fiebre", "AB")]  # each once, with all its labels
-OPTIONS = PlantedScoresOptions(model="ridge", top=10**6, min_documents=1, lead=3)
+OPTIONS = RidgeOptions(model="ridge", top=10**6, min_documents=1, lead=3)
 UNSEEN = ["Llega. Fiebre y tos. Se va.", "  ", "", "Alta fiebre"]
 
 
@@ -145,20 +144,6 @@ def test_too_few_sentences_are_told_by_their_name() -> None:
     with pytest.raises(DataError, match=told) as caught:
         SentenceScores.fit(["uno", "dos"], [{"A": [(0, 3)]}, {}], NAMES, replace(OPTIONS, min_documents=1))
     assert caught.value.where == "evidence.training_file"
-
-
-def test_a_model_from_before_evidence_is_read(tmp_path: Path) -> None:
-    planted = PlantedScores.fit(TEXTS, LABELS, OPTIONS)
-    planted = replace(planted, weight=2.0)
-    planted.save(tmp_path, "labels")
-    (tmp_path / MARKED).unlink()
-    with np.load(tmp_path / ARRAYS) as content:
-        new = ("shortest", "letters", "linear_weight", "sentence_weight")
-        older = {name: content[name] for name in content if name not in new}
-    np.savez(tmp_path / ARRAYS, **older)
-    again = PlantedScores.load(tmp_path, "labels")
-    assert (again.phrases, again.sentences, again.weight) == (None, None, 2.0)
-    np.testing.assert_array_equal(again.scores(UNSEEN), planted.scores(UNSEEN))
 
 
 def test_a_model_does_not_lose_its_phrases_silently(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from plant_plugin.training.stage2 import Stage2
 Made = Callable[..., Config]
 PAIRS = [(RowAdam, torch.optim.Adam), (RowAdamW, torch.optim.AdamW)]
 LABELS = 12
-TOUCHED = {"planted_scores__model": "ridge", "planted_scores__min_documents": 1, "shortlist__rows": "touched"}
+TOUCHED = {"planted_scores__model": "ridge", "shortlist__rows": "touched"}
 
 
 def trained(kind: type[torch.optim.Optimizer], rows: list[list[int]], sparse: bool, **options: float) -> list[Tensor]:

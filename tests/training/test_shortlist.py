@@ -13,13 +13,12 @@ import scipy.sparse as sp
 import torch
 
 from plant_plugin.config import Config
-from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.networks.losses import focal_loss
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance import label_ridge, linear
-from plant_plugin.relevance.ridge import solve_ridge
+from plant_plugin.relevance.ridge import RidgeOptions, solve_ridge
 from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
 from plant_plugin.training import stage2
@@ -157,7 +156,7 @@ def test_wrong_labels_of_a_training_document_are_in_the_order_they_would_have_ha
     random = np.random.default_rng(3)
     features = sp.csr_array(random.random((12, 30), dtype=np.float32) * (random.random((12, 30)) < 0.4))
     labels = sp.csr_array((random.random((12, 6)) < 0.3).astype(np.float32))
-    options = PlantedScoresOptions(top=30)
+    options = RidgeOptions(top=30)
     fitted = (features @ solve_ridge(features, labels, options).T).toarray()
     for document in range(12):
         others = np.delete(np.arange(12), document)

@@ -317,7 +317,7 @@ def test_the_linear_model_is_fitted_once(made: Made, tmp_path: Path, monkeypatch
     assert (Path(config.checkpoint_dir) / ARRAYS).read_bytes() == (Path(other.checkpoint_dir) / ARRAYS).read_bytes()
     run(made(**short, planted_scores__weight=2.0, planted_scores__offset=0.0, result_dir=str(tmp_path / "weighed")))
     assert len(fits) == 1
-    run(made(**short, planted_scores__penalty=0.5, result_dir=str(tmp_path / "another")))
+    run(made(**short, planted_scores__word_letters=4, result_dir=str(tmp_path / "another")))
     assert len(fits) == 2
 
 
@@ -365,14 +365,12 @@ def test_a_configured_adjustment_is_taken(made: Made) -> None:
 def test_negative_or_empty_values_are_refused(made: Made) -> None:
     with pytest.raises(ConfigError) as caught:
         made(
-            planted_scores__penalty=0,
-            planted_scores__ngrams=0,
+            planted_scores__top=0,
             planted_scores__lead=-1,
-            planted_scores__lead_weight=-0.5,
             planted_scores__weight=-1,
             planted_scores__adjustment=-1,
         )
-    for name in ("penalty", "ngrams", "lead", "lead_weight", "weight", "adjustment"):
+    for name in ("top", "lead", "weight", "adjustment"):
         assert f"planted_scores.{name}:" in str(caught.value)
 
 

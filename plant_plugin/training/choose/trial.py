@@ -14,6 +14,7 @@ from plant_plugin.data.documents import Corpus, Split
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
+from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.training.inputs import Floats
 from plant_plugin.training.weights import LINEAR_WEIGHTS, blocks
 
@@ -58,7 +59,7 @@ class Trial:
         return self._fitted(self.options)
 
     def _fitted(self, options: PlantedScoresOptions) -> LinearModel:
-        return LinearModel.fit(self.texts, self.labels, options)
+        return LinearModel.fit(self.texts, self.labels, RidgeOptions.of(options))
 
     def _ndcg(self, scored: Callable[[Sequence[str]], list[Floats]]) -> list[float]:
         """Return the nDCG@5 of each kind of scores (B, L) of the validation texts, a few texts at a time."""

@@ -119,7 +119,7 @@ def test_a_malformed_expression_is_told_with_its_line(search_file: Make, value: 
         ),
         ({"data_format": ["choice", ["txt", "svm"]]}, "cannot be compared"),
         ({"result_dir": ["choice", ["a", "b"]]}, "no result depends on it"),
-        ({"planted_scores": {"model": "ridge", "penalty": ["uniform", 0.1, 1]}}, "added after the epochs"),
+        ({"planted_scores": {"model": "ridge", "top": ["choice", [10, 20]]}}, "added after the epochs"),
         ({"search_alg": "random"}, "search_alg.* has no choice 'random'"),
         ({"search_alg": "optuna"}, "optuna knows no grid_search"),
         ({"search_alg": "bayesopt"}, "bayesopt knows no choice"),
