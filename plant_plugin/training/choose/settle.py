@@ -26,8 +26,8 @@ from plant_plugin.training.choose.minutes import fit_into
 
 NETWORK = "model_name", "network_config"
 # What is decided for every network, under the keys of ours; the rest is for PLANT over words.
-SIZES = {"max_seq_length", "min_vocab_freq", "stage1.epochs", "stage2.epochs", "val_size", "val_metric",
-         "monitor_metrics"}  # fmt: skip
+SIZES = {"max_seq_length", "min_vocab_freq", "stage1.epochs", "stage2.epochs", "val_size", "refit",
+         "val_metric", "monitor_metrics"}  # fmt: skip
 FOR_WORDS = {"max_seq_length", "min_vocab_freq"}
 BEFORE_LAAT = {"strategy", "evidence.training_file", "shortlist.size"}  # keys that its network would not go with
 REPEATED = 0.01  # share of the texts that may be repeated without a word

@@ -172,7 +172,7 @@ def test_another_network_gets_what_its_data_ask_for_and_nothing_else(mine: Make)
     config = settle(mine(model_name="LAAT", network_config=laat, planted_scores__model="none"))
     assert (config.max_seq_length, config.stage1.epochs, config.stage2.epochs) == (128, 2, 12)
     assert (config.model_name, dict(config.network_config)) == ("LAAT", laat)
-    assert (config.val_metric, config.refit, config.learning_rate) == ("nDCG@5", "none", mine().learning_rate)
+    assert (config.val_metric, config.refit, config.learning_rate) == ("nDCG@5", "train+val", mine().learning_rate)
 
 
 def test_a_network_of_libmultilabel_gets_one_number_of_epochs(mine: Make) -> None:
