@@ -16,9 +16,9 @@ from statistics import median
 import numpy as np
 import scipy.sparse as sp
 
-from plant_plugin.config import Config
 from plant_plugin.config.options import NO_NAMES, EvidenceOptions
 from plant_plugin.config.rules import is_plant_over_words
+from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, load_corpus
 from plant_plugin.data.evidence import evidence_beside
@@ -46,7 +46,7 @@ MINED_FROM = 2500  # documents, up to which phrases are mined at all: every run 
 LEAST_VALIDATION = 20  # documents, for a trial to say anything
 
 
-def look(config: Config, given: set[str], *, network: bool) -> Facts:
+def look(config: Settings, given: set[str], *, network: bool) -> Facts:
     """Return the facts of what a configuration, with ``val_file`` where there is one, would train on.
 
     Args:
@@ -128,7 +128,7 @@ def language_of(texts: Sequence[str]) -> str:
     return votes.most_common(1)[0][0]
 
 
-def _names(config: Config, corpus: Corpus, language: str) -> str | None:
+def _names(config: Settings, corpus: Corpus, language: str) -> str | None:
     """Return where names of labels are known from; English ones of ICD-10-CM only beside English texts."""
     if config.planted_scores.names == NO_NAMES:
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from plant_plugin.config import Config
 from plant_plugin.config.options import PLANTED_SCORES
+from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.training.choose.decisions import Decision, Facts
 from plant_plugin.training.pace import measure
@@ -16,7 +16,7 @@ FOR_EPOCHS = 0.5  # share of a budget; the rest reads, solves the linear model, 
 SHORTENED = 250, 128  # words: what is tried first, and the shortest that a budget leaves
 
 
-def fit_into(minutes: float, config: Config, facts: Facts, started: float) -> Decision:
+def fit_into(minutes: float, config: Settings, facts: Facts, started: float) -> Decision:
     """Choose epochs, length or strategy with which training ends in about so many minutes.
 
     The time since ``started``, in which the data were looked at and steps are timed, is taken from them. First the
