@@ -1,4 +1,4 @@
-"""Write ``docs/claims.md``: every claim of the papers, what they report, what the results here say, and a verdict.
+"""Write ``benchmarks/tables/claims.md``: the claims of the papers, what they report, what results here say, a verdict.
 
     python benchmarks/claims.py            # write, where it is out of date (``made_from.py``)
     python benchmarks/claims.py --check    # exit 1 where it is; nothing is computed
@@ -30,7 +30,7 @@ from plant_plugin.report.formats import markdown_rows
 from plant_plugin.report.systems import System
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "claims.md"
+PAGE = HERE / "tables" / "claims.md"
 KEYS = {"id", "claim", "source", "paper", "caution", "tests", "untestable"}
 TESTS = {"gain": {"of", "over", "metrics"}, "seeds": {"of", "over", "metrics"}, "grid": {"of", "metrics", "from"}}
 SIGNIFICANT = 0.05
@@ -72,7 +72,7 @@ class Answer:
     @property
     def row(self) -> list[str]:
         """Of the table of a claim."""
-        page = f"[{self.results}](benchmarks/tables/{self.results}.md)"
+        page = f"[{self.results}]({self.results}.md)"
         return [self.compared, page, str(self.seeds), self.metric, self.values, self.gain, self.says]
 
     @property
@@ -236,7 +236,8 @@ def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> 
     counted = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
     return "\n".join([
         "# Claims of the papers", "",
-        "Made by `python benchmarks/claims.py` from `claims.yaml` and `results` beside it; do not edit.", "",
+        "Made by `python benchmarks/claims.py` from `benchmarks/claims.yaml` and `benchmarks/results`; "
+        "do not edit.", "",
         "002 is the paper on language models and two stages, 001 the first PLANT (AWD-LSTM), 000 the later abstract. "
         "Gains are in points with 95 % intervals, paired over documents where they were kept; the first of each data "
         "set stands here, all of them and what was compared below. A verdict says how many seeds are behind its rows "
@@ -259,7 +260,7 @@ def main() -> int:
     if made.is_current(PAGE, sources):
         return 0
     if check:
-        print("docs/claims.md is out of date; run python benchmarks/claims.py", file=sys.stderr)
+        print(f"{PAGE.name} is out of date; run python benchmarks/claims.py", file=sys.stderr)
         return 1
     PAGE.write_text(page(claims, results, processes=-1), encoding="utf-8")
     made.write([(PAGE, sources)])

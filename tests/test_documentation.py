@@ -196,7 +196,7 @@ def test_configuration_page_names_every_block() -> None:
 @pytest.mark.skipif(find_spec("mkdocs") is None, reason="needs mkdocs: pip install 'plant-plugin[docs]'")
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert built.returncode == 0, built.stderr

@@ -3,7 +3,7 @@
     python benchmarks/experiments/faithfulness.py demo TEST_FILE planted=RUN unplanted=RUN [--documents 100]
 
 For each run folder the numbers of ``plant faithfulness`` on the same test documents; written into
-``benchmarks/tables/faithfulness_<name>.md`` with a picture beside it. Runs are made by ``libmultilabel``, e.g.
+``benchmarks/tables/faithfulness_<name>.md``. Runs are made by ``libmultilabel``, e.g.
 
     libmultilabel --config plant_demo.yml --result_dir runs/planted
     libmultilabel --config plant_demo.yml --result_dir runs/unplanted --strategy end_to_end \\
@@ -15,7 +15,6 @@ Nothing is tuned on these documents: the thresholds are the runs' own.
 from __future__ import annotations
 
 import argparse
-import sys
 from itertools import islice
 from pathlib import Path
 
@@ -25,11 +24,7 @@ from plant_plugin.data.new_documents import Documents
 from plant_plugin.files import atomic_write
 from plant_plugin.model.faithfulness import Faithfulness, faithfulness
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-from pictures import Line, line_picture
-
 TABLES = Path(__file__).resolve().parents[1] / "tables"
-ORDERS = ("contribution", "attention", "MIG", "random")
 
 
 def table(found: dict[str, list[Faithfulness]], name: str) -> str:
@@ -50,11 +45,11 @@ def table(found: dict[str, list[Faithfulness]], name: str) -> str:
             f"{row.sufficiency:.3f} ± {row.sufficiency_error:.3f} | {row.documents} |"
             for row in rows
         ]
-    return "\n".join(lines) + f"\n\n![Comprehensiveness](faithfulness_{name}.svg)\n"
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    """Measure the runs and write table and picture."""
+    """Measure the runs and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name")
     parser.add_argument("test_file")
@@ -70,20 +65,6 @@ def main() -> None:
         found[system] = faithfulness(Predictor.load(folder), texts, seed=options.seed)
     with atomic_write(TABLES / f"faithfulness_{options.name}.md") as temporary:
         temporary.write_text(table(found, options.name), encoding="utf-8")
-    by_order = {system: {row.order: row for row in rows} for system, rows in found.items()}
-    lines = {
-        system: Line(
-            [(float(place), rows[order].comprehensiveness) for place, order in enumerate(ORDERS) if order in rows],
-            [rows[order].comprehensiveness_error for order in ORDERS if order in rows],
-        )
-        for system, rows in by_order.items()
-    }
-    picture = line_picture(
-        {"probability lost (comprehensiveness)": lines}, title=f"What predictions rest on, {options.name}",
-        x="words taken out, ordered by", x_names=ORDERS,
-    )  # fmt: skip
-    with atomic_write(TABLES / f"faithfulness_{options.name}.svg") as temporary:
-        picture.savefig(temporary, format="svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def test_documents_answer(tmp_path: Path) -> None:
     assert (found[0].compared, found[0].seeds) == ("`good` over `bad`", 2)
     before, after = map(float, found[0].values.split(" → "))
     assert found[0].gain.startswith(f"{after - before:+.1f} (")
-    assert found[0].row[1] == "[tiny-claims](benchmarks/tables/tiny-claims.md)"
+    assert found[0].row[1] == "[tiny-claims](tiny-claims.md)"
     turned = {**GAIN, "gain": {**GAIN["gain"], "of": "bad", "over": "good"}}
     assert {answer.says for answer in answers(turned, tmp_path / "results")} == {OPPOSITE}
     same = {**GAIN, "gain": {**GAIN["gain"], "over": "none"}}
