@@ -21,7 +21,7 @@ State = list[tuple[Tensor, Tensor]]  # of each layer: hidden and cell, (1, B, un
 class Dropouts(NamedTuple):
     """Shares that are dropped in training, each in [0, 1)."""
 
-    word: float = 0.0  # of the vocabulary, wherever a word stands
+    word: float = 0.0  # of the vocabulary, the same words at all positions
     embedded: float = 0.0  # of the numbers of an embedded word, the same at all positions, as all that follow
     weight: float = 0.0  # of the hidden-to-hidden weights
     hidden: float = 0.0  # between layers
@@ -29,7 +29,7 @@ class Dropouts(NamedTuple):
 
 
 class Masks(NamedTuple):
-    """What one pass over documents drops; scaled, so that means stay."""
+    """Factors of one pass over documents: 0 where it drops, the others scaled, so that means stay."""
 
     word: Tensor | None  # (V, 1)
     inputs: list[Tensor | None]  # of each layer's input, (B, 1, width)
@@ -37,7 +37,7 @@ class Masks(NamedTuple):
     recurrent: list[Tensor]  # each layer's hidden-to-hidden weights, with what is dropped at zero
 
     def of(self, rows: Tensor) -> Masks:
-        """The same for chosen documents."""
+        """Return the masks of chosen documents."""
         picked = [None if part is None else part[rows] for part in (*self.inputs, self.output)]
         return self._replace(inputs=picked[:-1], output=picked[-1])
 
@@ -60,11 +60,11 @@ class AwdLstm(nn.Module):
         self.dropouts = dropouts
 
     def stack(self) -> list[nn.LSTM]:
-        """The layers, from the bottom up."""
+        """Return the layers, from the bottom up."""
         return [layer for layer in self.layers if isinstance(layer, nn.LSTM)]
 
     def draw(self, documents: int) -> Masks:
-        """What a pass over so many documents drops: nothing in evaluation."""
+        """Draw the masks of a pass over so many documents; evaluation drops nothing."""
         like, drop = self.embedding.weight, self.dropouts
 
         def mask(share: float, *shape: int) -> Tensor | None:
@@ -80,28 +80,28 @@ class AwdLstm(nn.Module):
         return Masks(mask(drop.word, len(like), 1), inputs, mask(drop.output, documents, 1, like.shape[1]), recurrent)
 
     def start(self, documents: int) -> State:
-        """The state before the first word."""
+        """Return the state before the first word."""
         zero = self.embedding.weight.new_zeros
         return [(zero(1, documents, layer.hidden_size),) * 2 for layer in self.stack()]
 
     def forward(self, text: Tensor, state: State, masks: Masks) -> tuple[Tensor, State]:
-        """States (B, T, E) of ``text`` (B, T), before the output's dropout, and the state behind the last position."""
+        """Return states (B, T, E) of ``text`` (B, T), before the output's dropout, and the state after the last."""
         words = self.embedding.weight if masks.word is None else self.embedding.weight * masks.word
-        states, behind = functional.embedding(text, words), State()
+        states, ended = functional.embedding(text, words), State()
         with torch.autocast(text.device.type, enabled=False):  # one width of numbers for what is carried
             for layer, start, mask, recurrent in zip(self.stack(), state, masks.inputs, masks.recurrent, strict=True):
                 states = states if mask is None else states * mask
                 enter, _, *biases = weights_of(layer, "l0")
-                # with biases, one layer, no dropout of its own, one direction, documents first
-                states, *ended = torch.lstm(
+                # with biases, one layer, no dropout in it, one direction, documents first
+                states, *last = torch.lstm(
                     states, start, [enter, recurrent, *biases], True, 1, 0.0, self.training, False, True
                 )
-                behind.append((ended[0], ended[1]))
-        return states, behind
+                ended.append((last[0], last[1]))
+        return states, ended
 
 
 def detached(state: State) -> State:
-    """A state that no gradient goes back through."""
+    """Cut a state off from its gradient."""
     return [(hidden.detach(), cell.detach()) for hidden, cell in state]
 
 
@@ -116,19 +116,20 @@ class LanguageModel(nn.Module):
         self.encoder, self.bias = encoder, nn.Parameter(torch.zeros(len(encoder.embedding.weight)))
 
     def logits(self, states: Tensor) -> Tensor:
-        """Of every word (…, V), from states (…, E)."""
+        """Return the logits (…, V) of every word, from states (…, E)."""
         return functional.linear(states, self.encoder.embedding.weight, self.bias)
 
     def losses(self, text: Tensor, target: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
-        """Cross-entropy in nats, a mean over the words of ``target`` (B, T); the penalties; the state behind the text.
+        """Return the cross-entropy in nats, a mean over ``target`` (B, T), the penalties, and the state after the text.
 
-        Penalties: the mean square of the dropped activations times 2, and that of the change of the others times 1.
+        The penalties are twice the mean square of the activations after dropout, and the mean square of the others'
+        change from position to position.
         """
         masks = self.encoder.draw(len(text))
-        states, behind = self.encoder(text, state, masks)
+        states, ended = self.encoder(text, state, masks)
         dropped = states if masks.output is None else states * masks.output
         loss = functional.cross_entropy(self.logits(dropped).flatten(0, 1), target.flatten())
         penalty = 2 * dropped.square().mean()
         if text.shape[1] > 1:
             penalty = penalty + (states[:, 1:] - states[:, :-1]).square().mean()
-        return loss, penalty, detached(behind)
+        return loss, penalty, detached(ended)

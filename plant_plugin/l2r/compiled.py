@@ -7,14 +7,14 @@ from plant_plugin.networks.kernels.compiled import REORDERED
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=REORDERED)
-def score_pairs(tokens, labels, weight, found):
-    """Fill ``found`` (U, L) as :func:`.pair_scores.ranker_scores` says: weight times what is positive of a pair."""
+def score_pairs(tokens, labels, weight, scores):
+    """Fill ``scores`` (U, L) as :func:`.pair_scores.ranker_scores` says: weight times the positive part of a pair."""
     for token in range(tokens.shape[0]):
         for label in range(labels.shape[0]):
-            total = found.dtype.type(0)
+            total = scores.dtype.type(0)
             for unit in range(len(weight)):
-                total += weight[unit] * max(tokens[token, unit] + labels[label, unit], found.dtype.type(0))
-            found[token, label] = total
+                total += weight[unit] * max(tokens[token, unit] + labels[label, unit], scores.dtype.type(0))
+            scores[token, label] = total
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=REORDERED)

@@ -26,27 +26,27 @@ class AwdLstmBackbone(Backbone):
     """States of language models that read documents forward, backward or both ways, side by side.
 
     With ``segment_tokens`` a document is read in segments of as many words, each model's state carried from one to the
-    next; the gradient ends where a segment begins. With ``gradient_segments`` only a document's last ones (as the model
-    reads it) have a gradient, so that what the backward pass keeps of the encoder does not grow with the document. The
-    states are those of one pass all the same.
+    next; the gradient ends where a segment begins. With ``gradient_segments`` only a document's last segments, in the
+    model's direction, have a gradient, so that the memory for the backward pass does not grow with the document. The
+    states are the same as those of one pass.
 
     Source: first PLANT, section 3.2 and A.3; the segments are those of Howard and Ruder 2018, section 3.3 (BPT3C).
     """
 
     def __init__(self, vectors: Tensor, **options: Value) -> None:
         super().__init__()
-        given = arguments.AwdLstm(**options)
-        self.directions, self.width = DIRECTIONS[given.directions], vectors.shape[1]
-        shares = given.word_dropout, given.embed_dropout, given.weight_dropout
-        dropouts = Dropouts(*shares, given.encoder_dropout, given.post_encoder_dropout)
-        sizes = given.hidden_size, given.num_layers
+        settings = arguments.AwdLstm(**options)
+        self.directions, self.width = DIRECTIONS[settings.directions], vectors.shape[1]
+        shares = settings.word_dropout, settings.embed_dropout, settings.weight_dropout
+        dropouts = Dropouts(*shares, settings.encoder_dropout, settings.post_encoder_dropout)
+        sizes = settings.hidden_size, settings.num_layers
         self.models = nn.ModuleList(AwdLstm(vectors, *sizes, dropouts) for _ in self.directions)
         self.hidden_size = len(self.models) * self.width
-        self.segment_tokens, self.gradient_segments = given.segment_tokens, given.gradient_segments
-        self.language_model = given.language_model
+        self.segment_tokens, self.gradient_segments = settings.segment_tokens, settings.gradient_segments
+        self.language_model = settings.language_model
 
     def start(self, vocabulary: str) -> None:
-        """Take the weights of the language models in the folder ``language_model``, of the vocabulary of that hash.
+        """Load the weights of the language models in the folder ``language_model``, of the vocabulary of that hash.
 
         Raises:
             ConfigError: A direction was not trained, or with other sizes.
@@ -69,24 +69,24 @@ class AwdLstmBackbone(Backbone):
                 raise ConfigError(what, where=str(path), fix=again) from error
 
     def layers(self) -> list[list[nn.Parameter]]:
-        """Parameters from the bottom up: the embeddings, then each layer."""
+        """Return the parameters from the bottom up: the embeddings, then each layer."""
         models = [model for model in self.models if isinstance(model, AwdLstm)]
         stacks = [[model.embedding for model in models], *zip(*(model.layers for model in models), strict=True)]
         return [[parameter for module in stack for parameter in module.parameters()] for stack in stacks]
 
     def word_tables(self) -> list[Tensor]:
-        """What has a row for each word."""
+        """Return the parameters with a row for each word."""
         return [model.embedding.weight for model in self.models if isinstance(model, AwdLstm)]
 
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
-        """States (B, T, hidden_size) of ``text`` (B, T), zero behind a document's ``length`` (B,)."""
+        """Return states (B, T, hidden_size) of ``text`` (B, T), zero after a document's ``length`` (B,)."""
         length = length.to(text.device).clamp(min=1)
-        found = []
+        encoded = []
         for direction, model in zip(self.directions, self.models, strict=True):
             backward = direction == "backward"
             states = self._encoded(model, turned(text[..., None], length)[..., 0] if backward else text, length)
-            found.append(turned(states, length) if backward else states)
-        return torch.cat(found, dim=2) if len(found) > 1 else found[0]
+            encoded.append(turned(states, length) if backward else states)
+        return torch.cat(encoded, dim=2) if len(encoded) > 1 else encoded[0]
 
     def _encoded(self, model: nn.Module, text: Tensor, length: Tensor) -> Tensor:
         assert isinstance(model, AwdLstm)
@@ -94,7 +94,7 @@ class AwdLstmBackbone(Backbone):
         masks, state, parts = model.draw(documents), model.start(documents), []
         left = -(-length // width)  # segments of each document that are still to be read
         real = real_positions(text, length)[..., None]
-        for segment, kept in zip(text.split(width, dim=1), real.split(width, dim=1), strict=True):
+        for segment, inside in zip(text.split(width, dim=1), real.split(width, dim=1), strict=True):
             graded = left > 0
             if self.gradient_segments is not None and self.training:
                 graded = graded & (left <= self.gradient_segments)
@@ -104,16 +104,16 @@ class AwdLstmBackbone(Backbone):
                 if not len(rows):
                     continue
                 whole = len(rows) == documents
-                own = state if whole else [(hidden[:, rows], cell[:, rows]) for hidden, cell in state]
+                start = state if whole else [(hidden[:, rows], cell[:, rows]) for hidden, cell in state]
                 with torch.set_grad_enabled(trained):
-                    states, behind = model(segment[rows], own, masks if whole else masks.of(rows))
+                    states, ended = model(segment[rows], start, masks if whole else masks.of(rows))
                 part = states if whole else part.index_copy(0, rows, states)
-                behind = detached(behind)
-                state = behind if whole else [
+                ended = detached(ended)
+                state = ended if whole else [
                     (hidden.index_copy(1, rows, new[0]), cell.index_copy(1, rows, new[1]))
-                    for (hidden, cell), new in zip(state, behind, strict=True)
+                    for (hidden, cell), new in zip(state, ended, strict=True)
                 ]  # fmt: skip
             # here and not of the whole document, of which there would be two further copies
-            parts.append(part * kept if masks.output is None else part * (masks.output * kept))
+            parts.append(part * inside if masks.output is None else part * (masks.output * inside))
             left = left - 1
         return torch.cat(parts, dim=1)

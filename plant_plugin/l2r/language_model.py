@@ -1,4 +1,4 @@
-"""``plant pretrain-lm``: a language model of the training texts, trained step by step so that a killed run goes on.
+"""``plant pretrain-lm``: a language model of the training texts; a killed run resumes at its last saved step.
 
 Shape key: **B** columns of a text, read side by side · **T** words of a segment · **V** words.
 """
@@ -39,11 +39,11 @@ SAVE_SECONDS = 60.0  # between two states on disk
 REPORT = "language_model.json"
 WEIGHT_DECAY = 0.01  # of AdamW, whose β are 0.9 and 0.99
 CLIP_NORM = 0.25  # gradient norm
-KEPT = ("identity", "step", "cpu_s", "best", "state", "perplexities")  # of a training, in its state on disk
+SAVED = ("identity", "step", "cpu_s", "best", "state", "perplexities")  # fields of a training in its state on disk
 
 
 def pretrain(settings: Settings, say: Callable[[str], object] = print) -> dict[str, dict[str, float]]:
-    """Train the language models that a configuration's encoder starts from, on its training texts alone.
+    """Train the language models that a configuration's encoder starts from, on its training texts only.
 
     The folder ``network_config.language_model`` gets ``vocabulary.json``, ``forward.safetensors`` and, where the
     network reads both ways, ``backward.safetensors``, and :data:`REPORT`. Called again it resumes where it was killed,
@@ -51,7 +51,7 @@ def pretrain(settings: Settings, say: Callable[[str], object] = print) -> dict[s
     where there are any.
 
     Returns:
-        Of each direction perplexities on validation texts (of the model, and of word frequencies alone) and times.
+        Of each direction the times, and the perplexities on validation texts of the model and of word frequencies.
 
     Raises:
         ConfigError: No folder, or no network over an AWD-LSTM, is named.
@@ -72,7 +72,7 @@ def pretrain(settings: Settings, say: Callable[[str], object] = print) -> dict[s
     if vectors is None or not isinstance(backbone, AwdLstmBackbone):
         fix = "PLANTL2R, or a network with `encoder: awd_lstm`"
         raise ConfigError("this network reads no language model of ours", where="model_name", fix=fix)
-    found: dict[str, dict[str, float]] = {}
+    reports: dict[str, dict[str, float]] = {}
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / ".lock", "wait for the other training, or name another folder"):
         tokens.save(folder)
@@ -80,21 +80,21 @@ def pretrain(settings: Settings, say: Callable[[str], object] = print) -> dict[s
                   for split in corpus.splits if split.name != "test" and len(split)}  # fmt: skip
         options = _options_of(settings)
         pretraining = {name: value for name, value in vars(options).items() if name.startswith("pretraining")}
-        told = {"vocabulary": tokens.hash(), "texts": corpus.train.hash(), "seed": str(settings.seed),
+        common = {"vocabulary": tokens.hash(), "texts": corpus.train.hash(), "seed": str(settings.seed),
                 "options": repr(pretraining)}  # fmt: skip
         for direction, encoder in zip(backbone.directions, backbone.models, strict=True):
             assert isinstance(encoder, AwdLstm)
             network = repr([[*map(int, each.shape)] for each in encoder.parameters()] + [*encoder.dropouts])
             backward = direction == "backward"
             streams = {name: stream(arrays, tokens.pad_id, backward=backward) for name, arrays in splits.items()}
-            path, identity = folder / f"{direction}.safetensors", {**told, "network": network}
-            found[direction] = _Training(path, identity, LanguageModel(encoder), streams, settings, options).run(say)
-        write_json(folder / REPORT, found)
-    return found
+            path, identity = folder / f"{direction}.safetensors", {**common, "network": network}
+            reports[direction] = _Training(path, identity, LanguageModel(encoder), streams, settings, options).run(say)
+        write_json(folder / REPORT, reports)
+    return reports
 
 
 def _options_of(settings: Settings) -> Options:
-    """What the network's encoder is made with: of a network over a registered encoder those that both declare."""
+    """Return the options of the network's encoder; over a registered encoder, those of network and encoder."""
     declared = registry.get("networks", settings.model_name).declared(settings.network_config)
     assert declared is not None
     options = declared(**settings.network_config)
@@ -103,26 +103,26 @@ def _options_of(settings: Settings) -> Options:
 
 
 def stream(arrays: TokenArrays, between: int, *, backward: bool) -> npt.NDArray[np.int64]:
-    """All documents as one run of words, the id ``between`` before each; backward each one's words turned round."""
+    """Join all documents to one run of words, the id ``between`` before each; backward, their words turned round."""
     documents = np.split(arrays.ids.astype(np.int64), arrays.offsets[1:-1])
     step = -1 if backward else 1
-    return np.concatenate([part for one in documents for part in ([between], one[::step])])
+    return np.concatenate([part for words in documents for part in ([between], words[::step])])
 
 
 def columns(words: npt.NDArray[np.int64], count: int) -> Tensor:
-    """A run of words cut into ``count`` columns (B, words of each); what is left over at the end is not read."""
+    """Cut a run of words into ``count`` columns (B, words of each); the rest at the end is not read."""
     count = max(1, min(count, (len(words) - 1) // 2))
     return torch.from_numpy(words[: len(words) // count * count].reshape(count, -1))
 
 
 def unigram_perplexity(train: npt.NDArray[np.int64], words: npt.NDArray[np.int64], size: int) -> float:
-    """What word frequencies alone (each counted once more) reach on ``words``: the least that a model has to beat."""
+    """Return the perplexity of word frequencies (each plus 1) on ``words``, which a model should beat."""
     counts = np.bincount(train, minlength=size) + 1.0
     return float(np.exp(-np.log(counts[words[1:]] / counts.sum()).mean()))
 
 
 class _Training:
-    """One direction: its model, its optimiser and where it stands."""
+    """The training of one direction: its model, its optimiser and its step."""
 
     def __init__(
         self, path: Path, identity: dict[str, str], model: LanguageModel,
@@ -142,19 +142,19 @@ class _Training:
         self.state: State = model.encoder.start(len(self.text))
 
     @property
-    def _place(self) -> Path:
+    def _state_path(self) -> Path:
         return self.path.with_suffix(".state")
 
     def run(self, say: Callable[[str], object]) -> dict[str, float]:
-        """Train to the end, or read what has ended; then the report of this direction."""
+        """Train to the end, or read a training that has ended; return the report of this direction."""
         if self.path.is_file():
             known = read_metadata(self.path)
-            self._same(known)
+            self._check_same(known)
             return {name: float(known[name]) for name in ("perplexity", "unigram_perplexity", "cpu_s") if name in known}
-        self._go_on()
+        self._resume()
         began, saved, steps = time.process_time(), time.monotonic(), len(self.starts)
         while self.step < self.options.pretraining_epochs * steps:
-            self._one(self.starts[self.step % steps])
+            self._train_step(self.starts[self.step % steps])
             self.step += 1
             if self.step % steps == 0:
                 self.state = self.model.encoder.start(len(self.text))
@@ -165,8 +165,8 @@ class _Training:
                 self._save()
         return self._finish(say)
 
-    def _one(self, start: int) -> None:
-        """An optimiser step; its random draws hang on its number alone."""
+    def _train_step(self, start: int) -> None:
+        """Take an optimiser step, whose random draws depend only on its number."""
         drawn = np.random.SeedSequence((self.seed, self.step)).generate_state(1)[0]
         torch.manual_seed(int(drawn))
         segment = self.text[:, start : start + self.options.pretraining_segment_tokens + 1].to(self.device)
@@ -190,37 +190,37 @@ class _Training:
         say(f"{self.path.stem} {epoch}: validation perplexity {value:.1f}")
 
     def _finish(self, say: Callable[[str], object]) -> dict[str, float]:
-        found = {"cpu_s": round(self.cpu_s, 1)}
+        report = {"cpu_s": round(self.cpu_s, 1)}
         if self.best is not None:
             self.model.load_state_dict(self.best)
             least = unigram_perplexity(self.streams["train"], self.streams["val"], len(self.model.bias))
-            found |= {"perplexity": min(self.perplexities), "unigram_perplexity": least}
-            if found["perplexity"] >= least:
-                say(f"{self.path.stem}: no better than word frequencies alone ({least:.1f}): train longer or faster")
-        write_tensors(self.path, self.model.state_dict(), {**self.identity, **{k: str(v) for k, v in found.items()}})
-        self._place.unlink(missing_ok=True)
-        return found
+            report |= {"perplexity": min(self.perplexities), "unigram_perplexity": least}
+            if report["perplexity"] >= least:
+                say(f"{self.path.stem}: no better than word frequencies ({least:.1f}): train longer or faster")
+        write_tensors(self.path, self.model.state_dict(), {**self.identity, **{k: str(v) for k, v in report.items()}})
+        self._state_path.unlink(missing_ok=True)
+        return report
 
     def _save(self) -> None:
-        content = {name: getattr(self, name) for name in KEPT}
+        content = {name: getattr(self, name) for name in SAVED}
         content |= {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        with atomic_write(self._place) as temporary:
+        with atomic_write(self._state_path) as temporary:
             torch.save(content, temporary)
 
-    def _go_on(self) -> None:
-        """Take up the state of a run that was killed; one that cannot be read is made again."""
+    def _resume(self) -> None:
+        """Load the state of a run that was killed; without a state that can be read the training starts anew."""
         content: Keys | None = None  # what torch reads has no types
         with contextlib.suppress(*UNREADABLE):
-            content = torch.load(self._place, map_location=self.device, weights_only=True)
+            content = torch.load(self._state_path, map_location=self.device, weights_only=True)
         if content is None:
             return
-        self._same(content["identity"])
+        self._check_same(content["identity"])
         self.model.load_state_dict(content["model"])
         self.optimizer.load_state_dict(content["optimizer"])
-        for name in KEPT:
+        for name in SAVED:
             setattr(self, name, content[name])
 
-    def _same(self, known: dict[str, str]) -> None:
+    def _check_same(self, known: dict[str, str]) -> None:
         changed = [name for name, value in self.identity.items() if known.get(name) != value]
         if changed:
             what = f"a language model of other {', '.join(changed)} is here"
@@ -229,7 +229,7 @@ class _Training:
 
 @torch.no_grad()
 def perplexity(model: LanguageModel, words: npt.NDArray[np.int64], options: Options, device: torch.device) -> float:
-    """The exponential of the mean cross-entropy of a run of words, each from all that stand before it."""
+    """Return the exponential of the mean cross-entropy of a run of words, each predicted from all before it."""
     model.eval()
     text, total, state = columns(words, options.pretraining_batch_size), 0.0, None
     for start in range(0, text.shape[1] - 1, options.pretraining_segment_tokens):

@@ -42,7 +42,7 @@ class PLANTL2R(AwdLstm):
     encoder_dropout: Share = 0.1
     post_encoder_dropout: Share = 0.2
     segment_tokens: AtLeast1 | None = 72  # words of a segment, encoder and decoder carry their state on; None: one
-    static: NotNegative = 1.0  # what the static planted attention is multiplied with; 0: there is none
+    static: NotNegative = 1.0  # factor of the static planted attention; 0: there is none
     differentiable: Truth = True  # the ranker's attention, trained on
     inattention: AtLeast1 | None = None  # k: words of a document that the ranker's attention keeps; None: all
     ranker_size: AtLeast1 = 400  # of the ranker's label and token embeddings

@@ -19,18 +19,18 @@ BLOCK_ELEMENTS = 2**26  # (tokens, L, m) at once, off the CPU
 
 
 def ranker_scores_reference(tokens: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
-    """The same numbers as :func:`ranker_scores`, the hidden layer written out."""
+    """Compute :func:`ranker_scores` with the hidden layer written out."""
     return (tokens[:, None] + labels).relu() @ weight
 
 
 def ranker_scores(tokens: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
-    """Scores (U, L): the sum over units of ``weight`` (m,) times ReLU(``tokens`` (U, m) + ``labels`` (L, m)).
+    """Return scores (U, L): the sum over units of ``weight`` (m,) times ReLU(``tokens`` (U, m) + ``labels`` (L, m)).
 
     Source: first PLANT, equation 2 for L = 2 layers, whose first one is a sum of a token's and a label's part.
     """
     if tokens.device.type == "cpu":
-        found: Tensor = _Pairs.apply(tokens, labels, weight)
-        return found
+        scores: Tensor = _Pairs.apply(tokens, labels, weight)
+        return scores
     size = max(1, BLOCK_ELEMENTS // max(1, labels.numel()))
     parts = [checkpoint(ranker_scores_reference, part, labels, weight, use_reentrant=False)
              for part in tokens.split(size)]  # fmt: skip
@@ -42,18 +42,18 @@ class _Pairs(torch.autograd.Function):
     def forward(ctx: Context[None], tokens: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
         from plant_plugin.l2r.compiled import score_pairs
 
-        given = [part.detach().contiguous() for part in (tokens, labels, weight)]
-        found = tokens.new_empty(len(tokens), len(labels))
-        own, others, weights = (part.numpy() for part in given)
+        operands = [part.detach().contiguous() for part in (tokens, labels, weight)]
+        scores = tokens.new_empty(len(tokens), len(labels))
+        token_array, label_array, weight_array = (part.numpy() for part in operands)
 
         def work(part: slice) -> None:
-            score_pairs(own[part], others, weights, found.numpy()[part])
+            score_pairs(token_array[part], label_array, weight_array, scores.numpy()[part])
 
         parts = shares(len(tokens), len(tokens))
         with Threads(len(parts)) as threads:
             threads.map(work, parts)
-        ctx.save_for_backward(*given)
-        return found
+        ctx.save_for_backward(*operands)
+        return scores
 
     @staticmethod
     @once_differentiable
@@ -64,11 +64,11 @@ class _Pairs(torch.autograd.Function):
         pull, to_tokens = arriving[0].contiguous(), torch.zeros_like(tokens)
 
         def work(part: slice) -> tuple[Tensor, Tensor]:
-            own = torch.zeros_like(labels), torch.zeros_like(weight)
-            to_labels, to_weight = (one.numpy() for one in own)
-            given = tokens[part].numpy(), labels.numpy(), weight.numpy()
-            add_pair_gradients(*given, pull[part].numpy(), to_tokens[part].numpy(), to_labels, to_weight)
-            return own
+            totals = torch.zeros_like(labels), torch.zeros_like(weight)
+            to_labels, to_weight = (total.numpy() for total in totals)
+            operands = tokens[part].numpy(), labels.numpy(), weight.numpy()
+            add_pair_gradients(*operands, pull[part].numpy(), to_tokens[part].numpy(), to_labels, to_weight)
+            return totals
 
         parts = shares(len(tokens), len(tokens))
         with Threads(len(parts)) as threads:

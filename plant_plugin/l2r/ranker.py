@@ -37,7 +37,7 @@ class LabelLists(Batches):
         self, relevance: sparse.csr_array, words: npt.NDArray[np.int64], batch_size: int, seed: int, *, whole: bool
     ) -> None:
         self.relevance, self.words, self.batch_size, self.seed, self.whole = relevance, words, batch_size, seed, whole
-        self.known = np.flatnonzero(np.diff(relevance.indptr))  # labels that anything is relevant for
+        self.known = np.flatnonzero(np.diff(relevance.indptr))  # labels with relevant words
         self.epoch, self.start = 0, 0
 
     def __len__(self) -> int:
@@ -69,48 +69,48 @@ class LabelLists(Batches):
         return {name: torch.from_numpy(value) for name, value in named.items()}
 
     def _drawn(self, labels: npt.NDArray[np.int64], rows: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
-        """The most relevant words of each label, and drawn ones up to twice as many; all rows equally long."""
+        """Return the most relevant words of each label and as many drawn ones; all rows are equally long."""
         width = min(LIST, int(np.diff(self.relevance.indptr)[labels].max()), len(self.words))
         random = np.random.default_rng([self.seed, self.epoch, int(labels[0])])
         best = np.argpartition(-rows, width - 1, axis=1)[:, :width]
         drawn = random.choice(self.words, size=(len(labels), width))
-        # a word that stands twice makes a pair of equal relevance, which is none
+        # a word that occurs twice makes a pair of equal relevance, which does not count
         return np.concatenate([best, drawn], axis=1)
 
 
 class RankerStage(StageModule):
-    """Trains the ranker alone; watches nDCG@k over all words, which is the quality of the training: all is known."""
+    """Training of the ranker; it watches nDCG@k over all words, which is the quality of the training: all is known."""
 
     stage = "stage1"
     logs = ("stage1",)
     ranker: Ranker
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
-        """The ranker, as the planted part."""
+        """Return the ranker, as the planted part."""
         return {"encoder": [], "attention": [*self.ranker.parameters()], "rest": []}
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
-        """Ranking loss of the lists, a mean over labels (the paper's sum: a constant factor)."""
+        """Return the ranking loss of the lists, a mean over labels (the paper's sum: a constant factor)."""
         options = self.settings.stage1
         scores = self.ranker.of_pairs(batch["document"], batch["text"])
         return lambda_rank_loss(*_lists(scores, batch), k=options.k, pairs=options.pairs).mean()
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last epoch's values."""
-        self._found: list[Tensor] = []
+        self._ndcg: list[Tensor] = []
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
-        """NDCG@k of each label over all words."""
+        """Compute the nDCG@k of each label over all words."""
         scores = self.ranker(batch["text"][0], batch["document"]).t()
-        self._found.append(attention_ndcg(*_lists(scores, batch), k=self.settings.stage1.k))
+        self._ndcg.append(attention_ndcg(*_lists(scores, batch), k=self.settings.stage1.k))
 
     def on_validation_epoch_end(self) -> None:
         """Log their mean."""
-        self.keep_epoch({self.monitor: float(torch.cat(self._found).nanmean())})
+        self.keep_epoch({self.monitor: float(torch.cat(self._ndcg).nanmean())})
 
 
 def _lists(scores: Tensor, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """Scores, relevance and mask as the losses take them: each label a document of its own."""
+    """Return scores, relevance and mask as the losses take them, each label as a document."""
     return scores[:, None], batch["relevance"][:, None], torch.ones_like(scores, dtype=torch.bool)
 
 

@@ -1,9 +1,10 @@
 """LAAT, MultiResCNN, and LibMultiLabel's CAML and BiGRULWAN, as networks that can be planted.
 
-Of the last two, parameters and functions are those of LibMultiLabel's own networks (tests copy the weights and
-compare), with three differences: padding gets no attention, as if each document were alone; a CAML filter of even width
-gives as many positions as there are tokens, where LibMultiLabel's gives one more; and the bias that LibMultiLabel's
-query layers hold and never read is left out. They start as LibMultiLabel's do with ``init_weight: null``.
+CAML and BiGRULWAN have the parameters and functions of LibMultiLabel's networks (tests copy the weights and compare),
+with three differences. Padding gets no attention, so that a document has the same logits in every batch. A CAML filter
+of even width gives as many positions as there are tokens, where LibMultiLabel's gives a further position. The bias that
+LibMultiLabel's query layers hold and never read is left out. They start as LibMultiLabel's do with ``init_weight:
+null``.
 """
 
 from __future__ import annotations
@@ -25,46 +26,46 @@ from plant_plugin.networks.encoders import TanhConvolution, real_positions
 class LAAT(HeadNetwork):
     """Z = tanh(W H), A = softmax(U Z), logit_l = w_l · (A H)_l + b_l, over a bidirectional LSTM's states H.
 
-    Two deviations from the authors' program, the same for every network here: padding gets no attention, and the word
-    vectors train too (theirs stay as word2vec left them). Its hierarchical variant, JointLAAT, is not here.
+    Two deviations from the authors' program hold for every network here: padding gets no attention, and the word
+    vectors train too (theirs stay as word2vec left them). The hierarchical variant, JointLAAT, is not here.
 
     Source: Vu, Nguyen and Nguyen 2020, A Label Attention Model for ICD Coding from Clinical Text, section 3; start
     values of weights and dropout from the authors' program.
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
-        given, build_encoder = read_options(options.LAAT, network_config)
+        settings, build_encoder = read_options(options.LAAT, network_config)
         backbone: Backbone
         if build_encoder is not None:
             backbone = build_encoder(embed_vecs)
         else:
-            backbone = _recurrent("bilstm", embed_vecs, given, given.hidden_size, given.num_layers)
-        rows = given.projection_size
-        head = LabelwiseHead(backbone.hidden_size, num_classes, rows, given.strength, INITIAL_SPREAD)
-        super().__init__(backbone, head, given)
+            backbone = _recurrent("bilstm", embed_vecs, settings, settings.hidden_size, settings.num_layers)
+        rows = settings.projection_size
+        head = LabelwiseHead(backbone.hidden_size, num_classes, rows, settings.strength, INITIAL_SPREAD)
+        super().__init__(backbone, head, settings)
 
 
 class PlantedCAML(HeadNetwork):
-    """CAML: a convolution and one attention vector per label.
+    """CAML: a convolution and an attention vector of each label.
 
     Source: Mullenbach et al. 2018, Explainable Prediction of Medical Codes from Clinical Text; LibMultiLabel's CAML.
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
-        given, build_encoder = read_options(options.PlantedCAML, network_config)
+        settings, build_encoder = read_options(options.PlantedCAML, network_config)
         backbone: Backbone
         if build_encoder is not None:
             backbone = build_encoder(embed_vecs)
         else:
-            width = given.num_filter_per_size
-            encoder = TanhConvolution(embed_vecs.shape[1], width, given.filter_sizes[0])
-            backbone = EmbeddedWords(encoder, width, embed_vecs, given.embed_dropout)
-        super().__init__(backbone, convolution_head(backbone.hidden_size, num_classes, given), given)
+            width = settings.num_filter_per_size
+            encoder = TanhConvolution(embed_vecs.shape[1], width, settings.filter_sizes[0])
+            backbone = EmbeddedWords(encoder, width, embed_vecs, settings.embed_dropout)
+        super().__init__(backbone, convolution_head(backbone.hidden_size, num_classes, settings), settings)
 
 
-def convolution_head(width: int, num_labels: int, given: options.Prior) -> LabelwiseHead:
-    """The head of CAML and MultiResCNN: queries and outputs start as Glorot and Bengio draw them."""
-    head = LabelwiseHead(width, num_labels, prior_strength=given.strength)
+def convolution_head(width: int, num_labels: int, settings: options.Prior) -> LabelwiseHead:
+    """Return the head of CAML and MultiResCNN: queries and outputs start as Glorot and Bengio draw them."""
+    head = LabelwiseHead(width, num_labels, prior_strength=settings.strength)
     nn.init.xavier_uniform_(head.query.weight)
     nn.init.xavier_uniform_(head.output.weight)
     return head
@@ -78,15 +79,19 @@ class RealBatchNorm(nn.Module):
         self.norm = nn.BatchNorm1d(channels)
 
     def forward(self, states: Tensor, real: Tensor) -> Tensor:
-        """States (B, C, T) normalised where ``real`` (B, T), zero elsewhere."""
+        """Normalise states (B, C, T) where ``real`` (B, T) is true; the others become zero."""
         by_token = states.transpose(1, 2)  # (B, T, C)
         tokens, norm = by_token[real], self.norm
-        if self.training and len(tokens) == 1:  # one token has no variance: normalised by what was seen so far
+        if self.training and len(tokens) == 1:  # one token has no variance: the running mean and variance serve
             means = (norm.running_mean, norm.running_var)
-            found = nn.functional.batch_norm(tokens, *means, norm.weight, norm.bias, eps=norm.eps)
+            normalised = nn.functional.batch_norm(tokens, *means, norm.weight, norm.bias, eps=norm.eps)
         else:
-            found = norm(tokens)
-        return torch.zeros_like(by_token, dtype=found.dtype).masked_scatter(real.unsqueeze(2), found).transpose(1, 2)
+            normalised = norm(tokens)
+        return (
+            torch.zeros_like(by_token, dtype=normalised.dtype)
+            .masked_scatter(real.unsqueeze(2), normalised)
+            .transpose(1, 2)
+        )
 
 
 class ResidualBlock(nn.Module):
@@ -101,7 +106,7 @@ class ResidualBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, real: Tensor) -> Tensor:
-        """States (B, C, T) to (B, C', T); ``real`` (B, T)."""
+        """Turn states (B, C, T) into (B, C', T); ``real`` (B, T) is true on tokens."""
         first, second, shortcut = self.norms
         inner = torch.tanh(first(self.first(states), real))
         left = second(self.second(inner), real)
@@ -110,9 +115,9 @@ class ResidualBlock(nn.Module):
 
 
 class ResidualFilters(nn.Module):
-    """For each width a convolution with tanh and its residual blocks; the outputs of all widths joined.
+    """For each width a convolution with tanh and its residual blocks; the outputs of all widths are joined.
 
-    ``sizes`` are the channels between the residual blocks: those of an embedded token, which the first convolution
+    ``sizes`` are the channels between the residual blocks, from those of an embedded token, which the first convolution
     keeps, to those of each width's output.
     """
 
@@ -132,30 +137,30 @@ class ResidualFilters(nn.Module):
         real = real_positions(embedded, length)
         inside = real.unsqueeze(1)  # (B, 1, T)
         words = embedded.transpose(1, 2) * inside
-        found = []
+        outputs = []
         for convolution, blocks in zip(self.convolutions, self.blocks, strict=True):
             states = torch.tanh(convolution(words)) * inside
             for block in blocks.children():
                 states = block(states, real)
-            found.append(states)
-        return torch.cat(found, dim=1).transpose(1, 2)
+            outputs.append(states)
+        return torch.cat(outputs, dim=1).transpose(1, 2)
 
 
 class MultiResCNN(HeadNetwork):
-    """Convolutions of several widths, each with residual blocks, under one attention vector per label.
+    """Convolutions of several widths, each with residual blocks, under an attention vector of each label.
 
-    Padding is not read: not by the convolutions, not by the batch norms, not by the attention.
+    Convolutions, batch norms and attention do not read padding.
 
     Source: Li and Yu 2020, ICD Coding from Clinical Text Using Multi-Filter Residual Convolutional Neural Network.
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
-        given, _ = read_options(options.MultiResCNN, network_config)
-        sizes = [embed_vecs.shape[1], *given.inner_sizes, given.num_filter_per_size]
-        encoder = ResidualFilters(given.filter_sizes, sizes, given.dropout)
-        width = len(given.filter_sizes) * given.num_filter_per_size
-        backbone = EmbeddedWords(encoder, width, embed_vecs, given.dropout)
-        super().__init__(backbone, convolution_head(width, num_classes, given), given)
+        settings, _ = read_options(options.MultiResCNN, network_config)
+        sizes = [embed_vecs.shape[1], *settings.inner_sizes, settings.num_filter_per_size]
+        encoder = ResidualFilters(settings.filter_sizes, sizes, settings.dropout)
+        width = len(settings.filter_sizes) * settings.num_filter_per_size
+        backbone = EmbeddedWords(encoder, width, embed_vecs, settings.dropout)
+        super().__init__(backbone, convolution_head(width, num_classes, settings), settings)
 
 
 class PlantedBiGRULWAN(HeadNetwork):
@@ -165,14 +170,14 @@ class PlantedBiGRULWAN(HeadNetwork):
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
-        given, _ = read_options(options.PlantedBiGRULWAN, network_config)
-        backbone = _recurrent("bigru", embed_vecs, given, given.rnn_dim, given.rnn_layers)
-        head = LabelwiseHead(given.rnn_dim, num_classes, prior_strength=given.strength)
-        super().__init__(backbone, head, given)
+        settings, _ = read_options(options.PlantedBiGRULWAN, network_config)
+        backbone = _recurrent("bigru", embed_vecs, settings, settings.rnn_dim, settings.rnn_layers)
+        head = LabelwiseHead(settings.rnn_dim, num_classes, prior_strength=settings.strength)
+        super().__init__(backbone, head, settings)
 
 
 def _recurrent(
-    kind: str, vectors: Tensor, given: options.LAAT | options.PlantedBiGRULWAN, width: int, layers: int
+    kind: str, vectors: Tensor, settings: options.LAAT | options.PlantedBiGRULWAN, width: int, layers: int
 ) -> WordBackbone:
-    dropouts = {name: getattr(given, name) for name in ("embed_dropout", "encoder_dropout", "post_encoder_dropout")}
+    dropouts = {name: getattr(settings, name) for name in ("embed_dropout", "encoder_dropout", "post_encoder_dropout")}
     return WordBackbone(kind, vectors, hidden_size=width, num_layers=layers, **dropouts)

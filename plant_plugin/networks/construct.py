@@ -16,14 +16,21 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.networks.kernels.dropout import take_our_dropout
 from plant_plugin.networks.plantable import PlantableNetwork
 
-MADE = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn)  # new tensors of a given shape
+FROM_SHAPES = (
+    torch.empty,
+    torch.zeros,
+    torch.ones,
+    torch.full,
+    torch.rand,
+    torch.randn,
+)  # new tensors of a given shape
 
 
 class Allowance(TorchFunctionMode):
-    """Inside the block new tensors take no more than so many bytes together, whatever a configuration asks for.
+    """A limit, inside a `with`, on the bytes of all new tensors together, whatever a configuration demands.
 
     Raises:
-        ConfigError: They would; nothing was taken for the one that is too large.
+        ConfigError: A tensor would exceed it; no memory was taken for that tensor.
     """
 
     def __init__(self, limit: float) -> None:
@@ -31,34 +38,40 @@ class Allowance(TorchFunctionMode):
         self.left = limit
 
     def __torch_function__(
-        self, made: Callable[..., Tensor], types: Sequence[type], given: Sequence[Value] = (), more: Keys | None = None
+        self,
+        function: Callable[..., Tensor],
+        types: Sequence[type],
+        arguments: Sequence[Value] = (),
+        more: Keys | None = None,
     ) -> Tensor:
-        """Count what is made of a shape, wherever it is memory."""
+        """Count the bytes of a tensor that is made of a shape, unless it is on the device ``meta``."""
         named = more or {}
-        if made in MADE and str(named.get("device")) != "meta":
-            first = named.get("size", given[0] if given else ())
-            shape = first if isinstance(first, Sequence) else [length for length in given if isinstance(length, int)]
+        if function in FROM_SHAPES and str(named.get("device")) != "meta":
+            first = named.get("size", arguments[0] if arguments else ())
+            shape = (
+                first if isinstance(first, Sequence) else [length for length in arguments if isinstance(length, int)]
+            )
             self.left -= math.prod(shape) * torch.float32.itemsize
             if self.left < 0:
                 what = f"a network with a tensor of {' × '.join(map(str, shape))} is larger than its weights can be"
                 raise ConfigError(what, where="network_config", fix="use the configuration of the training run")
-        return made(*given, **named)
+        return function(*arguments, **named)
 
 
 def word_width(network: str, options: Mapping[str, Value]) -> int | None:
-    """How wide drawn word vectors are: ``embed_dim``, or what the network has where it is silent; None: the usual."""
+    """Return the width of drawn word vectors: ``embed_dim``, else the network's default; None: the usual width."""
     return options.get("embed_dim", getattr(registry.get("networks", network).declared(options), "embed_dim", None))
 
 
 def construct(
     model_name: str, num_labels: int, vectors: Tensor | None, options: Mapping[str, Value]
 ) -> PlantableNetwork:
-    """The network of a name, or of ``module:attribute``, with fresh weights.
+    """Build the network of a name, or of ``module:attribute``, with fresh weights.
 
-    Word vectors are (V, dim), or None where a language model stands in their place; options are ``network_config``.
+    Word vectors are (V, dim), or None of a network over a language model; options are ``network_config``.
 
     Raises:
-        ConfigError: It is not one that our strategies can train, or the options do not fit each other.
+        ConfigError: The strategies cannot train such a network, or the options do not fit each other.
     """
     entry = registry.get("networks", model_name)
     target = entry.load()
@@ -66,9 +79,9 @@ def construct(
         what = f"{model_name} is not derived from PlantableNetwork, so it does not show its attention"
         fix = "see plant_plugin/networks/plantable.py for what a network has to define"
         raise ConfigError(what, where="model_name", fix=fix)
-    given = {} if vectors is None else {"embed_vecs": vectors}
+    vectors_argument = {} if vectors is None else {"embed_vecs": vectors}
     try:
-        network: PlantableNetwork = target(num_classes=num_labels, **given, **options)
+        network: PlantableNetwork = target(num_classes=num_labels, **vectors_argument, **options)
     except (ValueError, TypeError, RuntimeError, LookupError, ArithmeticError, AssertionError) as error:
         if entry.own:  # somebody's own network: its author wants to see where
             raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
+from typing_extensions import override
 
 from plant_plugin.config.values import Value
 from plant_plugin.networks import options
@@ -22,25 +23,25 @@ BLOCK_ELEMENTS = 2**22  # of one (B, labels, T or H) tensor; 16 MiB in float32
 class PLMICD(HeadNetwork):
     """Windows of a document through a pretrained encoder, their states joined, then LAAT's attention over all of them.
 
-    Padding gets no attention here; in the authors' program it gets some.
+    Padding gets no attention here, unlike in the authors' program.
 
     Source: Huang, Tsai and Chen 2022, PLM-ICD: Automatic ICD Coding with Pretrained Language Models, section 3; start
     values of the head's weights as in Edin et al. 2023.
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **network_config: Value) -> None:
-        given, _ = read_options(options.PLMICD, network_config)
-        backbone = _backbone(given)
+        settings, _ = read_options(options.PLMICD, network_config)
+        backbone = _backbone(settings)
         width = backbone.hidden_size
-        head = LabelwiseHead(width, num_classes, given.projection_size or width, given.strength, INITIAL_SPREAD)
-        super().__init__(backbone, head, given)
+        head = LabelwiseHead(width, num_classes, settings.projection_size or width, settings.strength, INITIAL_SPREAD)
+        super().__init__(backbone, head, settings)
 
 
 class CrossAttentionHead(AttentionHead):
     """logit_l = w · LayerNorm(softmax(c_l · (W_k h_t) / scale) (W_v h_t + b_v)) + b, with one w for all labels.
 
-    The layer norm stands between attention and output, so the output cannot be folded into the attention: the attended
-    values exist, for one block of labels at a time, and the backward pass makes them again. The prior is added after
+    The layer norm is between attention and output, so the output cannot be folded into the attention. The attended
+    values exist for one block of labels at a time, and the backward pass computes them again. The prior is added after
     the division by the scale.
 
     Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records,
@@ -60,21 +61,21 @@ class CrossAttentionHead(AttentionHead):
         for weight in (self.label_embeddings, self.key.weight, self.value.weight, self.output.weight):
             nn.init.normal_(weight, std=INITIAL_SPREAD)
 
+    @override
     def attention_parameters(self) -> list[nn.Parameter]:
-        """Label embeddings and the projection of keys."""
         return [self.label_embeddings, *self.key.parameters()]
 
+    @override
     def queries(self, labels: Tensor | None = None) -> Tensor:
-        """Label embeddings over the scale, (…, 1, H)."""
         return pick(self.label_embeddings, labels).unsqueeze(-2) / self.scale
 
+    @override
     def keys(self, states: Tensor) -> Tensor:
-        """W_k h, (B, T, 1, H)."""
         keys: Tensor = self.key(states)
         return keys.unsqueeze(-2)
 
+    @override
     def forward(self, hidden: Hidden) -> Tensor:
-        """Logits (B, L) of all labels, block by block."""
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.value(hidden.states))
         documents, positions, width = values.shape
         size = max(1, BLOCK_ELEMENTS // (documents * max(positions, width)))
@@ -85,16 +86,17 @@ class CrossAttentionHead(AttentionHead):
             blocks.append(checkpoint(self._read, *arguments, use_reentrant=False) if again else self._read(*arguments))
         return torch.cat(blocks, dim=1)
 
+    @override
     def selected_logits(self, hidden: Hidden, labels: Tensor) -> Tensor:
-        """Logits (B, M) of chosen labels (B, M); the same numbers as picking them from :meth:`forward`."""
         keys, values = self._wide(self.keys(hidden.states)), self._wide(self.value(hidden.states))
         return self._read(hidden, keys, values, labels)
 
+    @override
     def contributions(self, hidden: Hidden, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """As the layer norm divides by one number for each document and label, that number taken as it is.
+        """Split the logit, with the layer norm's divisor σ of a document and label taken as a constant.
 
-        The norm's centring is linear, so that the logit is Σ_t softmax_t · (w ⊙ g) · (v_t - mean(v_t)) / σ, plus what
-        the norm's shift and the bias give.
+        The norm's centring is linear, so that the logit is Σ_t softmax_t · (w ⊙ g) · (v_t - mean(v_t)) / σ, plus a rest
+        from the norm's shift and the bias.
         """
         values = self._wide(self.value(hidden.states))
         weights = self._weights(hidden, self._wide(self.keys(hidden.states)), labels)[:, 0]  # (B, M, T)
@@ -119,13 +121,13 @@ class PLMCA(HeadNetwork):
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **network_config: Value) -> None:
-        given, _ = read_options(options.PLMCA, network_config)
-        backbone = _backbone(given)
-        head = CrossAttentionHead(backbone.hidden_size, num_classes, given.scale, given.strength)
-        super().__init__(backbone, head, given)
+        settings, _ = read_options(options.PLMCA, network_config)
+        backbone = _backbone(settings)
+        head = CrossAttentionHead(backbone.hidden_size, num_classes, settings.scale, settings.strength)
+        super().__init__(backbone, head, settings)
 
 
-def _backbone(given: options.Windows) -> HuggingFaceBackbone:
-    from_scratch, dropout = given.lm_from_scratch, given.post_encoder_dropout
-    made = backbone_class(given.lm_weight)
-    return made(given.lm_weight, given.lm_window, from_scratch=from_scratch, dropout=dropout)
+def _backbone(settings: options.Windows) -> HuggingFaceBackbone:
+    from_scratch, dropout = settings.lm_from_scratch, settings.post_encoder_dropout
+    build = backbone_class(settings.lm_weight)
+    return build(settings.lm_weight, settings.lm_window, from_scratch=from_scratch, dropout=dropout)

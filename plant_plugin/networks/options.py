@@ -18,7 +18,7 @@ from plant_plugin.errors import suggestion
 
 @dataclass(frozen=True, kw_only=True)
 class Prior(NetworkOptions):
-    """What most of our networks have in common: the planted prior (method §8), a logit that labels start from."""
+    """Options of most networks: the planted prior (method §8), a logit that labels start from."""
 
     planted_prior: Literal["none", "additive"] = "none"  # additive: the relevance stays in the attention's scores
     prior_strength: Number = 4.0  # start value of β, one per label and head

@@ -30,44 +30,44 @@ class PLANT(HeadNetwork):
     """
 
     def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **network_config: Value) -> None:
-        given, build_encoder = read_options(options.PLANT, network_config)
-        backbone = _backbone(given, embed_vecs, build_encoder)
-        sizes = backbone.hidden_size, num_classes, given.num_heads, given.pool_size
-        head = LabelAttentionHead(*sizes, given.strength, matched_rates=given.matched_rates)
-        super().__init__(backbone, head, given)
+        settings, build_encoder = read_options(options.PLANT, network_config)
+        backbone = _backbone(settings, embed_vecs, build_encoder)
+        sizes = backbone.hidden_size, num_classes, settings.num_heads, settings.pool_size
+        head = LabelAttentionHead(*sizes, settings.strength, matched_rates=settings.matched_rates)
+        super().__init__(backbone, head, settings)
 
 
 def _backbone(
-    given: options.PLANT, vectors: Tensor | None, build_encoder: BuildEncoder | None
+    settings: options.PLANT, vectors: Tensor | None, build_encoder: BuildEncoder | None
 ) -> Backbone | HuggingFaceBackbone:
     names = "hidden_size", "num_layers", "filter_sizes", "encoder_dropout", "post_encoder_dropout"
-    words: Keys = {name: getattr(given, name) for name in names}
-    if given.lm_weight is None:
+    words: Keys = {name: getattr(settings, name) for name in names}
+    if settings.lm_weight is None:
         if vectors is None:
             raise _unfit("a word-level encoder needs word vectors", "encoder")
         if build_encoder is not None:
             return build_encoder(vectors)
-        return WordBackbone(str(given.encoder), vectors, embed_dropout=given.embed_dropout, **words)
+        return WordBackbone(str(settings.encoder), vectors, embed_dropout=settings.embed_dropout, **words)
     common: Keys = {
-        "window": given.lm_window,
-        "overlap": given.lm_overlap,
-        "from_scratch": given.lm_from_scratch,
-        "quantization": given.quantization,
-        "trust_remote_code": given.trust_remote_code,
+        "window": settings.lm_window,
+        "overlap": settings.lm_overlap,
+        "from_scratch": settings.lm_from_scratch,
+        "quantization": settings.quantization,
+        "trust_remote_code": settings.trust_remote_code,
     }
-    if given.freeze_encoder:
-        if backbone_class(given.lm_weight) is not HuggingFaceBackbone:
+    if settings.freeze_encoder:
+        if backbone_class(settings.lm_weight) is not HuggingFaceBackbone:
             raise _unfit("is for the plain class of backbones", "freeze_encoder")
-        layer = {"kind": given.encoder or "cnn", **words}
-        return FrozenBackbone(given.lm_weight, layer, dropout=given.embed_dropout, **common)
-    return backbone_class(given.lm_weight)(
-        given.lm_weight,
-        dropout=given.post_encoder_dropout,
-        lora=given.lora,
-        frozen=given.lm_frozen,
-        gradient_checkpointing=given.gradient_checkpointing,
-        gradient_tokens=given.gradient_tokens,
-        own_dropout=given.lm_dropout,
+        layer = {"kind": settings.encoder or "cnn", **words}
+        return FrozenBackbone(settings.lm_weight, layer, dropout=settings.embed_dropout, **common)
+    return backbone_class(settings.lm_weight)(
+        settings.lm_weight,
+        dropout=settings.post_encoder_dropout,
+        lora=settings.lora,
+        frozen=settings.lm_frozen,
+        gradient_checkpointing=settings.gradient_checkpointing,
+        gradient_tokens=settings.gradient_tokens,
+        own_dropout=settings.lm_dropout,
         **common,
     )
 

@@ -43,7 +43,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(folder, monkeypatch):
     both = {**SMALL, "directions": "both"}
     pretrain(over(folder, "whole", network_config=both), lambda line: None)
     monkeypatch.setattr(language_model, "SAVE_SECONDS", 0.0)
-    step = language_model._Training._one
+    step = language_model._Training._train_step
     for last in (3, 31):  # within the first epoch, and within the second one
 
         def killed(self: Any, start: int, last: int = last) -> None:
@@ -51,17 +51,17 @@ def test_a_killed_training_goes_on_to_the_same_weights(folder, monkeypatch):
                 raise KeyboardInterrupt
             step(self, start)
 
-        monkeypatch.setattr(language_model._Training, "_one", killed)
+        monkeypatch.setattr(language_model._Training, "_train_step", killed)
         with pytest.raises(KeyboardInterrupt):
             pretrain(over(folder, "killed", network_config=both), lambda line: None)
-    monkeypatch.setattr(language_model._Training, "_one", step)
+    monkeypatch.setattr(language_model._Training, "_train_step", step)
     pretrain(over(folder, "killed", network_config=both), lambda line: None)
     for name in ("forward", "backward"):
         one, other = (load_file(folder / kind / f"{name}.safetensors") for kind in ("whole", "killed"))
         assert one.keys() == other.keys()
         assert all(torch.equal(one[key], other[key]) for key in one)
     assert not list((folder / "killed").glob("*.state"))
-    monkeypatch.setattr(language_model._Training, "_one", killed)
+    monkeypatch.setattr(language_model._Training, "_train_step", killed)
     pretrain(over(folder, "killed", network_config=both), lambda line: None)  # has ended: nothing is trained
 
 

@@ -54,7 +54,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 def literal(head: PlantedHead, states: np.ndarray, words: list[int]) -> np.ndarray:
     """Equations 5 to 8 and A.5, one label after the other."""
-    given, own, logits = head.given, arrays(head), []
+    given, own, logits = head.options, arrays(head), []
     for label in range(LABELS):
         weights = softmax(states @ own["query.weight"][label])
         if given.static:

@@ -1,4 +1,4 @@
-"""Where transformers loads a language model from: of a GGUF file, in which llama.cpp's programs keep it, a folder."""
+"""GGUF files, in which llama.cpp's programs keep language models, converted to folders that transformers loads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY = "network_config: lm_weight"
 
 
 def language_model(lm_weight: str) -> str:
-    """Return what transformers loads: of a preset its name on the hub, of a file its folder, any other as it is."""
+    """Return the name or folder for transformers: a preset's name on the hub, a file's folder, others as they are."""
     path = Path(lm_weight)
     if os.path.isfile(path) or (path.suffix.lower() == ".gguf" and not os.path.isdir(path)):
         return str(folder_of_gguf(lm_weight))
@@ -29,10 +29,10 @@ def language_model(lm_weight: str) -> str:
 
 
 def folder_of_gguf(lm_weight: str) -> Path:
-    """The folder with configuration, tokenizer and weights of a GGUF file, its quantised weights spread out to float16.
+    """Return a folder with configuration, tokenizer and weights of a GGUF file, the weights dequantised to float16.
 
     It is made once, named by the file's content, in the user's cache folder and not in ``cache_dir``: a finished run is
-    read without its configuration, and several runs share it. Of processes that want it at once one makes it.
+    read without its configuration, and several runs share it. Of several processes at once only the first makes it.
 
     Raises:
         ConfigError: The file is missing, torn, no GGUF, or holds a model that transformers cannot read from GGUF.
@@ -40,23 +40,23 @@ def folder_of_gguf(lm_weight: str) -> Path:
         PlantError: The cache folder cannot be written, or the disk is full.
     """
     path = Path(lm_weight)
-    kept = cache_folder() / "language_models" / _content(path)
-    if kept.is_dir():
-        return kept
+    folder = cache_folder() / "language_models" / _content(path)
+    if folder.is_dir():
+        return folder
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         fix = "name another cache folder in the environment variable XDG_CACHE_HOME, or change its permissions"
-        raise PlantError(f"cannot be written ({error.strerror})", where=str(kept.parent), fix=fix) from error
-    with locked(kept.with_suffix(".lock")):
-        if not kept.is_dir():
-            with atomic_folder(kept) as temporary:
+        raise PlantError(f"cannot be written ({error.strerror})", where=str(folder.parent), fix=fix) from error
+    with locked(folder.with_suffix(".lock")):
+        if not folder.is_dir():
+            with atomic_folder(folder) as temporary:
                 _convert(path, temporary)
-    return kept
+    return folder
 
 
 def _content(path: Path) -> str:
-    """The hash of a file that begins as a GGUF does."""
+    """Return the hash of a file that begins as a GGUF does."""
     try:
         with open(path, "rb") as stream:
             begins = stream.read(len(MAGIC))
@@ -70,7 +70,7 @@ def _content(path: Path) -> str:
 
 @functools.lru_cache(maxsize=8)
 def _hash(path: Path, size: int, changed: int) -> str:
-    """Of files of gigabytes, which tokens, configuration and weights ask for one after the other."""
+    """Hash a file of gigabytes once, although tokens, configuration and weights each need the hash."""
     return sha256(path)
 
 
@@ -98,17 +98,17 @@ def _convert(path: Path, folder: Path) -> None:
 
 
 def _weights(path: Path, config: PretrainedConfig) -> dict[str, Tensor]:
-    """The weights by name, dequantised."""
+    """Return the weights by name, dequantised."""
     import transformers
     from transformers import AutoModel
 
     options = {}
     if hasattr(transformers, "GgufConfig"):  # newer versions may leave them in GGUF's blocks, which do not train
         options["quantization_config"] = transformers.GgufConfig(dequantize=True)
-    model, found = AutoModel.from_pretrained(
+    model, report = AutoModel.from_pretrained(
         str(path.parent), gguf_file=path.name, config=config, dtype="float16", output_loading_info=True, **options
     )
-    if missing := sorted(found["missing_keys"]):  # else they would be drawn at random
+    if missing := sorted(report["missing_keys"]):  # else they would be drawn at random
         raise _unreadable(path, f"it lacks {len(missing)} of the model's weights ({missing[0]}, …)")
     weights: dict[str, Tensor] = model.state_dict()
     if not all(value.isfinite().all() for value in weights.values()):

@@ -20,13 +20,13 @@ BuildEncoder = Callable[..., Backbone]  # of word vectors (V, E)
 
 
 def read_options(declared: type[Options], options: Keys) -> tuple[Options, BuildEncoder | None]:
-    """A network's options, and the registered encoder that they name, ready for word vectors (V, E).
+    """Read a network's options, and the registered encoder that they name, ready for word vectors (V, E).
 
-    Of an encoder the options hold its arguments too; where network and encoder declare the same argument the network's
+    The options hold the encoder's arguments too. Where network and encoder declare the same argument, the network's
     default holds.
 
     Returns:
-        The options as one object, and what makes the encoder; None: the options name none that is registered.
+        The options as one object, and the function that builds the encoder; None: they name no registered encoder.
 
     Raises:
         ConfigError: With every option that is not as declared.
