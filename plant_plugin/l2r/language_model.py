@@ -129,6 +129,7 @@ class _Training:
         streams: dict[str, npt.NDArray[np.int64]], settings: Settings, options: Options,
     ) -> None:  # fmt: skip
         self.path, self.identity, self.options, self.seed = path, identity, options, settings.seed or 0
+        self._state_path = path.with_suffix(".state")
         self.streams, self.device = streams, device_of(settings.cpu)
         self.model = model.to(self.device)
         self.text = columns(streams["train"], options.pretraining_batch_size)
@@ -140,10 +141,6 @@ class _Training:
         self.step, self.cpu_s, self.perplexities = 0, 0.0, list[float]()
         self.best: dict[str, Tensor] | None = None
         self.state: State = model.encoder.start(len(self.text))
-
-    @property
-    def _state_path(self) -> Path:
-        return self.path.with_suffix(".state")
 
     def run(self, say: Callable[[str], object]) -> dict[str, float]:
         """Train to the end, or read a training that has ended; return the report of this direction."""

@@ -62,11 +62,6 @@ class Reading(NamedTuple):
     total: Tensor
     read: Tensor
 
-    @classmethod
-    def start(cls, like: Tensor) -> Reading:
-        """Return a reading of no position; ``like`` (B, L)."""
-        return cls(torch.full_like(like, LOWEST), torch.zeros_like(like), torch.zeros_like(like))
-
     def extended(self, scores: Tensor, contributions: Tensor) -> Reading:
         """Read further positions: scores, −∞ where there is no weight, and contributions (B, S, L)."""
         highest = torch.maximum(self.highest, scores.detach().amax(dim=1))
@@ -132,11 +127,12 @@ class PlantedHead(LabelwiseHead):
 
     def _read(self, hidden: Hidden) -> Tensor:
         planted, states = self.planted(hidden), self._wide(hidden.states)
-        like = states.new_zeros(len(states), self.num_labels)
-        state = (Reading.start(like), Reading.start(like), like)
+        zero = states.new_zeros(len(states), self.num_labels)
+        nothing = Reading(torch.full_like(zero, LOWEST), zero, zero)
+        state = (nothing, nothing, zero)
         width = self.options.segment_tokens or states.shape[1]
         if not torch.is_grad_enabled():
-            width = min(width, max(1, BLOCK_ELEMENTS // like.numel()))
+            width = min(width, max(1, BLOCK_ELEMENTS // zero.numel()))
         again = torch.is_grad_enabled() and states.shape[1] > width
         # split and not sliced: each slice's gradient would be as long as the document
         for first, segment in zip(range(0, states.shape[1], width), states.split(width, dim=1), strict=True):
@@ -242,8 +238,8 @@ def lowest_kept(scores: Tensor, columns: Tensor, mask: Tensor, k: int) -> Tensor
     table = scores.t().contiguous()  # (L, U)
     lowest = []
     for words, real in zip(columns, mask, strict=True):
-        scores_of_words = table[:, words[real]]
-        lowest.append(scores_of_words.topk(min(k, scores_of_words.shape[1]), dim=1).values[:, -1])
+        chosen = words[real]
+        lowest.append(table[:, chosen].topk(min(k, len(chosen)), dim=1).values[:, -1])
     return torch.stack(lowest)
 
 
