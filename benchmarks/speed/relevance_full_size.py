@@ -3,8 +3,7 @@
     python benchmarks/speed/relevance_full_size.py
 
 Words and labels follow Zipf's law. Each case runs in a process of its own; its memory is the highest anonymous memory
-above where the process stood with the corpus, looked at every 50 ms (``--memory`` keeps its tables in mapped files,
-whose pages the system can take back). Writes ``benchmarks/tables/relevance.md``.
+above where the process stood with the corpus, looked at every 50 ms. Writes ``benchmarks/tables/relevance.md``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ WHOLE = 600_000, 670_000  # documents and labels of the last row, which is worke
 
 @dataclass(frozen=True)
 class Case:
-    """A corpus: documents of ``length`` different tokens at most, and what memory the computation may take."""
+    """A corpus: documents of ``length`` different tokens at most."""
 
     name: str
     documents: int
@@ -34,13 +33,12 @@ class Case:
     types: int
     labels: int
     per_document: int
-    memory: int | None = None
 
 
 def part(share: int) -> Case:
     """Documents and labels divided alike."""
     documents, labels = (number // share for number in WHOLE)
-    return Case(f"1/{share} of the largest", documents, 75, 136_000, labels, 5, 2**30)
+    return Case(f"1/{share} of the largest", documents, 75, 136_000, labels, 5)
 
 
 CASES = [Case("MIMIC-III", 52_000, 600, 50_000, 8_900, 14), part(40), part(20), part(10)]
@@ -71,7 +69,7 @@ def measure(case: Case) -> tuple[float, float, int]:
     watching = threading.Thread(target=watch)
     watching.start()
     start = time.perf_counter()
-    found = compute_relevance(arrays, truth, case.types, (0, 1), RelevanceOptions(), memory=case.memory)
+    found = compute_relevance(arrays, truth, case.types, (0, 1), RelevanceOptions())
     took = time.perf_counter() - start
     done.set()
     watching.join()
@@ -84,9 +82,8 @@ def main() -> None:
     for case in CASES:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             took, memory, kept = pool.apply(measure, (case,))
-        limit = "–" if case.memory is None else f"{case.memory / 2**30:.0f} GiB"
         sizes = f"{case.documents:,} | {case.labels:,} | {case.types:,} | {case.length} | {case.per_document}"
-        rows.append(f"| {case.name} | {sizes} | {limit} | {took:.1f} s | {memory:,.0f} MiB | {kept:,} |")
+        rows.append(f"| {case.name} | {sizes} | {took:.1f} s | {memory:,.0f} MiB | {kept:,} |")
         seconds.append(took)
         print(rows[-1], file=sys.stderr, flush=True)
     growth = seconds[-1] / seconds[-2]
@@ -95,9 +92,9 @@ def main() -> None:
         "# Relevance at full size", "",
         f"Written by `python benchmarks/speed/relevance_full_size.py` on made-up corpora, {os.cpu_count()} cores; "
         "reading is not in it.", "",
-        "| corpus | documents | labels | types | tokens a document | labels a document | `--memory` | time | "
+        "| corpus | documents | labels | types | tokens a document | labels a document | time | "
         "anonymous memory | values kept |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
         *rows, "",
         f"Twice as much of the largest took {growth:.2f} times as long. All of it, {WHOLE[0]:,} documents and "
         f"{WHOLE[1]:,} labels, would take {whole:.0f} s at that rate and {10 * seconds[-1]:.0f} s in proportion: "

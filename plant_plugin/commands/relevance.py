@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
@@ -11,31 +10,17 @@ from plant_plugin.commands.flags import ConfigCommand, overrides_from
 from plant_plugin.commands.shared import COUNT, FILE
 from plant_plugin.errors import ConfigError, DataError, suggestion
 
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-def _bytes(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """2GiB, 2G, 2GB or 500MiB as bytes; powers of 1024."""
-    if value is None:
-        return None
-    size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", value.strip().upper())
-    if size is None or float(size[1]) == 0:
-        raise click.BadParameter("a number with KiB, MiB, GiB or TiB")
-    return int(float(size[1]) * _UNITS[size[2]])
-
 
 @click.command(cls=ConfigCommand)
 @click.argument("config")
 @click.option("--label", help="The label as the data files write it.")
 @click.option("--top", default=20, show_default=True, type=COUNT, help="Tokens to show.")
 @click.option("--out", type=FILE, help="Write the relevance of all labels to this .npz file.")
-@click.option("--memory", callback=_bytes, help="What --out may take besides the documents, e.g. 2GiB.")
 def relevance(
     config: str,
     label: str | None,
     top: int,
     out: Path | None,
-    memory: int | None,
     **flags: object,
 ) -> None:
     """Print the tokens of CONFIG's training split that carry the most information about a label.
@@ -62,9 +47,7 @@ def relevance(
     labels, tokens = corpus.label_matrix(corpus.train), build_tokens(settings, corpus.train)
     arrays = encode_cached(tokens, corpus.train, settings.max_seq_length, settings.cache_dir)
     if out is not None:
-        of_all = compute_relevance(
-            arrays, labels, tokens.size, tokens.special_ids, settings.relevance, memory=memory, folder=out.parent
-        )
+        of_all = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, settings.relevance)
         of_all.save(out, labels=corpus.label_hash(), vocabulary=tokens.hash(), train=corpus.train.hash())
         rows, entries = of_all.matrix.shape[0], of_all.matrix.nnz
         click.echo(f"{entries:,} token types of {rows:,} labels are in {out}")

@@ -6,9 +6,8 @@ Shapes: N training documents, L labels, V token types.
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -21,17 +20,13 @@ import scipy.sparse as sp
 
 from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
-from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.arrays import WHOLE, ArrayFile
 from plant_plugin.files import atomic_write
-from plant_plugin.relevance.spool import Spool
 
 FORMAT_VERSION = 1
 BLOCK_CELLS = 2_000_000  # (label, token type) cells that one worker holds at once
-CELL_BYTES = 16  # of one such cell: token and count, and what is kept of them
-CELL_BYTES_OF_TYPE = 36  # of one token type in a worker: one row's values, and those of them that may stay
 MAX_WORKERS = 8
-IN_MEMORY = Spool(on_disk=False)
 
 Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -99,8 +94,6 @@ def compute_relevance(
     options: RelevanceOptions,
     *,
     workers: int | None = None,
-    memory: int | None = None,
-    folder: str | Path | None = None,
 ) -> Relevance:
     """Relevance of every token type for every label, exactly, block by block of labels.
 
@@ -119,55 +112,25 @@ def compute_relevance(
         options: Measure, association, and how many token types a label keeps (``top``; ties go to the lower token
             id).
         workers: Threads; None for one per processor, at most 8. The result does not depend on it.
-        memory: Bytes that the computation may take beside ``arrays`` and ``labels``; the document's token types and the
-            result then lie in temporary files (mapped, so that the system can take their pages back). None: no limit.
-        folder: Where those files are made; None for the system's temporary folder.
 
     Returns:
         The kept values, all above 0. A label that no training document has, or every one, keeps none.
 
     Raises:
         ValueError: ``arrays`` and ``labels`` differ in length.
-        ConfigError: ``memory`` is too little for V.
 
     Source: PLANT's mutual information gain; the sign filter is ours, the measure being blind to it.
     """
     workers = workers or min(os.cpu_count() or 1, MAX_WORKERS)
-    cells = BLOCK_CELLS if memory is None else _affordable_cells(memory, workers, vocabulary_size)
-    with Spool(folder, on_disk=memory is not None) as spool:
-        counts = count_documents(arrays, labels, vocabulary_size, special_ids, options, spool)
-        every = options.measure == "mig" and options.association == "any"  # a token that avoids the label tells too
-        parts = blocks_of(np.full_like(counts.cells, vocabulary_size) if every else counts.cells, cells)
+    counts = count_documents(arrays, labels, vocabulary_size, special_ids, options)
+    every = options.measure == "mig" and options.association == "any"  # tokens that avoid the label count
+    parts = blocks_of(np.full_like(counts.cells, vocabulary_size) if every else counts.cells, BLOCK_CELLS)
 
-        def block(part: slice) -> sp.csr_array:
-            return values_of(counts.table(part), part, counts.margins, options)
+    def block(part: slice) -> sp.csr_array:
+        return values_of(counts.table(part), part, counts.margins, options)
 
-        with ThreadPoolExecutor(workers) as pool:
-            matrix = assemble(_few_ahead(pool, block, parts, 2 * workers), vocabulary_size, spool)
-    return Relevance(matrix)
-
-
-def _affordable_cells(memory: int, workers: int, vocabulary_size: int) -> int:
-    """Cells of a block so that all workers' blocks, done and in work, and their counters stay within ``memory``."""
-    cells = (memory // workers - CELL_BYTES_OF_TYPE * vocabulary_size) // (3 * CELL_BYTES)
-    if cells < vocabulary_size:
-        least = workers * (3 * CELL_BYTES + CELL_BYTES_OF_TYPE) * vocabulary_size
-        what = f"{memory / 2**20:,.0f} MiB are too little for {vocabulary_size:,} token types and {workers} threads"
-        raise ConfigError(what, where="--memory", fix=f"give at least {-(-least // 2**20)}MiB")
-    return min(cells, BLOCK_CELLS)
-
-
-def _few_ahead(
-    pool: ThreadPoolExecutor, work: Callable[[slice], sp.csr_array], parts: list[slice], ahead: int
-) -> Iterator[sp.csr_array]:
-    """``pool.map`` that never runs further ahead than ``ahead`` results, which would have to be kept."""
-    waiting: deque[Future[sp.csr_array]] = deque()
-    for part in parts:
-        waiting.append(pool.submit(work, part))
-        if len(waiting) >= ahead:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+    with ThreadPoolExecutor(workers) as pool:
+        return Relevance(assemble(pool.map(block, parts), vocabulary_size))
 
 
 class Margins(NamedTuple):
@@ -210,7 +173,6 @@ def count_documents(
     vocabulary_size: int,
     special_ids: Iterable[int],
     options: RelevanceOptions,
-    spool: Spool = IN_MEMORY,
 ) -> Counts:
     """Count for these documents what all blocks of labels share; see :func:`compute_relevance`."""
     if len(arrays) != labels.shape[0]:
@@ -220,7 +182,7 @@ def count_documents(
     special = np.zeros(vocabulary_size, dtype=bool)
     special[list(special_ids)] = True
     token_documents = np.zeros(vocabulary_size, dtype=np.int64)
-    out = spool.empty(len(arrays.ids))
+    out = np.empty(len(arrays.ids), np.int32)
     occurrences = options.measure == "term_frequency"
     offsets = distinct_tokens(arrays.ids, arrays.offsets, special, occurrences, out, token_documents)
     by_label = sp.csr_array(labels.T, copy=True)
@@ -251,16 +213,15 @@ def values_of(table: sp.csr_array, part: slice, margins: Margins, options: Relev
     return sp.csr_array((values, tokens, narrow(offsets)), shape=table.shape)
 
 
-def assemble(blocks: Iterable[sp.csr_array], vocabulary_size: int, spool: Spool) -> sp.csr_array:
+def assemble(blocks: Iterable[sp.csr_array], vocabulary_size: int) -> sp.csr_array:
     """Stack the blocks' rows into one matrix (L, V)."""
-    tokens, values = spool.file(), spool.file()
-    lengths: list[Integers] = [np.zeros(1, dtype=np.int64)]
+    tokens, values, lengths = [np.empty(0, np.int32)], [np.empty(0, np.float32)], [np.zeros(1, dtype=np.int64)]
     for block in blocks:
+        tokens.append(block.indices.astype(np.int32, copy=False))
+        values.append(block.data)
         lengths.append(np.diff(block.indptr))
-        tokens.write(block.indices.astype(np.int32, copy=False).data)
-        values.write(block.data.data)
     offsets = narrow(np.cumsum(np.concatenate(lengths)))
-    parts = spool.array(values, np.float32), spool.array(tokens, np.int32), offsets
+    parts = np.concatenate(values), np.concatenate(tokens), offsets
     return sp.csr_array(parts, shape=(len(offsets) - 1, vocabulary_size))
 
 

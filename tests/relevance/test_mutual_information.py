@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ from plant_plugin.config.options import EvidenceOptions, RelevanceOptions
 from plant_plugin.data.documents import Corpus, Split, load_corpus
 from plant_plugin.data.tables import read_any
 from plant_plugin.data.tokens import TokenArrays, WordTokens
-from plant_plugin.errors import CheckpointError, ConfigError, PlantError
+from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.relevance import Relevance, compute_relevance
 from plant_plugin.relevance import mutual_information as module
 from plant_plugin.relevance.counts import mutual_information
@@ -181,35 +180,6 @@ def test_values_stay_exact_close_to_independence() -> None:
     # One pair more than expected by chance among a million documents: 1.6e-11 nats, lost by a sum of logarithms.
     half = 5 * 10**5
     assert mutual_information(half // 2 + 2, half, half, 10**6) == pytest.approx((2 / 250_000) ** 2 / 2, rel=1e-6)
-
-
-@pytest.mark.parametrize("measure", ["mig", "term_frequency"])
-def test_bounded_memory_gives_the_same(tmp_path: Path, measure: str) -> None:
-    arrays, labels = random_corpus()
-    options = RelevanceOptions(measure=measure, top=30)
-    whole = compute_relevance(arrays, labels, 300, SPECIAL, options).matrix
-    least = 2 * (3 * module.CELL_BYTES + module.CELL_BYTES_OF_TYPE) * 300
-    found = compute_relevance(arrays, labels, 300, SPECIAL, options, workers=2, memory=least, folder=tmp_path)
-    for part in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(whole, part), getattr(found.matrix, part))
-    for part in (found.matrix.data, found.matrix.indices):
-        while isinstance(part, np.ndarray):
-            part = part.base
-        assert isinstance(part, mmap.mmap)  # not copied on the way
-    assert not list(tmp_path.iterdir())
-    found.save(tmp_path / "relevance.npz")
-    np.testing.assert_array_equal(Relevance.load(tmp_path / "relevance.npz").matrix.toarray(), whole.toarray())
-    with pytest.raises(ConfigError, match=r"token types and 2 threads.*\n?.*give at least 1MiB"):
-        compute_relevance(arrays, labels, 300, SPECIAL, options, workers=2, memory=least - 2)
-
-
-def test_bounded_memory_needs_a_folder_to_write(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    arrays, labels = random_corpus()
-    with pytest.raises(PlantError, match="temporary files cannot be kept"):
-        compute_relevance(
-            arrays, labels, 300, SPECIAL, RelevanceOptions(), memory=2**30, folder=tmp_path / "file" / "folder"
-        )
 
 
 def test_validation_and_test_data_have_no_influence(tmp_path: Path) -> None:
