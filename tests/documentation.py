@@ -77,9 +77,12 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def parse(command: click.Command, arguments: list[str], name: str) -> None:
     """Let click read the arguments of a command, without running it."""
-    while isinstance(command, click.Group) and arguments and arguments[0] in command.commands:
+    while isinstance(command, click.Group) and arguments:
+        subcommand = command.get_command(click.Context(command), arguments[0])
+        if subcommand is None:
+            break
         name, *arguments = arguments
-        command = command.commands[name]
+        command = subcommand
     assert not isinstance(command, click.Group) or not arguments, f"no such command: {arguments[0]}"
     command.make_context(name, arguments)
 
