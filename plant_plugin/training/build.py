@@ -20,16 +20,16 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import device_of, first_alone, in_first
+from plant_plugin.training.devices import device_of, first_before_others, in_first
 from plant_plugin.training.further import folder_before, load_grown
 from plant_plugin.training.inputs import Inputs, Shortlists, mark_tokens
 from plant_plugin.training.prepare import Encoded, planted_relevance, prepare
 from plant_plugin.training.shortlist import shortlists_of
 
 
-@first_alone()
+@first_before_others()
 def build_network(documents: Encoded, settings: Settings) -> PlantableNetwork:
-    """The configured network with fresh weights, or with those of a language model or a trained model."""
+    """Build the configured network with fresh weights, or with those of a language model or a trained model."""
     name, options = _network_of(settings)
     vectors = None
     if isinstance(documents.tokens, WordTokens):
@@ -46,7 +46,7 @@ def build_network(documents: Encoded, settings: Settings) -> PlantableNetwork:
     return network
 
 
-@first_alone()
+@first_before_others()
 def plant_relevance(
     network: PlantableNetwork, documents: Encoded, settings: Settings, run: Run, *, planted: bool
 ) -> Relevance | None:
@@ -59,7 +59,7 @@ def plant_relevance(
 
 
 def _vectors_file(named: str | None, cache: str | None) -> Path | None:
-    """Where the word vectors lie, downloaded if need be; None: they are drawn at random."""
+    """Return the file of the word vectors, downloaded if need be; None: they are drawn at random."""
     if not named or Path(named).is_file():
         return Path(named) if named else None
     from plant_plugin.host.vocabulary import vectors_file  # imports LibMultiLabel, seconds
@@ -68,21 +68,21 @@ def _vectors_file(named: str | None, cache: str | None) -> Path | None:
 
 
 def _network_of(settings: Settings) -> tuple[str, Keys]:
-    """Name and options of the network that the strategy trains."""
+    """Return name and options of the network that the strategy trains."""
     if settings.strategy == PLANTED_SCORES:
         return NO_NETWORK, {}
     return settings.model_name, dict(settings.network_config)
 
 
 def _folder_of(named: str) -> Path:
-    """The folder of a model that is named, or that holds the file that is named."""
+    """Return the folder of a model, of which the folder or a file in it is named."""
     path = Path(named)
     return path.parent if path.is_file() else path
 
 
-@first_alone()
+@first_before_others()
 def load(settings: Settings, run: Run) -> tuple[PlantableNetwork, Inputs, PlantedScores | None, dict[str, float]]:
-    """A trained network, the documents to test it on under its own labels and words, planted scores and thresholds.
+    """Read a trained network, the documents to test under its own labels and words, planted scores and thresholds.
 
     Raises:
         CheckpointError: The folder is no model, or of another network than the configuration names.

@@ -1,4 +1,4 @@
-"""One run in several processes, a device each: who is who, what they tell each other, and how they are started.
+"""One run in several processes, a device each: their ranks, what they send each other, and how they are started.
 
 The first process reads and makes caches before the others do, keeps all scores that the metrics are computed from, and
 writes everything. They are started by this module on one machine (``devices``), by ``torchrun`` on several
@@ -39,41 +39,41 @@ TORCHRUN = (
 
 
 def device_of(cpu: bool) -> torch.device:
-    """The first GPU where there is one and ``cpu`` is not set, else the CPU."""
+    """Return the first GPU where there is one and ``cpu`` is not set, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() and not cpu else "cpu")
 
 
 def count() -> int:
-    """Processes of this run."""
+    """Return the number of processes of this run."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """Number of this process, from 0."""
+    """Return the number of this process, from 0."""
     return dist.get_rank() if count() > 1 else 0
 
 
 def is_first() -> bool:
-    """Whether this is the process that writes."""
+    """Tell whether this is the process that writes."""
     return rank() == 0
 
 
 def from_first(make: Callable[[], T]) -> T:
-    """What the first process makes, in every process."""
+    """Return to every process what the first one makes."""
     if count() == 1:
         return make()
-    told = [make() if is_first() else None]
-    dist.broadcast_object_list(told, src=0)
-    return told[0]  # type: ignore[return-value]
+    values = [make() if is_first() else None]
+    dist.broadcast_object_list(values, src=0)
+    return values[0]  # type: ignore[return-value]
 
 
-def at_first(found: T | None) -> list[T]:
-    """What every process found, by their ranks and without None, in the first one; nothing elsewhere."""
-    everyone: list[T | None] = [found]
+def at_first(value: T | None) -> list[T]:
+    """Return to the first process the values of all that are not None, by rank; to the others nothing."""
+    everyone: list[T | None] = [value]
     if count() > 1:
         everyone = [None] * count() if is_first() else []
-        dist.gather_object(found, everyone or None)
-    return [one for one in everyone if one is not None]
+        dist.gather_object(value, everyone or None)
+    return [each for each in everyone if each is not None]
 
 
 def in_first(step: Callable[P, T | None]) -> Callable[P, T | None]:
@@ -87,8 +87,8 @@ def in_first(step: Callable[P, T | None]) -> Callable[P, T | None]:
 
 
 @contextlib.contextmanager
-def first_alone() -> Iterator[None]:
-    """The first process goes through the block, then the others: they find the files that it made."""
+def first_before_others() -> Iterator[None]:
+    """Let the first process go through the block, then the others: the files that it made are there then."""
     if not is_first():
         dist.barrier()
     yield
@@ -136,7 +136,7 @@ def together(work: Callable[[], T], settings: Settings, folder: Path) -> T:
             except queue.Empty:
                 raise error from None
             what = f"another of the {settings.devices} processes ended before its time: {reason}"
-            fix = f"once that is mended, go on with the same command and --resume {folder}"
+            fix = f"once that is mended, resume with the same command and --resume {folder}"
             raise PlantError(what, where=str(folder), fix=fix) from error
         finally:
             done.set()
@@ -171,7 +171,7 @@ def _check(devices: int, nodes: int, cpu: bool) -> None:
 
 
 def _launched() -> bool:
-    """Whether ``torchrun`` has started this process."""
+    """Tell whether ``torchrun`` has started this process."""
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
@@ -191,7 +191,7 @@ def _other(index: int, work: Callable[[], object], cpu: bool, environment: dict[
     """Do the work in a process that this module has started."""
     number = str(index + 1)
     os.environ.update({**environment, "RANK": number, "LOCAL_RANK": number})
-    with contextlib.suppress(Interrupted):  # the first process says how to go on
+    with contextlib.suppress(Interrupted):  # the first process says how to resume
         _member(work, cpu)
 
 
@@ -210,10 +210,10 @@ def _watch(others: multiprocessing.ProcessContext, failed: queue.SimpleQueue[str
 
 
 @contextlib.contextmanager
-def _variables(given: dict[str, str]) -> Iterator[None]:
+def _variables(values: dict[str, str]) -> Iterator[None]:
     """Set environment variables for a while; OMP_NUM_THREADS too, which Lightning sets."""
-    before = {name: os.environ.get(name) for name in (*given, "OMP_NUM_THREADS")}
-    os.environ.update(given)
+    before = {name: os.environ.get(name) for name in (*values, "OMP_NUM_THREADS")}
+    os.environ.update(values)
     try:
         yield
     finally:

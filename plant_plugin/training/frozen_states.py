@@ -21,7 +21,7 @@ from plant_plugin.files import atomic_write, cache_folder, cached, reserve
 from plant_plugin.networks.backbone import FrozenBackbone
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import device_of, first_alone
+from plant_plugin.training.devices import device_of, first_before_others
 from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.prepare import Encoded
 from plant_plugin.training.stage import precision_of
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 CACHE_VERSION = 1  # counts up when the layout of the file changes
 
 
-@first_alone()
+@first_before_others()
 def frozen_states(
     network: PlantableNetwork, documents: Encoded, settings: Settings, run: Run
 ) -> dict[str, FrozenStates]:

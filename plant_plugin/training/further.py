@@ -1,4 +1,4 @@
-"""A training that goes on from a trained model, with more documents: ``plant train --from``.
+"""Train a model further, with more documents: ``plant train --from``.
 
 What is exact and cheap is made anew from all documents: relevance, phrases, the linear model of documents and
 thresholds. The linear model of sentences is taught the new ones. The network, its vocabulary and the weights of
@@ -42,7 +42,7 @@ from plant_plugin.report.logs import logged_config
 from plant_plugin.report.record import FIRST_PASS
 from plant_plugin.training.prepare import Encoded
 
-DOCUMENTS = "documents"  # folder in a run's own: what it was trained on, which the next training goes on with
+DOCUMENTS = "documents"  # folder in a run's own: what it was trained on, which the next training reads too
 LABELS = "labels.txt"  # beside them
 EPOCHS, SLOWER = 1, 3.0  # passes over new documents; by what their learning rate is lower than a new network's
 AFRESH = ("resume", "checkpoint_path", "silent", "result_dir")  # not taken over
@@ -51,7 +51,7 @@ AFRESH = ("resume", "checkpoint_path", "silent", "result_dir")  # not taken over
 def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     """Write down the documents of a run and new ones, and return the configuration of the training that reads them.
 
-    The old and the new documents come to lie in ``documents/`` of the new run's folder, readable to their owner alone:
+    The old and the new documents come to lie in ``documents/`` of the new run's folder, readable only to their owner:
     the training after this one needs them. A new document whose text was known takes the place of the old one, and is
     not new where its labels and their evidence were known too. Until more documents have come than the network was
     trained on, the network stays as it is, and only what is quick is made anew: see :func:`few_are_new`.
@@ -90,21 +90,21 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
 
 
 def _keys_of(folder: Path) -> Keys:
-    """The keys of a run that the training after it takes over.
+    """Return the keys of a run that the training after it takes over.
 
     Raises:
         CheckpointError: The log of the run holds no configuration.
     """
     keys = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
     if "strategy" not in keys:
-        raise CheckpointError("the log of the run does not tell its configuration", where=str(folder), fix=COMPLETE)
+        raise CheckpointError("the log of the run does not hold its configuration", where=str(folder), fix=COMPLETE)
     if Path(str(keys.get("label_file"))).resolve() == (folder / DOCUMENTS / LABELS).resolve():
         keys.pop("label_file")  # of the training before: it grows
     return keys
 
 
 def _new_documents(file: Path, before: Config) -> Split:
-    """The documents of a file that have labels, read by its ending, with the evidence that lies beside it."""
+    """Read the documents of a file that have labels, read by its ending, with the evidence that lies beside it."""
     beside = packed(evidence_beside(file))
     evidence = EvidenceOptions(training_file=None if beside is None else str(beside))
     only_these = dataclasses.replace(
@@ -131,7 +131,7 @@ class _Lessons:
 
     @property
     def few(self) -> bool:
-        """Whether the network has read more documents than it has not."""
+        """Tell whether the network has read more documents than it has not."""
         return len(self.new_rows) + self.waiting <= len(self.old_rows) - self.waiting
 
 
@@ -171,7 +171,7 @@ def _written(folder: Path, sets: dict[str, list[Marked]], known: set[str], confi
 
 
 def _rows(new: Split, old: Split) -> tuple[list[int], list[int]]:
-    """Which new documents are taken, and which old ones beside them: a desk tells all that it ever finished.
+    """Return rows of the new documents that are taken, and of the old ones beside them: a desk sends all that it has.
 
     Documents of one text, as short notes may be, are taken or left together.
     """
@@ -180,19 +180,19 @@ def _rows(new: Split, old: Split) -> tuple[list[int], list[int]]:
         before = [_coded(old, row) for row in known[text]]
         if all(_coded(new, row) in before for row in taken[text]):
             del taken[text]
-    kept = (rows for text, rows in known.items() if text not in taken)
-    return sorted(chain.from_iterable(taken.values())), sorted(chain.from_iterable(kept))
+    rows_kept = (rows for text, rows in known.items() if text not in taken)
+    return sorted(chain.from_iterable(taken.values())), sorted(chain.from_iterable(rows_kept))
 
 
 def _rows_of_texts(split: Split) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    rows_by_text: dict[str, list[int]] = {}
     for row, text in enumerate(split.texts):
-        found.setdefault(_plain(text), []).append(row)
-    return found
+        rows_by_text.setdefault(_plain(text), []).append(row)
+    return rows_by_text
 
 
 def _test_file_as_text(config: Config, before: Config, folder: Path) -> Keys:
-    """A test file that another reader reads, written to a folder; nothing where it can be named as it is."""
+    """Write a test file that another reader reads to a folder; return no key where it can be named as it is."""
     if config.test_file is None or _read_as_text(config.test_file, before):
         return {}
     tested = read_documents(config.test_file, before)
@@ -202,7 +202,7 @@ def _test_file_as_text(config: Config, before: Config, folder: Path) -> Keys:
 
 
 def _read_as_text(file: str, before: Config) -> bool:
-    """Whether a file of the run before is read alike where ``data_format`` is ``txt``, as it is from then on."""
+    """Tell whether a file of the run before is read alike where ``data_format`` is ``txt``, as it is from then on."""
     return reader_of(file, dataclasses.replace(before, data_format="txt")) == reader_of(file, before)
 
 
@@ -211,7 +211,7 @@ def _plain(text: str) -> str:
 
 
 def _coded(split: Split, row: int) -> dict[str, list[str]]:
-    """The labels of a document, each with the words that prove it."""
+    """Return the labels of a document, each with the words that prove it."""
     evidence, text = {} if split.evidence is None else split.evidence[row], split.texts[row]
     return {
         label: sorted(_plain(text[start:end]) for start, end in evidence.get(label, [])) for label in split.labels[row]
@@ -219,12 +219,12 @@ def _coded(split: Split, row: int) -> dict[str, list[str]]:
 
 
 def few_are_new(config: Settings) -> bool:
-    """Whether network, vocabulary and weights stay as they are: too few documents have come since it was trained."""
+    """Tell whether network, vocabulary and weights stay as they are: few documents have come since it was trained."""
     return config.go_on_from is not None and config.stage2.epochs == 0
 
 
 def folder_before(config: Settings) -> Path:
-    """The run that is gone on from; where it trained twice, the pass that saw as many documents as this one does.
+    """Return the folder of the run before; where it trained twice, the pass over as many documents as this one has.
 
     A model that has trained on validation documents could choose nothing on them.
     """
@@ -241,7 +241,7 @@ def _marked(split: Split, rows: Iterable[int]) -> Iterator[Marked]:
 
 
 def _corpus(folder: Path, config: Config) -> Corpus:
-    """The documents of a run, without its test split."""
+    """Read the documents of a run, without its test split."""
     source = str(config.training_file)
     if not source.startswith(DEMO_PREFIX) and not Path(source).exists():
         what = f"the documents that the run was trained on are not there any more: {source}"
@@ -265,7 +265,7 @@ def load_grown(folder: Path, network: PlantableNetwork, documents: Encoded) -> N
     if (content["model_name"], content["network_config"]) != network.built_as:
         raise _another(folder)
     (labels, _), after = read_labels(folder), documents.corpus.label_names
-    if len(labels) == len(after) and labels != after:  # shapes do not tell then what has a row for each label
+    if len(labels) == len(after) and labels != after:  # shapes do not show then what has a row for each label
         fix = "put its labels into label_file as well, or train anew"
         raise CheckpointError(f"it knows {len(labels)} labels too, but others", where=str(folder), fix=fix)
     label_rows = _moved(labels, after)
@@ -297,7 +297,7 @@ def _copy(tensor: Tensor, known: Tensor, rows: tuple[Tensor, Tensor]) -> None:
 
 
 def _moved(before: Sequence[str], after: Sequence[str]) -> tuple[Tensor, Tensor]:
-    """Places of what both have, before and after."""
+    """Return the places of what both have, before and after."""
     place = {name: number for number, name in enumerate(after)}
     both = [(number, place[name]) for number, name in enumerate(before) if name in place]
     return tuple(torch.tensor(both, dtype=torch.long).reshape(-1, 2).T)

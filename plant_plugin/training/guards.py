@@ -1,4 +1,4 @@
-"""What a stage does about numbers that are not finite and about memory that does not suffice.
+"""Guard a stage against numbers that are not finite, and divide batches where memory does not suffice.
 
 Steps whose loss or gradient is not finite are left out, counted, and end the stage when they are too many.
 """
@@ -20,7 +20,7 @@ CPU_PHRASES = "can't allocate memory", "bad_alloc", "could not create a primitiv
 
 
 class StepGuard:
-    """Looks at every optimiser step of a stage, of which ``most`` may be left out.
+    """Look at every optimiser step of a stage, of which ``most`` may be left out.
 
     ``hashes`` names documents by the hash of their text, so that a message holds neither text nor id.
     """
@@ -35,11 +35,11 @@ class StepGuard:
         self._seen.append((documents, loss))
 
     def forget(self) -> None:
-        """The batches of a step that never came."""
+        """Forget the batches of a step that never came."""
         self._seen = []
 
     def finite(self, norm: Tensor, *, scaled: bool = False) -> bool:
-        """Whether gradient norm () and all losses of the step are finite; forgets its batches if so.
+        """Tell whether gradient norm () and all losses of the step are finite; forgets its batches if so.
 
         Where losses are scaled (fp16), infinite gradients of finite losses are daily work and no fault.
         """
@@ -72,17 +72,17 @@ class StepGuard:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out."""
+    """Tell whether an error says that memory ran out."""
     if isinstance(error, torch.cuda.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and any(phrase in str(error) for phrase in CPU_PHRASES)
 
 
 def in_pieces(batch: Mapping[str, Tensor], pieces: int) -> list[dict[str, Tensor]]:
-    """A batch of B documents as at most ``pieces`` batches of consecutive documents, nearly equal in size."""
+    """Split a batch of B documents into at most ``pieces`` batches of consecutive documents, nearly equal in size."""
     documents = len(batch["document"])
     size = -(-documents // pieces)
-    found = []
+    parts = []
     for start in range(0, documents, size):
         stop = min(start + size, documents)
         inside = (batch["label_row"] >= start) & (batch["label_row"] < stop)
@@ -92,5 +92,5 @@ def in_pieces(batch: Mapping[str, Tensor], pieces: int) -> list[dict[str, Tensor
             marked = (places >= start * width) & (places < stop * width)
             piece |= {name: batch[name][marked] for name in ("mark_label", "mark_value")}
             piece["mark_place"] = places[marked] - start * width
-        found.append(piece | {name: value[start:stop] for name, value in batch.items() if name not in piece})
-    return found
+        parts.append(piece | {name: value[start:stop] for name, value in batch.items() if name not in piece})
+    return parts

@@ -1,4 +1,4 @@
-"""What a network reads of each split beside its documents: marks of phrases, kept states, and the labels to score.
+"""Inputs of a network for each split beside its documents: marks of phrases, kept states, and the labels to score.
 
 Shapes: N documents, B of a batch, L labels, S of a shortlist.
 """
@@ -61,14 +61,14 @@ class Inputs:
         tokens: int | None = None,
         rows: Places | None = None,
     ) -> Batches:
-        """Batches of a split: of ``tokens`` tokens or ``size`` documents, of all its ``rows`` or some."""
+        """Return batches of a split: of ``tokens`` tokens or ``size`` documents, of all its ``rows`` or some."""
         documents = self.documents
         optional = self.states.get(split), self.marks.get(split), self.shortlists.labels.get(split)
         arrays, labels, pad = documents.arrays[split], documents.labels[split], documents.tokens.pad_id
         return Batches(arrays, labels, size, pad, shuffle, seed, tokens, *optional, rows)
 
     def stage_batches(self, options: StageOptions, settings: Settings) -> tuple[Batches, Batches | None]:
-        """Training batches of a stage and, where there is a validation split, its batches: this process's part."""
+        """Return this process's part of a stage's training batches and, where there are any, validation batches."""
         size, seed = options.batch_size or settings.batch_size, settings.seed or 0
         rows = _rows_read_again(self.documents, settings)
         train = self.batches("train", size, settings.shuffle, seed, options.batch_tokens, rows)
@@ -78,12 +78,12 @@ class Inputs:
         return train.take_part(rank(), count()), val.take_part(rank(), count())
 
     def with_truth(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
-        """Logits of a split with the truth; sparse ones where nothing outside the shortlist is scored."""
+        """Yield logits of a split with the truth; sparse ones where nothing outside the shortlist is scored."""
         for logits, documents in batches:
             yield self.placed(split, documents, logits), self.documents.labels[split][documents], documents
 
     def placed(self, split: str, documents: Places, logits: Floats) -> Floats | sparse.csr_array:
-        """Logits of documents (B,) of a split: (B, L) as they are, of the shortlist (B, S) sparse (B, L)."""
+        """Return logits of documents (B,) of a split: (B, L) as they are, of the shortlist (B, S) sparse (B, L)."""
         if split not in self.shortlists.scores:
             return logits
         columns, ends = self.shortlists.labels[split][documents], np.arange(len(documents) + 1) * logits.shape[1]
@@ -92,7 +92,7 @@ class Inputs:
 
 
 def _rows_read_again(documents: Encoded, settings: Settings) -> Places | None:
-    """What a network that goes on reads: the new documents, others drawn at random, and sentences of both."""
+    """Return rows that a network trained further reads: new documents, others drawn at random, sentences of both."""
     if settings.go_on_from is None:
         return None
     known = len(documents.corpus.train)
@@ -106,7 +106,7 @@ def _rows_read_again(documents: Encoded, settings: Settings) -> Places | None:
 def mark_tokens(
     documents: Encoded, phrases: Phrases | None, strength: float, run: Run, *, trains: bool
 ) -> dict[str, TokenMarks]:
-    """Marks that phrases of the training documents leave on tokens of every split that will be read, for the prior.
+    """Return marks that phrases of training documents leave on tokens of every split that is read, for the prior.
 
     Training documents will be where a network ``trains``, test documents where the run tests. ``strength`` is
     ``evidence.prior``: what a phrase that is sure of a label adds to the prior of its words.

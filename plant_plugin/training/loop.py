@@ -1,6 +1,6 @@
-"""One stage under Lightning's trainer: its state and best weights on disk, and where it goes on from.
+"""Train one stage under Lightning's trainer, with its state and best weights on disk.
 
-The state that an interrupted stage goes on from is optimiser, schedule, place in the epoch, early stopping and weights.
+An interrupted stage resumes from its optimiser, schedule, place in the epoch, early stopping and weights.
 Random draws need none: each batch is seeded by its number (:meth:`StageModule.on_train_batch_start`).
 """
 
@@ -87,18 +87,18 @@ def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
     module.train()  # pretrained models come in evaluation mode, without dropout, and Lightning leaves them so
     module.guard.forget()
     keep_state = KeepState(module, run)
-    found = from_first(lambda: newest_state(keep_state.folder, run.config_hash)) if resumed else None
-    path, told = (None, None) if found is None else found
+    newest = from_first(lambda: newest_state(keep_state.folder, run.config_hash)) if resumed else None
+    path, state = (None, None) if newest is None else newest
     if is_first():
-        shorten_log(run.log_path, dict.fromkeys(module.logs, 0) if told is None else told["log_lengths"])
-        run.metrics.go_on(module.stage, 0 if told is None else told["step"])
-        if told is not None and run.metrics.size() < told.get("metrics_size", 0):
+        shorten_log(run.log_path, dict.fromkeys(module.logs, 0) if state is None else state["log_lengths"])
+        run.metrics.go_on(module.stage, 0 if state is None else state["step"])
+        if state is not None and run.metrics.size() < state.get("metrics_size", 0):
             logger.warning("%s is torn: some of its numbers are lost. The run does not need them.", run.metrics.path)
-    if told is not None:
-        module.resumed_at = (told["epoch"], told["batch"])
-        module.guard.skipped, module.pieces = told["skipped"], max(module.pieces, told["pieces"])
-        keep_state.has_ended = told["has_ended"]
-        run.log(f"{module.stage} goes on behind step {told['step']}")
+    if state is not None:
+        module.resumed_at = (state["epoch"], state["batch"])
+        module.guard.skipped, module.pieces = state["skipped"], max(module.pieces, state["pieces"])
+        keep_state.has_ended = state["has_ended"]
+        run.log(f"{module.stage} resumes after step {state['step']}")
     with warnings.catch_warnings(), run.stopping_by_itself():
         for message in BESIDE_THE_POINT:
             warnings.filterwarnings("ignore", message=message)
@@ -115,13 +115,13 @@ def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
             return True
     del trainer
     if count() > 1:  # the others are in the middle of a step
-        fix = "lower batch_size and raise accumulate, or give batch_tokens; one device alone lowers them by itself"
+        fix = "lower batch_size and raise accumulate, or give batch_tokens; a single device lowers them by itself"
         raise PlantError("out of memory on one of several devices", where=module.stage, fix=fix) from reason
     done = _lighten(module)
     if done is None:
         fix = "lower max_seq_length or the network's size, or stage1.labels"
         raise PlantError("memory does not suffice for one document", where=module.stage, fix=fix) from reason
-    run.log(f"{module.stage}: out of memory; {done}, and the stage goes on behind the last step saved")
+    run.log(f"{module.stage}: out of memory; {done}, and the stage resumes after the last step saved")
     return False
 
 
@@ -141,7 +141,7 @@ def _lighten(module: StageModule) -> str | None:
 
 
 def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
-    """A Lightning trainer that keeps the best weights by ``module.monitor`` and the state to resume from."""
+    """Return a Lightning trainer that keeps the best weights by ``module.monitor`` and the state to resume from."""
     settings, callbacks = module.settings, list[Callback]()
     strategy: Strategy | str = "auto"
     if count() > 1:
@@ -156,7 +156,7 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
             ),
             EarlyStopping(module.stop_on, mode=stop_mode, patience=module.patience, strict=True),
         ]  # fmt: skip
-    callbacks.append(keep_state)  # behind `best`, so that the state to resume from knows this epoch's best score
+    callbacks.append(keep_state)  # after `best`, so that the state to resume from knows this epoch's best score
     if not settings.silent:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
     device = device_of(settings.cpu)
@@ -185,12 +185,12 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
 
 
 def _limit(limit: float, batches: Sized | None) -> float | int:
-    """As ``so_many`` reads it; all is a share, as with ``batch_tokens`` epochs differ in length."""
+    """Return a limit as Lightning reads it; all is a share, as with ``batch_tokens`` epochs differ in length."""
     return 1.0 if limit == 1 or batches is None else so_many(limit, len(batches))
 
 
 class WholeFiles(TorchCheckpointIO):
-    """How Lightning writes: our way, straight into the folder. Its own goes through memory and the temporary folder."""
+    """Write straight into the folder; Lightning's own way goes through memory and the temporary folder."""
 
     def save_checkpoint(self, checkpoint: dict[str, object], path: str | Path, storage_options: object = None) -> None:
         """Write a file, whole or not at all."""
@@ -199,7 +199,7 @@ class WholeFiles(TorchCheckpointIO):
 
 
 class KeepState(Checkpoint):
-    """Writes the state after the first step, every so often, and after each epoch; ends the stage after SIGTERM.
+    """Write the state after the first step, every so often, and after each epoch; end the stage after SIGTERM.
 
     It writes the loss too, every few steps by their number: so a resumed run writes the same.
     """
@@ -212,7 +212,7 @@ class KeepState(Checkpoint):
         self._last = time.monotonic()
 
     def on_train_start(self, trainer: L.Trainer, pl_module: object) -> None:
-        """A stage that the early stopping had ended before its state was read has no further epoch."""
+        """Train no further epoch of a stage that the early stopping had ended before its state was read."""
         listen(self.run)
         trainer.should_stop = trainer.should_stop or self.has_ended
 
@@ -234,11 +234,11 @@ class KeepState(Checkpoint):
             self._write(trainer, trainer.current_epoch, batch_idx + 1)
 
     def on_validation_batch_start(self, trainer: L.Trainer, *others: object) -> None:
-        """A stop does not wait for the end of the validation; its epoch goes on behind the last state."""
+        """Let a stop not wait for the end of the validation; its epoch resumes after the last state."""
         self._stop_if_asked(trainer)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: object) -> None:
-        """Write behind the validation, when best score and early stopping are known."""
+        """Write after the validation, when best score and early stopping are known."""
         self._write(trainer, trainer.current_epoch + 1, 0)
 
     def on_save_checkpoint(self, trainer: L.Trainer, pl_module: object, checkpoint: dict[str, object]) -> None:
@@ -269,7 +269,7 @@ class KeepState(Checkpoint):
             raise stopped(self.run)
 
     def _write(self, trainer: L.Trainer, epoch: int, batch: int) -> None:
-        """One whole file, then remove all but the newest."""
+        """Write one whole file, then remove all but the newest."""
         self._place = (epoch, batch)
         if is_first():
             self.run.metrics.flush()  # no state is on the disk before the numbers up to it
@@ -284,7 +284,7 @@ class KeepState(Checkpoint):
 
 
 def newest_state(folder: Path, config_hash: str) -> tuple[Path, StateContent] | None:
-    """The newest whole state of a stage, of this configuration; says which files were passed over and why."""
+    """Return the newest whole state of a stage, of this configuration; say which files were passed over and why."""
     for path in sorted(folder.glob(PATTERN), reverse=True):
         content = read_state(path)
         if content is None:

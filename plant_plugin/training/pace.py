@@ -1,4 +1,4 @@
-"""How long a configuration trains, and in how much memory, from a few batches of each stage on this device.
+"""Measure how long a configuration trains, and in how much memory, by a few batches of each stage on this device.
 
 Documents are read and the network is built as a run does it. Planted scores are not fitted: where they propose labels,
 a document's shortlist is drawn at random, with which a step takes as long.
@@ -40,7 +40,7 @@ Step = Callable[[dict[str, Tensor]], None]
 
 
 class StagePace(NamedTuple):
-    """What a stage takes."""
+    """Time and memory of a stage."""
 
     epochs: int  # at most: early stopping may end it before
     batches: int  # of the first epoch
@@ -50,12 +50,12 @@ class StagePace(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """All epochs with their validation."""
+        """Return the seconds of all epochs with their validation."""
         return self.epochs * (self.training_seconds + self.validation_seconds)
 
 
 class Pace(NamedTuple):
-    """What training takes before and in its stages."""
+    """Time and memory of training, before and in its stages."""
 
     preparation_seconds: float  # reading, tokens, relevance and the network
     stages: dict[str, StagePace]
@@ -63,7 +63,7 @@ class Pace(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Preparation and all epochs of both stages, at most."""
+        """Return the seconds of preparation and all epochs of both stages, at most."""
         return self.trainings * (self.preparation_seconds + sum(stage.seconds for stage in self.stages.values()))
 
 

@@ -44,60 +44,60 @@ class Encoded:
 
     @property
     def splits(self) -> list[Split]:
-        """What the arrays are of."""
+        """Return the documents that the arrays are of."""
         return [self.training, *self.corpus.splits[1:]]
 
     @property
     def document_labels(self) -> sparse.csr_array:
-        """Labels of the training documents without their sentences, (N, L)."""
+        """Return labels of the training documents without their sentences, (N, L)."""
         return self.labels["train"][: len(self.corpus.train)]
 
     @property
     def num_labels(self) -> int:
-        """L."""
+        """Return L."""
         return len(self.corpus.label_names)
 
     @property
     def train_counts(self) -> npt.NDArray[np.int64] | None:
-        """Training documents of each label, (L,); None where only a test file was read."""
+        """Return the training documents of each label, (L,); None where only a test file was read."""
         if "train" not in self.arrays:
             return None
         return np.bincount(self.document_labels.indices, minlength=self.num_labels).astype(np.int64)
 
     @property
     def num_train(self) -> int | None:
-        """Training documents; None where only a test file was read."""
+        """Return the number of training documents; None where only a test file was read."""
         return len(self.corpus.train) if "train" in self.arrays else None
 
     @property
     def truncated(self) -> dict[str, float]:
-        """Share of the documents of each split that are longer than what is read of them, in [0, 1]."""
+        """Return the share of the documents of each split that are longer than what is read of them, in [0, 1]."""
         documents = {split.name: len(split) for split in self.corpus.splits}
         return {name: arrays.truncated / max(1, documents[name]) for name, arrays in self.arrays.items()}
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Where the tokens of a text that are read begin and end."""
+        """Return begin and end of the tokens of a text that are read."""
         return self.tokens.spans(text, self.max_length)
 
     def split(self, name: str) -> Split:
-        """The documents that the arrays of a split are of."""
+        """Return the documents that the arrays of a split are of."""
         return next(split for split in self.splits if split.name == name)
 
     def texts(self, name: str, documents: Iterable[int]) -> list[str]:
-        """The texts of documents of a split, by their numbers in its arrays."""
+        """Return the texts of documents of a split, by their numbers in its arrays."""
         texts = self.split(name).texts
         return [texts[document] for document in documents]
 
     def text_hashes(self, documents: Iterable[int]) -> list[str]:
-        """The first 12 digits of the SHA-256 of what is trained on: they name a document to who has the file only."""
+        """Return the first 12 digits of the SHA-256 of training texts: who has the file finds the texts."""
         return [hashlib.sha256(text.encode()).hexdigest()[:12] for text in self.texts("train", documents)]
 
     def outside(self, name: str) -> npt.NDArray[np.int64]:
-        """Labels of each document of a split that are not in the label set, (N,)."""
+        """Return how many labels of each document of a split are not in the label set, (N,)."""
         return labels_outside(self.split(name).labels, self.corpus.label_names)
 
     def evaluator(self, metrics: Sequence[str], split: str, settings: Settings) -> Evaluator:
-        """An evaluator of a split for named metrics at the configured ``metric_threshold``."""
+        """Return an evaluator of a split for named metrics at the configured ``metric_threshold``."""
         probability = settings.metric_threshold
         return Evaluator(
             self.num_labels,
@@ -143,8 +143,8 @@ def prepare(
         _report(corpus, arrays, len(training) - len(corpus.train), run)
         if training is not corpus.train:
             first = len(corpus.train)
-            behind = replace(training, texts=training.texts[first:], labels=training.labels[first:])
-            arrays["train"] = arrays["train"].followed_by(encode(behind))
+            added = replace(training, texts=training.texts[first:], labels=training.labels[first:])
+            arrays["train"] = arrays["train"].followed_by(encode(added))
     labels = {split.name: corpus.label_matrix(split) for split in (training, *corpus.splits[1:])}
     hashes = {"labels": corpus.label_hash(), "vocabulary": tokens.hash()}
     hashes |= {split.name: split.hash() for split in corpus.splits if len(split)}

@@ -1,4 +1,4 @@
-"""What ends a run before its time (Ctrl-C, SIGTERM, a full disk), and how the same run goes on."""
+"""End a run before its time (Ctrl-C, SIGTERM, a full disk) so that it can be resumed, and resume it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Stage = Callable[[PlantableNetwork, Inputs, Settings, Run], None]  # trains a ne
 
 
 def has_ended(run: Run, config_hash: str, *, resumed: bool) -> bool:
-    """Whether the run to resume, of the same configuration, has ended before; a new run leaves a note of its own."""
+    """Tell whether the run to resume, of the same configuration, has ended before; note a new run."""
     if not resumed:
         write_run_record(run.folder, {"config_hash": config_hash, "finished": False})
         return False
@@ -82,7 +82,7 @@ def do_stage(stage: str, train: Stage, network: PlantableNetwork, inputs: Inputs
 
 
 def _loaded(stage: str, network: PlantableNetwork, folder: Path) -> bool:
-    """Load a stage that was finished; of a file that is torn, the stage goes on from its last state."""
+    """Load a stage that was finished; of a file that is torn, the stage is resumed from its last state."""
     path, record = stage_path(folder, stage), read_run_record(folder)
     if not path.is_file():
         return False
@@ -96,7 +96,7 @@ def _loaded(stage: str, network: PlantableNetwork, folder: Path) -> bool:
 
 
 def finish(run: Run) -> None:
-    """The model is saved: there is nothing left to resume."""
+    """Note that the model is saved and nothing is left to resume."""
     if record := read_run_record(run.folder):
         write_run_record(run.folder, {**record, "finished": True})
     _clean(run)
@@ -115,7 +115,7 @@ def _clean(run: Run) -> None:
 def sigterm_stops(run: Run) -> Iterator[None]:
     """Inside the block SIGTERM ends the run at the next optimiser step, or at once where nothing is being trained.
 
-    Ctrl-C says how to go on there too.
+    Ctrl-C says how to resume there too.
     """
     before = signal.getsignal(signal.SIGTERM)
     listening = listen(run)
@@ -143,19 +143,19 @@ def listen(run: Run) -> bool:
 
 
 def stopped(run: Run) -> Stopped:
-    """The message after SIGTERM."""
-    return Stopped("stopped, the state is saved", where=str(run.resumed_from), fix=f"go on with: {run.command}")
+    """Return the message after SIGTERM."""
+    return Stopped("stopped, the state is saved", where=str(run.resumed_from), fix=f"resume with: {run.command}")
 
 
 def interrupted(run: Run) -> Interrupted:
-    """The message after Ctrl-C."""
-    fix = f"go on behind the last step that was saved: {run.command}"
+    """Return the message after Ctrl-C."""
+    fix = f"resume after the last step that was saved: {run.command}"
     return Interrupted("interrupted", where=str(run.resumed_from), fix=fix)
 
 
 @contextlib.contextmanager
 def full_disk_resumes(run: Run) -> Iterator[None]:
-    """Inside the block a full disk ends the run with the command that goes on behind its last state."""
+    """Inside the block a full disk ends the run with the command that resumes after its last state."""
     try:
         yield
     except Exception as error:
@@ -164,12 +164,12 @@ def full_disk_resumes(run: Run) -> Iterator[None]:
         what, where = "the disk is full", str(run.folder)
         if isinstance(error, PlantError):
             what, where = error.what, error.where or where
-        fix = f"free some space, then go on with: {run.command}"
+        fix = f"free some space, then resume with: {run.command}"
         raise FullDiskError(what, where=where, fix=fix) from error
 
 
 def command(configuration: str, folder: Path) -> str:
-    """The command of this run, with its folder to resume; flags as they were typed."""
+    """Return the command of this run, with its folder to resume; flags as they were typed."""
     name, *words = sys.argv
     program = Path(name).stem
     if (folder / SETTLED).is_file():  # without looking at the data again

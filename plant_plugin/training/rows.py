@@ -1,8 +1,8 @@
-"""Adam that goes through those rows of a label table alone that a step has a gradient for.
+"""Adam that goes through only those rows of a label table for which a step has a gradient.
 
 With a shortlist most labels have none. Adam would move them on by what earlier steps left in their moments, and go
 through all L rows for it; here they stay, moments included, until a batch has them again. Weight decay, of either
-kind, is likewise of the touched rows alone. The bias correction counts all steps, as ``torch.optim.SparseAdam`` does.
+kind, is likewise only of the touched rows. The bias correction counts all steps, as ``torch.optim.SparseAdam`` does.
 
 Shapes: a table is (L, …), a sparse gradient (rows, …).
 """
@@ -18,12 +18,12 @@ from torch.optim import Adam, AdamW, Optimizer
 
 
 class _Rows(Optimizer):
-    """What both kinds share; they differ in how weights decay."""
+    """Base of both kinds, which differ in how weights decay."""
 
     decoupled: bool
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """One step; of a table whose gradient is sparse, in the rows of the gradient."""
+        """Do one step; of a table whose gradient is sparse, in the rows of the gradient."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -44,23 +44,23 @@ class _Rows(Optimizer):
     def _touch(
         self, table: Tensor, gradient: Tensor, rate: float, decay: float, betas: tuple[float, float], eps: float
     ) -> None:
-        kept = self.state[table]
-        if not kept:
-            kept["step"] = torch.zeros((), dtype=torch.float32)  # as Adam's own, which may have the next step
-            kept |= {name: torch.zeros_like(table) for name in ("exp_avg", "exp_avg_sq")}
-        kept["step"] += 1
-        step, (first, second) = float(kept["step"]), betas
+        state = self.state[table]
+        if not state:
+            state["step"] = torch.zeros((), dtype=torch.float32)  # as Adam's own, which may have the next step
+            state |= {name: torch.zeros_like(table) for name in ("exp_avg", "exp_avg_sq")}
+        state["step"] += 1
+        step, (first, second) = float(state["step"]), betas
         (rows,), values = gradient.indices(), gradient.values()
-        own = table[rows]
+        touched = table[rows]
         if decay and self.decoupled:
-            own *= 1 - rate * decay
+            touched *= 1 - rate * decay
         elif decay:
-            values = values + decay * own
-        mean = kept["exp_avg"][rows].lerp_(values, 1 - first)
-        square = kept["exp_avg_sq"][rows].mul_(second).addcmul_(values, values, value=1 - second)
+            values = values + decay * touched
+        mean = state["exp_avg"][rows].lerp_(values, 1 - first)
+        square = state["exp_avg_sq"][rows].mul_(second).addcmul_(values, values, value=1 - second)
         spread = (square.sqrt() / math.sqrt(1 - second**step)).add_(eps)
-        own.addcdiv_(mean, spread, value=-rate / (1 - first**step))
-        for whole, part in ((table, own), (kept["exp_avg"], mean), (kept["exp_avg_sq"], square)):
+        touched.addcdiv_(mean, spread, value=-rate / (1 - first**step))
+        for whole, part in ((table, touched), (state["exp_avg"], mean), (state["exp_avg_sq"], square)):
             whole.index_copy_(0, rows, part)
 
 
@@ -77,15 +77,15 @@ class RowAdamW(_Rows, AdamW):
 
 
 def clip_norm(parameters: Iterable[nn.Parameter], most: float) -> Tensor:
-    """``torch.nn.utils.clip_grad_norm_`` where some gradients may be sparse: their norm () before it."""
+    """Clip as ``torch.nn.utils.clip_grad_norm_``, also where gradients are sparse; return their norm () before it."""
     parameters = list(parameters)
-    sparse = [one for one in parameters if one.grad is not None and one.grad.is_sparse]
+    sparse = [table for table in parameters if table.grad is not None and table.grad.is_sparse]
     if not sparse:
         return nn.utils.clip_grad_norm_(parameters, most)
-    for one in sparse:
-        assert one.grad is not None
-        one.grad = one.grad.coalesce()  # a row that several documents have stands there once, with the sum
-    parts = [one.grad._values() if one.grad.is_sparse else one.grad for one in parameters if one.grad is not None]
+    for table in sparse:
+        assert table.grad is not None
+        table.grad = table.grad.coalesce()  # a row that several documents have is there once, with the sum
+    parts = [each.grad._values() if each.grad.is_sparse else each.grad for each in parameters if each.grad is not None]
     norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(part) for part in parts]))
     factor = (most / (norm + 1e-6)).clamp(max=1.0)
     for part in parts:

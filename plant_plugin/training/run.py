@@ -29,7 +29,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED, found_again, own_folder
 from plant_plugin.training import resume
 from plant_plugin.training.build import build_network, load, plant_relevance, save
-from plant_plugin.training.devices import device_of, first_alone, from_first, is_first, together
+from plant_plugin.training.devices import device_of, first_before_others, from_first, is_first, together
 from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.inputs import Inputs, mark_tokens
@@ -87,7 +87,7 @@ def end_to_end(config: Config, run: Run) -> Result:
 
 
 def planted_scores(config: Config, run: Run) -> Result:
-    """The planted scores alone: what they are without the configured network, in the time that they take."""
+    """Only the planted scores: what they are without the configured network, in the time that they take."""
     return _guarded(config, run, {})
 
 
@@ -130,12 +130,12 @@ def test(scoring: Scoring, thresholds: dict[str, float]) -> Result:
         return {}
     run = scoring.run
     write_log_config(run.log_path, run.asked)
-    shorten_log(run.log_path, {"test": 0})  # of a run that was killed behind its test
+    shorten_log(run.log_path, {"test": 0})  # of a run that was killed after its test
     run.metrics.go_on("test", 0)
     return report(scoring.settings, run, scoring.scored(), thresholds)
 
 
-@first_alone()
+@first_before_others()
 def read_documents(config: Config, run: Run) -> Encoded:
     """Read and encode the documents; where a run is resumed they have to be the same.
 
@@ -147,7 +147,7 @@ def read_documents(config: Config, run: Run) -> Encoded:
 
 
 def _one_process(config: Config, tests: bool) -> Result:
-    """One of the processes of a run: all in the folder of the first, and only that one prints and writes."""
+    """Run one of the processes of a run: all use the folder of the first, and only that prints and writes."""
     config = from_first(lambda: config)
     config = replace(config, silent=config.silent or not is_first())
     record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=is_first())
@@ -222,7 +222,7 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
 
 
 def _second_training(config: Config, folder: Path) -> tuple[Config, dict[str, float], dict[str, int]]:
-    """The configuration of the second training, and thresholds and best epochs of the first, whose folder it is.
+    """Return the configuration of the second training, and thresholds and best epochs of the first, whose folder it is.
 
     Raises:
         CheckpointError: The best epochs of the first training are lost.

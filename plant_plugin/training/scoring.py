@@ -34,7 +34,7 @@ from plant_plugin.training.stage import so_many
 
 
 def network_logits(network: PlantableNetwork, inputs: Inputs, split: str, settings: Settings) -> Iterator[Logits]:
-    """A network's own logits of a split, batch by batch, computed by all processes; they come in the first."""
+    """Yield a network's own logits of a split, batch by batch, in the first process; all processes compute them."""
     device = device_of(settings.cpu)
     network.to(device).eval()
     batches = inputs.batches(split, settings.eval_batch_size).take_part(rank(), count())
@@ -53,7 +53,7 @@ def network_logits(network: PlantableNetwork, inputs: Inputs, split: str, settin
 
 
 def validation_logits(network: PlantableNetwork, inputs: Inputs, settings: Settings, run: Run) -> list[Logits]:
-    """The same of the validation split, which is read several times; none without one.
+    """Return those logits of the validation split, which are read several times; none without one.
 
     They lie in a file without a name in the run's folder: memory may not hold all labels of all documents.
     """
@@ -83,7 +83,7 @@ class Scoring:
     validation: Sequence[Logits] = ()  # of a network that was trained here
 
     def scored(self) -> Scored:
-        """What the evaluation reads of the network."""
+        """Return what the evaluation reads of the network."""
         documents, settings, planted = self.inputs.documents, self.settings, self.planted
         is_tested = "test" in documents.arrays
         return Scored(
@@ -109,7 +109,7 @@ class Scoring:
                 pass
 
     def _summed(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
-        """The sum of the network's logits and the planted scores, with truth and document numbers."""
+        """Yield the sum of the network's logits and the planted scores, with truth and document numbers."""
         summed = ((self._sum(split, logits, documents), documents) for logits, documents in batches)
         return self.inputs.with_truth(split, summed)
 
@@ -126,7 +126,7 @@ class Scoring:
         return ((logits, truth) for logits, truth, _ in self._summed("val", self.validation))
 
     def _tested(self) -> Iterator[ScoreBatch]:
-        """The test split's scores; writes ``predictions.txt`` and the monitored metrics of ``logs.json`` on the way."""
+        """Yield the test split's scores; write ``predictions.txt`` and the monitored metrics of ``logs.json``."""
         settings, documents, most = self.settings, self.inputs.documents, self.settings.save_k_predictions
         names = [name for name in settings.monitor_metrics if name != "Loss"]
         monitored = documents.evaluator(names, "test", settings)

@@ -1,4 +1,4 @@
-"""What both stages share: the Lightning module, the optimiser's groups and the schedule."""
+"""Train a stage under Lightning: the module of both stages, the optimiser's groups and the schedule."""
 
 from __future__ import annotations
 
@@ -76,23 +76,23 @@ class StageModule(L.LightningModule):
             self.run.metrics.write(Place(self.stage, self.current_epoch + 1, self.global_step, split), metrics)
 
     def keep_epoch(self, metrics: dict[str, float]) -> None:
-        """Tell Lightning, ``logs.json``, ``metrics.csv`` and the screen what validation found."""
+        """Write what validation found to Lightning, ``logs.json``, ``metrics.csv`` and the screen."""
         self.log_dict(metrics, prog_bar=True)
         if is_first():
             append_log(self.run.log_path, self.logs[0], metrics)
         self.keep("val", metrics)
-        found = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-        self.run.log(f"{self.stage} epoch {self.current_epoch + 1}/{self.epochs}: {found}")
+        shown = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+        self.run.log(f"{self.stage} epoch {self.current_epoch + 1}/{self.epochs}: {shown}")
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
-        """Parameters by group: ``encoder``, ``attention`` (planted), ``rest``."""
+        """Return parameters by group: ``encoder``, ``attention`` (planted), ``rest``."""
         encoder, planted = list(self.network.backbone.parameters()), self.network.planted_parameters()
         known = {id(parameter) for parameter in (*encoder, *planted)}
         rest = [parameter for parameter in self.network.parameters() if id(parameter) not in known]
         return {"encoder": encoder, "attention": planted, "rest": rest}
 
     def layered_groups(self) -> dict[str, list[nn.Parameter]]:
-        """The same, with the encoder layer by layer where these learn at different rates or from different epochs on.
+        """Return these groups, the encoder by layers where these learn at different rates or from different epochs on.
 
         They are called ``encoder_0``, the lowest, and so on; those that wait for their epoch are frozen.
         """
@@ -120,25 +120,25 @@ class StageModule(L.LightningModule):
                 parameter.requires_grad_(place >= frozen)
 
     def on_train_end(self) -> None:
-        """Leave nothing frozen behind."""
+        """Leave nothing frozen."""
         self._thaw(whole=True)
 
     def state_dict(self, *args: object, **kwargs: object) -> dict[str, Tensor]:  # type: ignore[override]
-        """What Lightning's checkpoints hold: the trained tensors, never a quantised language model."""
+        """Return what Lightning's checkpoints hold: the trained tensors, never a quantised language model."""
         return {f"network.{name}": tensor for name, tensor in trained_state(self.network).items()}
 
     def load_state_dict(self, state_dict: Mapping[str, Tensor], strict: bool = True, assign: bool = False) -> None:
-        """Take back what :meth:`state_dict` gave."""
+        """Load what :meth:`state_dict` gave."""
         load_trained_state(self.network, {name.removeprefix("network."): value for name, value in state_dict.items()})
 
     def train_dataloader(self) -> Batches:
-        """The batches of this epoch; Lightning asks anew each epoch, so that a resumed run sees the same order."""
+        """Return the batches of this epoch; Lightning asks each epoch, so that a resumed run sees the same order."""
         epoch, batch = self.resumed_at
         self.train_batches.set_epoch(self.current_epoch, start=batch if self.current_epoch == epoch else 0)
         return self.train_batches
 
     def val_dataloader(self) -> Batches | list[object]:
-        """None where there is no validation split."""
+        """Return the validation batches; none where there is no validation split."""
         return [] if self.val_batches is None else self.val_batches
 
     def on_train_batch_start(self, batch: dict[str, Tensor], batch_idx: int) -> None:
@@ -146,7 +146,7 @@ class StageModule(L.LightningModule):
         if self.global_step == 1 and not self._tried_largest:
             self._try_largest()
             self._tried_largest = True
-        self._thaw()  # here, because an epoch that is gone on with does not start
+        self._thaw()  # here, because a resumed epoch does not start
         parts = (self.settings.seed or 0, self.current_epoch, place_of(batch_idx), 0)
         drawn = int(np.random.SeedSequence(parts).generate_state(1)[0])  # near numbers give unrelated draws
         torch.manual_seed(drawn)
@@ -176,17 +176,17 @@ class StageModule(L.LightningModule):
             buffer.copy_(value)
 
     def on_load_checkpoint(self, checkpoint: dict[str, dict[str, dict[str, object]]]) -> None:
-        """A run folder may have been moved: without this Lightning would forget the best score."""
+        """Name the folder anew, as a run may have been moved: Lightning would forget the best score."""
         for callback in checkpoint["callbacks"].values():
             if "dirpath" in callback:
                 callback["dirpath"] = str(self.run.folder / self.stage)
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
-        """The stage's loss (), a mean over the documents of a batch."""
+        """Return the stage's loss (), a mean over the documents of a batch."""
         raise NotImplementedError
 
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:
-        """The loss of a batch, or of its first piece where memory holds no whole batch."""
+        """Return the loss of a batch, or of its first piece where memory holds no whole batch."""
         first, *rest = in_pieces(batch, self.pieces) if self.pieces > 1 else [batch]
         documents = len(batch["document"])
         self._rest = [(len(piece["document"]) / documents, piece) for piece in rest]
@@ -195,7 +195,7 @@ class StageModule(L.LightningModule):
         return loss * (len(first["document"]) / documents)
 
     def _counted_loss(self, piece: dict[str, Tensor]) -> Tensor:
-        """The loss of what is computed at once, which the guard sees; 0 where the documents are another process's."""
+        """Return the loss of what is computed at once, which the guard sees; 0 for documents of another process."""
         loss = self.training_loss(piece)
         if "surplus" in piece:
             loss = loss * 0
@@ -203,7 +203,7 @@ class StageModule(L.LightningModule):
         return loss
 
     def backward(self, loss: Tensor, *args: object, **kwargs: object) -> None:
-        """Gradient of the loss; that of further pieces is added, scaled as Lightning scaled the first."""
+        """Compute the gradient of the loss; that of further pieces is added, scaled as Lightning scaled the first."""
         loss.backward()
         plugin = self.trainer.precision_plugin
         for share, piece in self._rest:
@@ -226,24 +226,24 @@ class StageModule(L.LightningModule):
             self.guard.skip(self.current_epoch, self.trainer.fit_loop.batch_idx)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """LibMultiLabel's optimisers, a learning rate for each group, cosine or constant after a warm-up.
+        """Return LibMultiLabel's optimiser with a learning rate for each group, cosine or constant after a warm-up.
 
         A group whose parameters learn at different rates is several, ``attention_x0.0884`` and so on.
         """
         options, settings = self.options, self.settings
         rate = options.learning_rate or settings.learning_rate
-        own = {"encoder": options.encoder_learning_rate, "attention": options.planted_learning_rate, "rest": rate}
+        rates = {"encoder": options.encoder_learning_rate, "attention": options.planted_learning_rate, "rest": rate}
         groups, layered, factors = [], self.layered_groups(), self.network.rate_factors()
         top = sum(name.startswith("encoder_") for name in layered)
         for name, parameters in layered.items():
             kind, _, place = name.partition("_")
-            asked = own[kind]
-            learning_rate = rate if asked is None else asked
+            group_rate = rates[kind]
+            learning_rate = rate if group_rate is None else group_rate
             if place:
                 learning_rate /= (options.rate_decay or 1.0) ** (top - int(place))
-            trained = [one for one in parameters if one.requires_grad]
-            for times in sorted({factors.get(one, 1.0) for one in trained}):
-                part = [one for one in trained if factors.get(one, 1.0) == times]
+            trained = [weights for weights in parameters if weights.requires_grad]
+            for times in sorted({factors.get(weights, 1.0) for weights in trained}):
+                part = [weights for weights in trained if factors.get(weights, 1.0) == times]
                 called = name if times == 1 else f"{name}_x{times:.3g}"
                 groups.append({"name": called, "params": part, "lr": learning_rate * times})
         kind = settings.optimizer
@@ -263,17 +263,17 @@ class StageModule(L.LightningModule):
 
 
 def so_many(limit: float, batches: int) -> int:
-    """How many batches a limit leaves: a share of them up to 1, above it a number."""
+    """Return how many batches a limit leaves: a share of them up to 1, above it a number."""
     return max(1, min(batches, int(limit)) if limit > 1 else int(limit * batches))
 
 
 def place_of(batch_idx: int) -> int:
-    """Number of this process's batch in the order of one process alone."""
+    """Return the number of this process's batch in the order of a single process."""
     return batch_idx * count() + rank()
 
 
 def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[int], float]:
-    """What the learning rate is multiplied with at each of a stage's optimiser steps.
+    """Return the factor of the learning rate at each of a stage's optimiser steps.
 
     A share of them, ``warmup`` in [0, 1), climbs linearly; ``cosine`` then falls to zero at the last step.
     ``slanted_triangular`` climbs from 1/32 over a tenth of the steps and falls back to it, both linearly (Howard and
@@ -306,7 +306,7 @@ def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[
 
 
 def warn_of_slow_bf16(precision: str, device: torch.device) -> None:
-    """Say so where bf16 is asked of a processor that has no instructions for it."""
+    """Warn where bf16 is asked of a processor that has no instructions for it."""
     if precision == "bf16" and device.type == "cpu" and bf16_is_slow():
         logger.warning(
             "precision: bf16 is slower than 32 here, up to thirty times: the processor has neither AVX-512 bf16 nor AMX"
@@ -314,7 +314,7 @@ def warn_of_slow_bf16(precision: str, device: torch.device) -> None:
 
 
 def precision_of(chosen: str, device: torch.device) -> Precision:
-    """Lightning's name of the configured precision; ``auto`` is bf16 (or fp16) on a GPU and fp32 on a CPU.
+    """Return Lightning's name of the configured precision; ``auto`` is bf16 (or fp16) on a GPU and fp32 on a CPU.
 
     Raises:
         ConfigError: fp16 on a CPU, which has no fast fp16 products and no loss scaling.
@@ -336,7 +336,7 @@ class Candidates(NamedTuple):
 
     @classmethod
     def of(cls, batch: Mapping[str, Tensor], num_labels: int) -> Candidates:
-        """Those of a batch; a document's own labels that its shortlist lacks stand behind it."""
+        """Return those of a batch; a document's own labels that its shortlist lacks come after it."""
         if "shortlist" not in batch:
             positives = torch.zeros(len(batch["text"]), num_labels, dtype=torch.bool, device=batch["text"].device)
             positives[batch["label_row"], batch["label_column"]] = True  # they are sparse up to here
@@ -350,19 +350,19 @@ class Candidates(NamedTuple):
         more = torch.arange(int(counts.max()), device=rows.device) < counts[:, None]  # (B, most that a document misses)
         labels = torch.zeros_like(more, dtype=torch.int64)
         labels[rows, column] = batch["label_column"][missed]
-        own = torch.isin(places, pairs)
-        real = torch.cat([torch.ones_like(own), more], dim=1)
-        return cls(torch.cat([listed, labels], dim=1), torch.cat([own, more], dim=1), real)
+        listed_own = torch.isin(places, pairs)
+        real = torch.cat([torch.ones_like(listed_own), more], dim=1)
+        return cls(torch.cat([listed, labels], dim=1), torch.cat([listed_own, more], dim=1), real)
 
     def logits(self, network: PlantableNetwork, hidden: Hidden) -> Tensor:
-        """Logits (B, M) of all of them."""
+        """Return logits (B, M) of all of them."""
         return network.logits(hidden) if self.labels is None else network.selected_logits(hidden, self.labels)
 
     def hardest(self, scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """Columns (B, W) of the positives and the ``count`` negatives that score (B, M) highest; which are chosen."""
+        """Return columns (B, W) of the positives and the ``count`` negatives that score (B, M) highest; which are real."""
         columns, chosen = hard_negatives(scores.masked_fill(~self.real, -math.inf), self.positives, count)
         return columns, chosen & self.real.gather(1, columns)
 
     def ids(self, columns: Tensor) -> Tensor:
-        """Labels of columns (B, W)."""
+        """Return the labels of columns (B, W)."""
         return columns if self.labels is None else self.labels.gather(1, columns)

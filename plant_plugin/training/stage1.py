@@ -28,18 +28,18 @@ VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, s
 
 
 class Stage1(StageModule):
-    """Trains the encoder and the planted part of the head; watches nDCG@K of the attention on validation documents."""
+    """Train the encoder and the planted part of the head; watches nDCG@K of the attention on validation documents."""
 
     stage = "stage1"
     logs = ("stage1",)
     options: Stage1Options
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
-        """Without ``rest``: boosts, values and classifier have no gradient here."""
+        """Return none as ``rest``: boosts, values and classifier have no gradient here."""
         return {**super().trained_groups(), "rest": []}
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
-        """Ranking loss summed over the chosen labels of a document, averaged over documents."""
+        """Return the ranking loss summed over the chosen labels of a document, averaged over documents."""
         hidden = self.network.encode(batch)
         labels, chosen = choose_labels(Candidates.of(batch, self.network.num_labels), self.options.labels)
         relevance = relevance_of(self.network, batch, labels)
@@ -57,45 +57,45 @@ class Stage1(StageModule):
             for place, batch in zip(places, self.val_batches, strict=False):
                 self.validation_step(move(batch, self.device), place)
         self.network.train()
-        self.run.log(f"stage1 starts from {self.monitor} {_mean(self._found):.4f}; the relevance itself has 1")
+        self.run.log(f"stage1 starts from {self.monitor} {_mean(self._values):.4f}; the relevance itself has 1")
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last epoch's values."""
-        self._found: list[Tensor] = []
+        self._values: list[Tensor] = []
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
-        """NDCG@K of the scores against the relevance over all tokens of each document, for its chosen labels."""
+        """Note nDCG@K of the scores against the relevance over all tokens of each document, for its chosen labels."""
         network, options = self.network, self.options
         generator = torch.Generator(device=batch["text"].device).manual_seed(VALIDATION_SEED + place_of(batch_idx))
         labels, chosen = choose_labels(Candidates.of(batch, network.num_labels), options.labels, generator)
         scores = network.scores(network.encode(batch), labels)
-        found = attention_ndcg(scores, relevance_of(network, batch, labels), batch["mask"], options.k)
+        values = attention_ndcg(scores, relevance_of(network, batch, labels), batch["mask"], options.k)
         if "surplus" not in batch:
-            self._found.append(found[chosen].cpu())
+            self._values.append(values[chosen].cpu())
 
     def on_validation_epoch_end(self) -> None:
         """Log the mean over (document, label) pairs that have anything to rank."""
-        self.keep_epoch({self.monitor: _mean(self._found)})
+        self.keep_epoch({self.monitor: _mean(self._values)})
 
 
 def relevance_of(network: PlantableNetwork, batch: dict[str, Tensor], labels: Tensor) -> Tensor:
-    """Relevance (B, M, T) of a batch's tokens for chosen labels (B, M); marks of places are no part of it."""
+    """Return the relevance (B, M, T) of a batch's tokens for chosen labels (B, M), without marks of places."""
     prior = network.relevance_of(batch, marked=False)
     if prior is None:
         raise RuntimeError("stage 1 needs a planted relevance")
     return prior.of_labels(labels)
 
 
-def _mean(found: Sequence[Tensor]) -> float:
-    """Over the pairs of all processes that have anything to rank; 0 where none has."""
-    of_all = [values for process in at_first(found) for values in process]
+def _mean(values: Sequence[Tensor]) -> float:
+    """Return the mean over the pairs of all processes that have anything to rank; 0 where none has."""
+    of_all = [part for process in at_first(values) for part in process]
     return from_first(lambda: float(torch.cat(of_all).nanmean().nan_to_num()) if of_all else 0.0)
 
 
 def choose_labels(
     candidates: Candidates, wanted: int | str, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The labels whose attention is trained for each document: all, its positives, or with random others so many.
+    """Choose the labels whose attention a document trains: all, its positives, or with random others so many.
 
     Returns:
         ``labels`` (B, M) ids and ``chosen`` (B, M) bool, false where a row is only filled up.
@@ -117,16 +117,16 @@ def choose_labels(
 def attention_loss(
     network: PlantableNetwork, hidden: Hidden, labels: Tensor, relevance: Tensor, options: Stage1Options
 ) -> Tensor:
-    """The configured loss (B, M) of the attention for chosen labels; it is handed the arguments that it has."""
+    """Return the configured loss (B, M) of the attention for chosen labels; it is handed the arguments that it has."""
     entry = registry.get("losses", options.loss, stage=1)
     has = entry.signature()
-    given = {name: getattr(options, name) for name in ("k", "pairs") if name in has}
+    arguments = {name: getattr(options, name) for name in ("k", "pairs") if name in has}
     criterion: Callable[..., Tensor] = entry.load()
     if "attention" in has:
-        return criterion(network.attention(hidden, labels), relevance, hidden.mask, **given)
+        return criterion(network.attention(hidden, labels), relevance, hidden.mask, **arguments)
     probability = options.score == "probability"
     scores = network.attention(hidden, labels) if probability else network.scores(hidden, labels)
-    return criterion(scores.float(), relevance, hidden.mask, **given)
+    return criterion(scores.float(), relevance, hidden.mask, **arguments)
 
 
 def run_stage1(network: PlantableNetwork, inputs: Inputs, settings: Settings, run: Run) -> None:

@@ -22,7 +22,7 @@ ScoredBatch = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], float | None
 
 
 class Stage2(StageModule):
-    """Trains the whole network; watches LibMultiLabel's ``monitor_metrics`` on validation documents."""
+    """Train the whole network; watches LibMultiLabel's ``monitor_metrics`` on validation documents."""
 
     stage = "stage2"
     logs = ("val",)
@@ -30,12 +30,12 @@ class Stage2(StageModule):
     inputs: Inputs
 
     def training_loss(self, batch: dict[str, Tensor]) -> Tensor:
-        """Loss over each document's positives and hard negatives, or over all labels."""
+        """Return the loss over each document's positives and hard negatives, or over all labels."""
         return self._loss(self.network.encode(batch), Candidates.of(batch, self.network.num_labels))
 
     def _loss(self, hidden: Hidden, candidates: Candidates) -> Tensor:
-        """The loss; of networks that train apart its sum, so that each has the gradient of its own."""
-        return torch.stack([self._loss_of(*one, candidates) for one in self.network.members(hidden)]).sum()
+        """Return the loss; of networks that train apart its sum, so that each has its own gradient."""
+        return torch.stack([self._loss_of(*member, candidates) for member in self.network.members(hidden)]).sum()
 
     def _loss_of(self, network: PlantableNetwork, hidden: Hidden, candidates: Candidates) -> Tensor:
         options, positives, num_labels = self.options, candidates.positives, self.network.num_labels
@@ -57,12 +57,12 @@ class Stage2(StageModule):
         return reduce_selected(losses, chosen, num_labels, options.reduction)
 
     def on_validation_epoch_start(self) -> None:
-        """A new evaluator for the epoch."""
+        """Make a new evaluator for the epoch."""
         settings = self.settings
         self._evaluator = self.inputs.documents.evaluator(settings.monitor_metrics, "val", settings)
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
-        """Score the labels; the first process gathers the scores, batch by batch in the order of one process alone."""
+        """Score the labels; the first process gathers the scores, batch by batch in the order of a single process."""
         for logits, documents, loss in at_first(None if "surplus" in batch else self._scored(batch)):
             scores, truth = self.inputs.placed("val", documents, logits), self.inputs.documents.labels["val"]
             self._evaluator.update(scores, truth[documents], documents, loss=loss)

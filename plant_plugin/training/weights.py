@@ -1,6 +1,6 @@
-"""When planted scores are made and how their weight is chosen: fitted before stage 1, weighed after stage 2.
+"""Fit planted scores before stage 1, and choose their weights after stage 2.
 
-Trained together with the network (on leave-one-out scores) they made it worse than either alone: see
+Trained together with the network (on leave-one-out scores) they made it worse than either by itself: see
 ``benchmarks/TRIALS.md``. So the network trains as if they were not there.
 """
 
@@ -11,12 +11,11 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.config.options import NAME_SOURCES, NO_NAMES, PLANTED_SCORES, PlantedScoresOptions
@@ -49,9 +48,9 @@ NAME_WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 # Tried weights λ of the linear model of documents and σ of that of sentences, beside phrases.
 LINEAR_WEIGHTS, SENTENCE_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0), (0.0, 0.5, 1.0, 2.0, 4.0, 6.0)
 # γ where there is no network: of 3 to 30 the lowest cross-entropy on validation documents of EURLEX-6K, once the
-# threshold of micro-F1 is the probability 0.5. It changes probabilities, not which labels are found.
-ALONE = 20.0
-ROWS, CELLS = 256, 10_000_000  # validation documents, and scores, at once by the linear model alone
+# threshold of micro-F1 is the probability 0.5. It changes probabilities, not which labels are predicted.
+WITHOUT_NETWORK = 20.0
+ROWS, CELLS = 256, 10_000_000  # validation documents, and scores, at once by the linear model
 # This far below the best `val_metric` is as good: what it does for rare labels decides (benchmarks/TRIALS.md).
 NEAR_TIE = 0.002
 
@@ -128,7 +127,7 @@ def _fitted(documents: Encoded, settings: Settings) -> PlantedScores:
 def _known_names(
     labels: list[str], options: PlantedScoresOptions, training_file: str | None, run: Run
 ) -> list[str] | None:
-    """The name of every label, empty where it has none; None where there are no names or they are not wanted."""
+    """Return the name of every label, empty where it has none; None where there are no names or they are not wanted."""
     if options.name_weight == 0:
         return None
     source = options.names or names_beside(training_file)
@@ -150,15 +149,15 @@ def _known_names(
 
 
 def blocks(documents: int, labels: int) -> Iterator[slice]:
-    """Validation documents scored at once: of very many labels few, for a row of all is held several times."""
+    """Yield the validation documents scored at once: of very many labels few, as a row of all is held several times."""
     step = max(1, min(ROWS, CELLS // max(1, labels)))
     return (slice(start, start + step) for start in range(0, documents, step))
 
 
 def _configured_weight(settings: Settings) -> float | None:
-    """γ, where it need not be chosen."""
+    """Return γ, where it need not be chosen."""
     weight = settings.planted_scores.weight
-    return ALONE if weight is None and settings.strategy == PLANTED_SCORES else weight
+    return WITHOUT_NETWORK if weight is None and settings.strategy == PLANTED_SCORES else weight
 
 
 @in_first
@@ -189,20 +188,17 @@ def weigh(
     """
     if planted is None:
         return None
-    options = settings.planted_scores
+    options = replace(settings.planted_scores, weight=_configured_weight(settings))
     if inputs.shortlists.labels:
         names = "adjustment", "name_weight", "linear_weight", "sentence_weight"
         options = replace(options, **{name: getattr(planted, name) for name in names})
-    options = replace(options, weight=_configured_weight(settings))
     with run.phase("planted_scores"):
-        weighed, reached = replace(planted, weight=0.0, offset=options.offset or 0.0), ""
-        if inputs.documents.corpus.val is None:
-            weighed = _as_configured(weighed, options)
-        else:
-            choice = _Choice.of(weighed, options, inputs, settings)
-            weighed = choice.adjusted(weighed)
-            weighed, evidence = choice.with_evidence(weighed)
-            weighed, reached = choice.beside_network(weighed, evidence, validation)
+        unweighed = replace(planted, weight=0.0, adjustment=0.0, offset=options.offset or 0.0)
+        choice = _Choice(unweighed, options, inputs, settings)
+        choice.choose_adjustment()
+        choice.choose_beside_phrases()
+        reached = choice.choose_beside_network(validation)
+        weighed = choice.planted
         weights = f"weight {weighed.weight:.3g}, adjustment {weighed.adjustment:.3g}, names {weighed.name_weight:.3g}"
         if weighed.phrases is not None:
             weights += f", linear {weighed.linear_weight:.3g}, sentences {weighed.sentence_weight:.3g}"
@@ -210,95 +206,83 @@ def weigh(
     return weighed
 
 
-def _as_configured(planted: PlantedScores, options: PlantedScoresOptions) -> PlantedScores:
-    """Give scores the weights of the configuration, where there are no validation documents to choose others on."""
-    planted = replace(planted, adjustment=options.adjustment or 0.0, weight=options.weight or 0.0)
-    if planted.phrases is not None:
-        linear = 1.0 if options.linear_weight is None else options.linear_weight
-        sentence = 0.0 if planted.sentences is None else options.sentence_weight or 0.0
-        planted = replace(planted, linear_weight=linear, sentence_weight=sentence)
-    return planted.with_name_weight(options.name_weight or 0.0)
-
-
-@dataclass(frozen=True)
 class _Choice:
-    """Weights chosen on validation documents, of which the linear model's ``features`` are known."""
+    """Choose the weights of planted scores on validation documents, step by step.
 
-    options: PlantedScoresOptions
-    inputs: Inputs
-    settings: Settings
-    features: sp.csr_array
-    metric: str  # that decides
-    of_rare: str  # that decides between equals
+    Without validation documents a weight that is not configured keeps its default.
+    """
 
-    @classmethod
-    def of(cls, planted: PlantedScores, options: PlantedScoresOptions, inputs: Inputs, settings: Settings) -> _Choice:
-        """Read the validation documents once for all steps."""
-        val = inputs.documents.corpus.val
-        assert val is not None
-        watched, cutoff = parse_metric(settings.val_metric), min(5, inputs.documents.num_labels)
+    def __init__(self, planted: PlantedScores, options: PlantedScoresOptions, inputs: Inputs, settings: Settings):
+        documents = inputs.documents
+        val = documents.corpus.val
+        watched, cutoff = parse_metric(settings.val_metric), min(5, documents.num_labels)
         ranks = watched.threshold is None and watched.family != "Loss"
-        metric = settings.val_metric if ranks else f"nDCG@{cutoff}"
-        return cls(options, inputs, settings, planted.linear.features(val.texts), metric, f"PSP@{cutoff}")
+        self.planted, self.options, self.inputs, self.settings = planted, options, inputs, settings
+        self.texts = None if val is None else val.texts
+        self.evidence: Floats | None = None  # (N, L), what phrases and sentences add to each document
+        self.metric = settings.val_metric if ranks else f"nDCG@{cutoff}"  # decides
+        self.of_rare = f"PSP@{cutoff}"  # decides between equals
 
-    def adjusted(self, planted: PlantedScores) -> PlantedScores:
-        """Give scores τ."""
-        if self.options.adjustment is not None:
-            return replace(planted, adjustment=self.options.adjustment)
-        truth, plain = self.inputs.documents.labels["val"], replace(planted, adjustment=0.0)
-        evaluators = self._evaluators(len(ADJUSTMENTS), self.metric)
-        for rows in blocks(*truth.shape):
-            scores = plain.linear_scores_of(self.features[rows])
-            for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
-                evaluator.update(plain.adjusted(scores, adjustment), truth[rows])
-        return replace(planted, adjustment=ADJUSTMENTS[self._best(evaluators)])
+    @functools.cached_property
+    def _features(self) -> sp.csr_array:
+        """Return what the linear model reads of the documents."""
+        return self.planted.linear.features(self.texts or [])
 
-    def with_evidence(self, planted: PlantedScores) -> tuple[PlantedScores, Floats | None]:
-        """Give scores λ and σ, and return what phrases and sentences add to each document, (N, L); None without any."""
-        val, options = self.inputs.documents.corpus.val, self.options
-        if planted.phrases is None or val is None:
-            return planted, None
-        of_phrases, of_documents = planted.phrases.scores(val.texts), planted.linear_scores_of(self.features)
-        of_sentences: Floats | np.float32 = np.float32(0)
-        linear_weights = LINEAR_WEIGHTS if options.linear_weight is None else (options.linear_weight,)
-        sentence_weights: tuple[float, ...] = (0.0,)
-        if planted.sentences is not None:
-            of_sentences = planted.sentences.scores(val.texts)
-            sentence_weights = SENTENCE_WEIGHTS if options.sentence_weight is None else (options.sentence_weight,)
-        pairs = list(itertools.product(linear_weights, sentence_weights))
-        evaluators = self._evaluators(len(pairs), self.metric)
-        for (linear, sentence), evaluator in zip(pairs, evaluators, strict=True):
-            sums = np.float32(linear) * of_documents + of_phrases + np.float32(sentence) * of_sentences
-            evaluator.update(sums, self.inputs.documents.labels["val"])
-        linear, sentence = pairs[self._best(evaluators)]
-        weighed = replace(planted, linear_weight=linear, sentence_weight=sentence)
-        return weighed, of_phrases + np.float32(sentence) * of_sentences
+    def choose_adjustment(self) -> None:
+        """Choose τ."""
+        weights = self._tried("adjustment", ADJUSTMENTS)
+        best = 0
+        if len(weights) > 1:
+            truth, evaluators = self.inputs.documents.labels["val"], self._evaluators(len(weights))
+            for rows in blocks(*truth.shape):
+                scores = self.planted.linear_scores_of(self._features[rows])
+                for adjustment, evaluator in zip(weights, evaluators, strict=True):
+                    evaluator.update(self.planted.adjusted(scores, adjustment), truth[rows])
+            best = self._best(evaluators)
+        self.planted = replace(self.planted, adjustment=weights[best])
 
-    def beside_network(
-        self, planted: PlantedScores, evidence: Floats | None, validation: Sequence[Logits]
-    ) -> tuple[PlantedScores, str]:
-        """Give scores γ and ν; the text tells what the lowest and the best values reach, where any are tried."""
-        counts = self.inputs.documents.train_counts
+    def choose_beside_phrases(self) -> None:
+        """Choose λ and σ where there are phrases, and note what phrases and sentences add to each document."""
+        planted = self.planted
+        if planted.phrases is None:
+            return
+        weighs_sentences = planted.sentences is not None
+        sentence_weights = self._tried("sentence_weight", SENTENCE_WEIGHTS) if weighs_sentences else (0.0,)
+        pairs = list(itertools.product(self._tried("linear_weight", LINEAR_WEIGHTS, 1.0), sentence_weights))
+        best = 0
+        if self.texts is not None:
+            of_phrases, of_documents = planted.phrases.scores(self.texts), planted.linear_scores_of(self._features)
+            of_sentences = np.float32(0) if planted.sentences is None else planted.sentences.scores(self.texts)
+            evaluators = self._evaluators(len(pairs))
+            for (linear, sentence), evaluator in zip(pairs, evaluators, strict=True):
+                sums = np.float32(linear) * of_documents + of_phrases + np.float32(sentence) * of_sentences
+                evaluator.update(sums, self.inputs.documents.labels["val"])
+            best = self._best(evaluators)
+            self.evidence = of_phrases + np.float32(pairs[best][1]) * of_sentences
+        linear, sentence = pairs[best]
+        self.planted = replace(planted, linear_weight=linear, sentence_weight=sentence)
+
+    def choose_beside_network(self, validation: Sequence[Logits]) -> str:
+        """Choose γ and ν; return in words what the lowest and the best values reach, where any are tried."""
+        documents, options = self.inputs.documents, self.options
+        counts = documents.train_counts
         assert counts is not None  # a training split was read
-        name_weights: tuple[float, ...] = NAME_WEIGHTS
-        if planted.names is None or self.options.name_weight is not None:
-            name_weights = (self.options.name_weight or 0.0,)
-        weights: tuple[float, ...] = (self.options.weight or 0.0,)
-        if self.options.weight is None:
-            few = (self.inputs.shortlists.length or len(counts)) < len(counts)
-            unit = self._unit(planted, evidence, validation[0])
-            weights = tuple(share * unit for share in ((*SHARES, *MORE_SHARES) if few else SHARES))
-        pairs, best, reached = list(itertools.product(weights, name_weights)), 0, ""
+        name_weights = (0.0,) if self.planted.names is None else NAME_WEIGHTS
+        few = (self.inputs.shortlists.length or len(counts)) < len(counts)
+        shares = (*SHARES, *MORE_SHARES) if few else SHARES
+        unit = self._unit(*validation[0]) if options.weight is None and validation else 0.0
+        weights = self._tried("weight", [share * unit for share in shares])
+        pairs, best, reached = list(itertools.product(weights, self._tried("name_weight", name_weights))), 0, ""
         if len(pairs) > 1:
             metrics = self.metric, self.of_rare
             evaluators = self._evaluators(len(pairs), *metrics)
-            for logits, truth, numbers in self.inputs.with_truth("val", validation):
-                scores, of_names = self._scores(planted, evidence, logits, numbers)
-                values = logits.data if sp.issparse(logits) else logits
-                of_trained = truth.multiply(counts > 0).tocsr()
+            for logits, numbers in validation:
+                scores, of_names = self._scores(numbers)
+                of_trained = documents.labels["val"][numbers].multiply(counts > 0).tocsr()
                 for (weight, name), evaluator in zip(pairs, evaluators, strict=True):
-                    sums = values + np.float32(weight) * (scores + np.float32(name) * of_names)
-                    evaluator.update(_like(logits, sums), of_trained, numbers)
+                    added = np.float32(weight) * (scores + np.float32(name) * of_names)
+                    sums: Floats = np.add(logits, added)
+                    evaluator.update(self.inputs.placed("val", numbers, sums), of_trained, numbers)
             values_of = [evaluator.compute() for evaluator in evaluators]
             enough = max(values[self.metric] for values in values_of) - NEAR_TIE
             near = [place for place, values in enumerate(values_of) if values[self.metric] >= enough]
@@ -308,35 +292,33 @@ class _Choice:
             )
             reached = f"; {lowest} with the lowest, {highest} with these"
         weight, name = pairs[best]
-        return replace(planted, weight=weight).with_name_weight(name), reached
+        self.planted = replace(self.planted, weight=weight).with_name_weight(name)
+        return reached
 
-    def _unit(self, planted: PlantedScores, evidence: Floats | None, first: Logits) -> float:
-        """γ that gives the planted scores of the first batch the spread of the network's logits."""
-        ((logits, _, numbers),) = self.inputs.with_truth("val", [first])
-        scores, _ = self._scores(planted, evidence, logits, numbers)
-        values = logits.data if sp.issparse(logits) else logits
-        return (float(values.std()) or 1.0) / (float(scores.std()) or 1.0)
+    def _tried(self, name: str, values: Sequence[float], default: float = 0.0) -> Sequence[float]:
+        """Return the values of a weight that are tried: only the configured one, if there is any."""
+        configured: float | None = getattr(self.options, name)
+        if configured is None and self.texts is not None:
+            return values
+        return (default if configured is None else configured,)
 
-    def _scores(
-        self, planted: PlantedScores, evidence: Floats | None, logits: Floats | sp.csr_array, numbers: Places
-    ) -> tuple[Floats, Floats | np.float32]:
-        """Planted scores of what is scored, in the order of its logits, and what names add to them at ν = 1."""
-        if sp.issparse(logits):
-            return self.inputs.shortlists.scores["val"][numbers].ravel(), np.float32(0)
-        rows, linear = self.features[numbers], np.float32(planted.linear_weight)
-        scores, of_names = linear * planted.linear_scores_of(rows), linear * planted.name_scores_of(rows)
-        return scores if evidence is None else scores + evidence[numbers], of_names
+    def _unit(self, logits: Floats, numbers: Places) -> float:
+        """Return the γ that gives the planted scores of a batch the spread of the network's logits."""
+        scores, _ = self._scores(numbers)
+        return (float(logits.std()) or 1.0) / (float(scores.std()) or 1.0)
+
+    def _scores(self, numbers: Places) -> tuple[Floats, Floats | np.float32]:
+        """Return planted scores of documents for the labels of their logits, and what names add to them at ν = 1."""
+        if "val" in self.inputs.shortlists.scores:
+            return self.inputs.shortlists.scores["val"][numbers], np.float32(0)
+        rows, linear = self._features[numbers], np.float32(self.planted.linear_weight)
+        scores, of_names = linear * self.planted.linear_scores_of(rows), linear * self.planted.name_scores_of(rows)
+        return scores if self.evidence is None else scores + self.evidence[numbers], of_names
 
     def _evaluators(self, number: int, *metrics: str) -> list[Evaluator]:
-        return [self.inputs.documents.evaluator(metrics, "val", self.settings) for _ in range(number)]
+        names = metrics or (self.metric,)
+        return [self.inputs.documents.evaluator(names, "val", self.settings) for _ in range(number)]
 
     def _best(self, evaluators: Sequence[Evaluator]) -> int:
-        """Place of the first with the highest ``metric``."""
+        """Return the place of the first with the highest ``metric``."""
         return int(np.argmax([evaluator.compute()[self.metric] for evaluator in evaluators]))
-
-
-def _like(logits: Floats | sp.csr_array, values: npt.NDArray[np.floating]) -> npt.NDArray[np.floating] | sp.csr_array:
-    """Other values in the place of the logits."""
-    if not sp.issparse(logits):
-        return values
-    return sp.csr_array((values, logits.indices, logits.indptr), shape=logits.shape)

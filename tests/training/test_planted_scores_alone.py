@@ -16,7 +16,7 @@ from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.training import run as training_run
 from plant_plugin.training.run import run
-from plant_plugin.training.weights import ALONE
+from plant_plugin.training.weights import WITHOUT_NETWORK
 
 Made = Callable[..., Config]
 SCORES = {"strategy": "planted_scores", "planted_scores__model": "ridge"}
@@ -33,12 +33,12 @@ def test_its_logits_are_the_linear_scores(made: Made) -> None:
     assert (result["model"], result["strategy"]) == ("PLANT", "planted_scores")
     assert not {"relevance", "stage1", "stage2"} & result["time_s"].keys()
     assert result["metrics"]["P@1"] > 0.9
-    assert result["planted_scores"]["weight"] == ALONE
+    assert result["planted_scores"]["weight"] == WITHOUT_NETWORK
 
     predictor, texts = Predictor.load(folder, device="cpu"), texts_of(config)
     linear = predictor.model.planted_scores
     assert linear is not None
-    expected = np.float32(ALONE) * linear.scores(texts) - np.float32(linear.offset)
+    expected = np.float32(WITHOUT_NETWORK) * linear.scores(texts) - np.float32(linear.offset)
     np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-5)
 
     again = run(made(**SCORES, eval=True, checkpoint_path=str(folder), result_dir=str(folder.parent / "again")))
@@ -91,7 +91,14 @@ def test_explanations_name_terms_and_no_passages(made: Made) -> None:
 def test_validation_documents_are_not_needed(made: Made) -> None:
     config = made(**SCORES, val_file=None, val_size=0)
     result = run(config)
-    chosen = {"adjustment": 0, "weight": ALONE, "name_weight": 0, "offset": 0, "linear_weight": 1, "sentence_weight": 0}
+    chosen = {
+        "adjustment": 0,
+        "weight": WITHOUT_NETWORK,
+        "name_weight": 0,
+        "offset": 0,
+        "linear_weight": 1,
+        "sentence_weight": 0,
+    }
     assert result["planted_scores"] == chosen
 
 
@@ -119,7 +126,7 @@ def test_the_tokens_of_a_language_model_do_no_harm(made: Made, tiny_language_mod
     assert result["metrics"] == pytest.approx(run(of_words)["metrics"], abs=1e-6)
     linear = PlantedScores.load(Path(config.checkpoint_dir), result["hashes"]["labels"])
     predictor, texts = Predictor.load(Path(config.checkpoint_dir), device="cpu"), texts_of(config)
-    expected = np.float32(ALONE) * linear.scores(texts) - np.float32(linear.offset)
+    expected = np.float32(WITHOUT_NETWORK) * linear.scores(texts) - np.float32(linear.offset)
     np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-5)
 
 

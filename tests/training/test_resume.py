@@ -180,7 +180,7 @@ def test_a_run_resumed_in_the_first_epoch_does_not_start_again(
             run(config)
     run(made(**given, resume=str(config.checkpoint_dir)))
     told = capsys.readouterr().err
-    assert (told.count("stage1 goes on behind step"), told.count("stage1 starts from")) == (1, 1)
+    assert (told.count("stage1 resumes after step"), told.count("stage1 starts from")) == (1, 1)
 
 
 def test_a_stage_that_stopped_early_is_not_trained_further(

@@ -1,4 +1,4 @@
-"""What ``choose: true`` decides: from facts of the data to the keys that a configuration leaves open.
+"""Decide for ``choose: true``: from facts of the data to the keys that a configuration leaves open.
 
 Each decision is computed once, from facts and from what was decided before, and says why in one line. The numbers of
 the rules are those of the packaged configurations that won on their data (benchmarks/FINDINGS.md, TRIALS.md).
@@ -50,7 +50,7 @@ class Facts:
     words: int  # of the median document
     long: int  # words that 99 of 100 documents do not exceed
     language: str = "unknown"  # of most documents, a code of two letters
-    repeated: int = 0  # documents whose text stands before them already
+    repeated: int = 0  # documents whose text another document before them has
     evidence: str | None = None  # file of marks beside the training file
     val_evidence: str | None = None
     names: str | None = None  # where names of the labels are known from: a file, icd9 or icd10

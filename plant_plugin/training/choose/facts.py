@@ -32,7 +32,7 @@ from plant_plugin.training.devices import device_of
 WORD = re.compile(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
 LONG = 0.99  # the share of documents that `Facts.long` covers
 LOOKED_AT = 500  # documents and labels by which language and kind of codes are known
-# Words that stand in nearly every sentence of a language and are rare in the others.
+# Words of nearly every sentence of a language and are rare in the others.
 COMMON = {
     "en": "the of and with was for is by that from", "es": "el los las con una por del que se fue",
     "de": "der die und mit ist von den nicht eine wurde", "fr": "le les des est une du avec dans pour par",
@@ -46,12 +46,12 @@ MINED_FROM = 2500  # documents, up to which phrases are mined at all: every run 
 LEAST_VALIDATION = 20  # documents, for a trial to say anything
 
 
-def look(config: Settings, given: set[str], *, network: bool) -> Facts:
+def look(config: Settings, user_keys: set[str], *, network: bool) -> Facts:
     """Return the facts of what a configuration, with ``val_file`` where there is one, would train on.
 
     Args:
         config: What is given, and defaults.
-        given: The keys (dotted) that the user gives, which need no trial.
+        user_keys: The keys (dotted) that the user gives, which need no trial.
         network: Whether the network is open.
     """
     corpus = load_corpus(replace(config, test_file=None, include_test_labels=False, evidence=EvidenceOptions()))
@@ -75,7 +75,7 @@ def look(config: Settings, given: set[str], *, network: bool) -> Facts:
         names=_names(config, corpus, language),
         has_validation=config.val_file is not None,
         scores=scores_wanted,
-        batch_size=config.stage2.batch_size or (config.batch_size if "batch_size" in given else None),
+        batch_size=config.stage2.batch_size or (config.batch_size if "batch_size" in user_keys else None),
         network=network,
         gpu=device_of(config.cpu).type == "cuda",
         free_memory=free_and_total_memory()[0],
@@ -86,9 +86,9 @@ def look(config: Settings, given: set[str], *, network: bool) -> Facts:
     trial, letters = Trial.of(corpus, options), replace(options, word_letters=WORD_LETTERS)
     return replace(
         facts,
-        lead_gain=None if "planted_scores.lead" in given else trial.gain(replace(options, lead=LEAD)),
-        letters_gain=None if "planted_scores.word_letters" in given else trial.gain(letters),
-        mined_gain=None if "evidence.mine" in given or len(texts) > MINED_FROM else trial.mined(),
+        lead_gain=None if "planted_scores.lead" in user_keys else trial.gain(replace(options, lead=LEAD)),
+        letters_gain=None if "planted_scores.word_letters" in user_keys else trial.gain(letters),
+        mined_gain=None if "evidence.mine" in user_keys or len(texts) > MINED_FROM else trial.mined(),
     )
 
 

@@ -1,4 +1,4 @@
-"""How much training fits into a budget of minutes: from the time of a few steps of each stage."""
+"""Fit training into a budget of minutes, by the time of a few steps of each stage."""
 
 from __future__ import annotations
 

@@ -44,27 +44,27 @@ def settle(config: Config) -> Config:
         what, fix = "a trained model has its own keys", f"name {SETTLED} of its run: --config RUN_FOLDER/{SETTLED}"
         raise ConfigError(what, where="choose", fix=fix)
     started = time.perf_counter()
-    given = config.given | beside(str(config.training_file)) | config.given
-    given = {key: value for key, value in given.items() if key not in ("choose", "minutes", "resume")}
-    keys = set(_dotted(given))
-    facts = look(replace(config, val_file=given.get("val_file")), keys, network=_is_open(given))
+    user_values = config.given | beside(str(config.training_file)) | config.given
+    user_values = {key: value for key, value in user_values.items() if key not in ("choose", "minutes", "resume")}
+    keys = set(_dotted(user_values))
+    facts = look(replace(config, val_file=user_values.get("val_file")), keys, network=_is_open(user_values))
     decisions = list(vars(decide(facts)).values())
     if not is_plant_over_words(config):
         decisions = [_sizes(decision, config) for decision in decisions]
     if any("model_name" in decision.keys for decision in decisions):  # in the place of plant.yml's
-        given = {key: value for key, value in given.items() if key not in NETWORK}
-        keys = set(_dotted(given))
+        user_values = {key: value for key, value in user_values.items() if key not in NETWORK}
+        keys = set(_dotted(user_values))
     decisions = [_left_open(decision, keys) for decision in decisions]
-    settled = _checked(_filled(given, decisions), config)
+    settled = _checked(_filled(user_values, decisions), config)
     if config.minutes:
         budget = _left_open(fit_into(config.minutes, settled, facts, started), keys)
         decisions = [*(_left_open(decision, budget.keys.keys()) for decision in decisions), budget]
-        settled = _checked(_filled(given, decisions), config)
+        settled = _checked(_filled(user_values, decisions), config)
     lines = explained(facts, decisions)
     if not config.silent:
         print("\n".join(lines), file=sys.stderr, flush=True)
     comment = "".join(f"# {line}".rstrip() + "\n" for line in ("libmultilabel --config FILE", "", *lines))
-    content = yaml.safe_dump(_filled(given, decisions), sort_keys=False, allow_unicode=True, width=1000)
+    content = yaml.safe_dump(_filled(user_values, decisions), sort_keys=False, allow_unicode=True, width=1000)
     return replace(settled, settled=f"{comment}\n{content}")
 
 
@@ -83,7 +83,7 @@ def explained(facts: Facts, decisions: Iterable[Decision]) -> list[str]:
     marked = "evidence" if facts.evidence else "no evidence"
     seen = f"{facts.documents:,} documents in {facts.language}, {facts.labels:,} labels, {marked}"
     if facts.repeated > REPEATED * facts.documents:
-        seen += f"; {facts.repeated:,} texts stand there again, so validation is too good: remove them"
+        seen += f"; {facts.repeated:,} texts are there again, so validation is too good: remove them"
     lines = [f"{seen}; chosen ({SETTLED} of the run's folder):"]
     for decision in decisions:
         shown = {key: value for key, value in decision.keys.items() if key != "monitor_metrics"}
@@ -93,30 +93,30 @@ def explained(facts: Facts, decisions: Iterable[Decision]) -> list[str]:
     return lines
 
 
-def _is_open(given: Mapping[str, object]) -> bool:
-    """Whether the user says nothing of the network but what plant.yml says, and nothing that excludes another."""
+def _is_open(user_values: Mapping[str, object]) -> bool:
+    """Tell whether the user says of the network only what plant.yml says, and nothing that excludes another."""
     plant, _ = read_configuration("plant")
-    return not BEFORE_LAAT & set(_dotted(given)) and all(given.get(key) == plant[key] for key in NETWORK)
+    return not BEFORE_LAAT & set(_dotted(user_values)) and all(user_values.get(key) == plant[key] for key in NETWORK)
 
 
-def _dotted(given: Mapping[str, object], above: str = "") -> Iterator[str]:
+def _dotted(values: Mapping[str, object], above: str = "") -> Iterator[str]:
     """Yield the keys of a configuration, those of blocks with a dot."""
-    for key, value in given.items():
+    for key, value in values.items():
         yield f"{above}{key}"
         if isinstance(value, Mapping):
             yield from _dotted(value, f"{above}{key}.")
 
 
-def _left_open(decision: Decision, given: Iterable[str]) -> Decision:
+def _left_open(decision: Decision, user_keys: Iterable[str]) -> Decision:
     """Return the decision without the keys that are given, also for both stages at once."""
-    given = set(given)
-    keys = {key: value for key, value in decision.keys.items() if not {key, re.sub("^stage[12].", "", key)} & given}
+    user_keys = set(user_keys)
+    keys = {key: value for key, value in decision.keys.items() if not {key, re.sub("^stage[12].", "", key)} & user_keys}
     return replace(decision, keys=keys)
 
 
-def _filled(given: Mapping[str, object], decisions: Iterable[Decision]) -> Keys:
+def _filled(user_values: Mapping[str, object], decisions: Iterable[Decision]) -> Keys:
     """Return what is given with what is chosen: a configuration that needs no data to be looked at."""
-    filled: Keys = {key: dict(value) if isinstance(value, Mapping) else value for key, value in given.items()}
+    filled: Keys = {key: dict(value) if isinstance(value, Mapping) else value for key, value in user_values.items()}
     for decision in decisions:
         for key, value in decision.keys.items():
             block, _, inner = key.rpartition(".")

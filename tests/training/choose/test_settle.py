@@ -117,7 +117,7 @@ def test_the_test_file_is_not_looked_at(mine: Make, tmp_path: Path) -> None:
 def test_repeated_texts_are_told(mine: Make, tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text(path.read_text() * 2)
-    assert "120 texts stand there again" in settle(mine()).settled
+    assert "120 texts are there again" in settle(mine()).settled
 
 
 def test_a_run_keeps_what_it_chose_and_is_repeated(mine: Make, tmp_path: Path) -> None:
