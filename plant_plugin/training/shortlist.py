@@ -1,7 +1,7 @@
 """The labels of each document that the network scores, where it does not score all: those that planted scores propose.
 
-They are proposed with the weights of adjustment, names and phrases that are best for the scores by themselves, before the
-network trains, and these weights stay. What was fitted to a training document knows its labels: these stand in its
+They are proposed with the weights of adjustment, names and phrases that are best for these scores, before the network
+trains, and these weights stay. What was fitted to a training document knows its labels: these stand in its
 shortlist for certain, in training only. The order of all others is what it would be had the document been left out: of
 a ridge regression with dual coefficients α its score of a wrong label is −λ·α, and left out −α / (G⁻¹)ᵢᵢ, both
 divided by what all labels of the document share.

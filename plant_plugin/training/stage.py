@@ -359,7 +359,7 @@ class Candidates(NamedTuple):
         return network.logits(hidden) if self.labels is None else network.selected_logits(hidden, self.labels)
 
     def hardest(self, scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """Return columns (B, W) of the positives and the ``count`` negatives that score (B, M) highest; which are real."""
+        """Return columns (B, W) of positives and ``count`` negatives that score (B, M) highest; which are real."""
         columns, chosen = hard_negatives(scores.masked_fill(~self.real, -math.inf), self.positives, count)
         return columns, chosen & self.real.gather(1, columns)
 

@@ -131,3 +131,12 @@ def test_the_files_are_few_and_short() -> None:
     files = [*methods.methods().values(), *data_sets().values()]
     assert len(files) <= 45
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 2500
+
+
+def test_of_many_configurations_the_nearest_are_told() -> None:
+    with pytest.raises(ConfigError, match=r"did you mean plant_codiesp\.yml or .*`plant list configurations`") as near:
+        load_config("plant_codisp.yml")
+    with pytest.raises(ConfigError, match="`plant list configurations`") as far:
+        load_config("0.json")
+    assert near.value.message.count(".yml") == 4
+    assert ".yml" not in far.value.message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,10 @@ from plant_plugin.config import Config
 from plant_plugin.data.label_names import label_names
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
 from plant_plugin.evaluation.per_document import load_per_document
-from plant_plugin.model.trained import load_model
 from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.report.result import read_result
 from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
-from plant_plugin.training.build import build_network
-from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.prepare import planted_relevance, prepare
 from plant_plugin.training.run import run
 
@@ -185,38 +181,6 @@ def test_relevance_and_vocabulary_come_from_training_only(made: Made, tmp_path: 
     assert (relevance.matrix != planted_relevance(after, config.relevance, two).matrix).nnz == 0
 
 
-@pytest.mark.parametrize("training", [False, True])  # with dropout both passes must see the same states
-@pytest.mark.parametrize("worth_selecting", [0.0, 1.0])
-def test_stage2_loss_over_selected_labels_equals_the_dense_way(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, training: bool, worth_selecting: float
-) -> None:
-    monkeypatch.setattr(stage2, "WORTH_SELECTING", worth_selecting)
-    config = made()
-    record = Run(tmp_path / "run", silent=True)
-    documents = prepare(config, record)
-    network = build_network(documents, config).train(training)
-    batch = next(iter(Inputs(documents).batches("train", 8)))
-    module = stage2.Stage2(network, config.stage2, config, Inputs(documents).batches("train", 8), None)
-    candidates = stage2.Candidates.of(batch, documents.num_labels)
-    positives = candidates.positives
-    torch.manual_seed(4)
-    loss = module._loss(network.encode(batch), candidates)
-    gradients = torch.autograd.grad(loss, list(network.parameters()))
-
-    torch.manual_seed(4)
-    logits = network(batch)["logits"]
-    total = torch.zeros(())
-    for document in range(8):
-        order = logits[document].argsort(descending=True).tolist()
-        chosen = [label for label in order if not positives[document, label]][:5]
-        chosen += torch.nonzero(positives[document]).flatten().tolist()
-        target = positives[document, chosen].float()
-        total = total + stage2.registry.get("losses", "focal").load()(logits[document, chosen], target).mean() / 8
-    torch.testing.assert_close(loss, total)
-    for one, other in zip(gradients, torch.autograd.grad(total, list(network.parameters())), strict=True):
-        torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-4)
-
-
 def test_interrupted_after_an_epoch_resumes_to_the_same_numbers(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,64 +203,11 @@ def test_interrupted_after_an_epoch_resumes_to_the_same_numbers(
     assert_same_weights(Path(uncut.checkpoint_dir), Path(config.checkpoint_dir))
 
 
-def test_training_can_start_from_a_checkpoint(made: Made, tmp_path: Path) -> None:
-    config = made()
-    run(config)
-    short = {"stage2__epochs": 1, "limit_train_batches": 0.01, "strategy": "end_to_end"}
-    cold = run(made(**short, result_dir=str(tmp_path / "cold")))
-    warm = run(made(**short, result_dir=str(tmp_path / "warm"), checkpoint_path=str(config.checkpoint_dir)))
-    assert warm["metrics"]["nDCG@5"] > cold["metrics"]["nDCG@5"] + 0.1
-    with pytest.raises(CheckpointError, match="vocabulary"):
-        run(
-            made(
-                **short,
-                result_dir=str(tmp_path / "other"),
-                checkpoint_path=str(config.checkpoint_dir),
-                min_vocab_freq=40,
-            )
-        )
-
-
 def test_resuming_with_another_configuration_is_refused(made: Made, tmp_path: Path) -> None:
     config = made()
     run(config)
     with pytest.raises(CheckpointError, match="configuration"):
         run(made(resume=str(config.checkpoint_dir), learning_rate=0.5))
-
-
-def test_a_checkpoint_of_other_labels_or_vocabulary_is_refused(made: Made, tmp_path: Path) -> None:
-    config = made()
-    run(config)
-    folder = Path(config.checkpoint_dir)
-    other = tmp_path / "other"
-    shutil.copytree(folder, other)
-    vocabulary = read(other / "vocabulary.json")
-    vocabulary["words"] = vocabulary["words"][::-1]
-    (other / "vocabulary.json").write_text(json.dumps(vocabulary))
-    with pytest.raises(CheckpointError, match="vocabulary"):
-        load_model(other)
-    labels = tmp_path / "labels.txt"
-    labels.write_text("A\nB\n")
-    with pytest.raises(CheckpointError, match="labels"):
-        run(
-            made(
-                eval=True,
-                checkpoint_path=str(folder),
-                label_file=str(labels),
-                monitor_metrics=["P@1"],
-                val_metric="P@1",
-            )
-        )
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "labels.txt", "relevance.npz"])
-def test_a_torn_checkpoint_is_recognised(made: Made, name: str) -> None:
-    config = made(stage1__epochs=1, stage2__epochs=1)
-    run(config)
-    path = Path(config.checkpoint_dir) / name
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if name != "labels.txt" else b"A\n")
-    with pytest.raises(CheckpointError):
-        load_model(Path(config.checkpoint_dir))
 
 
 def test_k_beyond_the_number_of_labels_is_refused_before_training(made: Made) -> None:

@@ -13,72 +13,14 @@ from pathlib import Path
 import pytest
 from configurations import KIM_CNN, PLANT, plant
 
-from plant_plugin.config import yaml_file as config_yaml
 from plant_plugin.config.load import WITHOUT_INFLUENCE, load_config
+from plant_plugin.config.options import Stage1Options
 from plant_plugin.config.sections import OPTIONS
 from plant_plugin.errors import ConfigError
 
 
-def test_what_is_merged_is_no_key_that_is_given_twice(tmp_path: Path) -> None:
-    path = tmp_path / "merged.yml"
-    path.write_text("stage1: &both {epochs: 2, patience: 3}\nstage2: {<<: *both, epochs: 5}\n")
-    values, problems = config_yaml.read_yaml(path)
-    assert values["stage2"] == {"epochs": 5, "patience": 3}
-    assert not problems.found
-
-
-def test_all_problems_are_told_at_once_with_their_lines(write: Callable[[str], Path]) -> None:
-    path = write(
-        "model_name: PLNT\nseed: 1\nseed: 2\nepochs: many\nstage1:\n  k: 0\n  pears: within\ntest_file: x.txt\n"
-    )
-    with pytest.raises(ConfigError) as caught:
-        load_config(path, {"epochs": "none"})
-    assert [problem.where for problem in caught.value.problems] == [
-        "seed (some.yml)",
-        "epochs",
-        "stage1.pears (some.yml, line 7)",
-        "model_name (some.yml, line 1)",
-        "test_file: x.txt (some.yml, line 8)",
-        "training_file",
-        "stage1.k (some.yml, line 6)",
-    ]
-    assert "some.yml: 7 problems" in caught.value.message
-    for problem in caught.value.problems:
-        assert problem.message in caught.value.message
-    assert "lines 2 and 3" in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: [1\nb: 2\n", "some.yml, line [23]: this is not YAML"),
-        ("- a\n- b\n", "`key: value` lines"),
-        ("just words", "`key: value` lines"),
-        ("a: &x {b: *x}\n", "some.yml, line 1: .*it holds itself"),
-    ],
-)
-def test_files_that_are_no_configuration(text: str, message: str, write: Callable[[str], Path]) -> None:
-    with pytest.raises(ConfigError, match=message):
-        load_config(write(text))
-
-
 def test_an_empty_file_is_all_defaults(write: Callable[[str], Path]) -> None:
     assert load_config(write("# nothing\n"), PLANT).as_dict() == plant().as_dict()
-
-
-def test_a_file_in_another_encoding_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "some.yml").write_bytes(b"data_name: \xff\xfe\n")
-    with pytest.raises(ConfigError, match="cannot be read"):
-        load_config(tmp_path / "some.yml")
-
-
-def test_of_many_configurations_the_nearest_are_told() -> None:
-    with pytest.raises(ConfigError, match=r"did you mean plant_codiesp\.yml or .*`plant list configurations`") as near:
-        load_config("plant_codisp.yml")
-    with pytest.raises(ConfigError, match="`plant list configurations`") as far:
-        load_config("0.json")
-    assert near.value.message.count(".yml") == 4
-    assert ".yml" not in far.value.message
 
 
 @pytest.mark.parametrize(
@@ -179,3 +121,18 @@ def test_checking_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_flags_beat_the_file_key_by_key(write: Callable[[str], Path]) -> None:
+    path = write(
+        "model_name: PLANT\ntraining_file: demo:train\nseed: 1\nepochs: 7\n"
+        "network_config: {encoder: cnn, hidden_size: 64}\nstage1: {k: 9, labels: positive}\n"
+    )
+    flags = {"seed": "2", "stage1.k": "500", "stage1.clip_norm": "null", "network_config.filter_sizes": "[3, 5]"}
+    config = load_config(path, flags)
+    assert (config.seed, config.epochs) == (2, 7)
+    assert (config.stage1.k, config.stage1.labels, config.stage1.clip_norm) == (500, "positive", None)
+    assert config.network_config == {"encoder": "cnn", "hidden_size": 64, "filter_sizes": [3, 5]}
+    whole = load_config(path, {"network_config": {"encoder": "bilstm"}, "stage1": "{k: 3}"})
+    assert whole.network_config == {"encoder": "bilstm"}
+    assert whole.stage1 == Stage1Options(k=3)
